@@ -1,0 +1,43 @@
+# `make demo` and `make test` each work alone on a fresh machine with Python 3.11.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help demo test check lint bench results clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed ## Classify the embedded molecules with a walk kernel
+	$(BIN)/rwkplus classify functional-groups --steps 1,2,3
+
+test: check ## What CI runs: lint, types, tests
+
+check: lint
+	$(BIN)/python -m pytest -q --numprocesses 2
+
+lint: $(VENV)/.installed-dev ## Style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-dev ## Measure speed and memory beside the peers (minutes)
+	$(BIN)/python -m benchmarks
+
+results: $(VENV)/.installed-dev ## Rewrite docs/results/ from results/
+	$(BIN)/rwkplus reproduce tables
+
+clean: ## Remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

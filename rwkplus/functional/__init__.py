@@ -1,0 +1,18 @@
+"""Pure functions: tensors in, tensors out. Every formula of the paper lives here once."""
+
+from rwkplus.functional.kernels import classical_rwk, color_similarity, rwk_minus, rwk_plus
+from rwkplus.functional.product_graph import product_graph, rwk_plus_by_product_graph
+from rwkplus.functional.propagate import bank_propagation, sparse_product
+from rwkplus.functional.walks import walk_steps
+
+__all__ = [
+    "bank_propagation",
+    "classical_rwk",
+    "color_similarity",
+    "product_graph",
+    "rwk_minus",
+    "rwk_plus",
+    "rwk_plus_by_product_graph",
+    "sparse_product",
+    "walk_steps",
+]

@@ -1,0 +1,245 @@
+"""Random walk kernels of a batch of sparse graphs with a bank of small graphs: scores ``(T, B, K)``."""
+
+from collections.abc import Iterator
+from typing import TypedDict, Unpack
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, einsum
+
+from rwkplus.errors import NumericError, ParameterError, ShapeError
+from rwkplus.functional.propagate import Propagate, bank_propagation
+from rwkplus.functional.walks import walk_steps
+
+
+class WalkOptions(TypedDict, total=False):
+    """What the kernels may be told beyond nodes, edges and steps."""
+
+    edge_weight: Float[Tensor, " E"] | None
+    """Weights of the edges of the input graphs; 1 by default."""
+
+    edge_type: Int[Tensor, " E"] | None
+    """Discrete edge colors, matched at every step with the channels of ``hidden_edge_attr``."""
+
+    edge_attr: Float[Tensor, "E C"] | None
+    """Continuous edge colors, compared at every step with ``hidden_edge_attr`` by inner product."""
+
+    hidden_edge_attr: Float[Tensor, "K M M C"] | None
+    """Edge colors of the hidden graphs."""
+
+    closed: bool
+    """Count only walks that return to where they began, the trace of the product graph's powers.
+
+    They see cycles, which open walks cannot; they cost M times the nodes of the largest graph more."""
+
+    include_zero_step: bool
+    """Put the zero-edge term, the squared color similarities, before the first step."""
+
+    num_graphs: int | None
+    """Number of graphs; read off ``batch`` by default."""
+
+
+def rwk_plus(
+    x: Float[Tensor, "N D"],
+    edge_index: Int[Tensor, "2 E"],
+    batch: Int[Tensor, " N"],
+    hidden_x: Float[Tensor, "K M _D"],
+    hidden_adj: Float[Tensor, "K M M"],
+    *,
+    steps: int,
+    **options: Unpack[WalkOptions],
+) -> Float[Tensor, "T B K"]:
+    r"""Color-matching random walk kernel of every graph with every hidden graph.
+
+    .. math:: K^{(i)}(G, H) = \mathbf{1}^\top (\mathbf{s}\mathbf{s}^\top \odot
+        A_{G \otimes H})^i \mathbf{1}, \qquad \mathbf{s} = \mathrm{vec}(X_H X_G^\top)
+
+    computed by Algorithm 1 in :math:`O(T K (E M + N M^2))` time, without the product graph.
+    With one-hot colors this counts the pairs of ``i``-edge walks that agree in every color.
+    Gradients flow to both sides.
+
+    Args:
+        x: Node features of all graphs.
+        edge_index: Directed edges of all graphs; give undirected edges twice.
+        batch: Graph of each node.
+        hidden_x: Node features of the hidden graphs; zero rows are padding and match nothing.
+        hidden_adj: Their weighted adjacencies; entry ``(v, w)`` is the edge from ``v`` to ``w``.
+        steps: Longest walk, counted in edges.
+        options: Edge weights, edge colors, closed walks: see :class:`WalkOptions`.
+
+    Returns:
+        One score per step, graph and hidden graph. Weighting the steps (the paper's lambda) is the
+        caller's choice: ``scores.sum(0)`` or ``scores[-1]``.
+
+    Example:
+        A single edge, both nodes of one color, against itself. There are two one-edge
+        walks on either side, hence four pairs; every longer walk just bounces.
+
+        >>> import torch
+        >>> x, edge_index = torch.ones(2, 1), torch.tensor([[0, 1], [1, 0]])
+        >>> edge = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]])
+        >>> rwk_plus(x, edge_index, torch.zeros(2).long(), x[None], edge, steps=2).flatten()
+        tensor([4., 4.])
+    """
+    return _rwk(x, edge_index, batch, hidden_x, hidden_adj, steps, match_all=True, **options)
+
+
+def rwk_minus(
+    x: Float[Tensor, "N D"],
+    edge_index: Int[Tensor, "2 E"],
+    batch: Int[Tensor, " N"],
+    hidden_x: Float[Tensor, "K M _D"],
+    hidden_adj: Float[Tensor, "K M M"],
+    *,
+    steps: int,
+    **options: Unpack[WalkOptions],
+) -> Float[Tensor, "T B K"]:
+    r"""RWNN's random walk kernel, which compares only the two ends of a walk (Eq. 6 and 7).
+
+    .. math:: K^{(i)}(G, H) = \mathbf{s}^\top A_{G \otimes H}^i \mathbf{s}
+
+    Arguments, shapes and options are those of :func:`rwk_plus`; edge colors, where given, are still
+    matched at every step. At one step the two kernels are equal.
+    """
+    return _rwk(x, edge_index, batch, hidden_x, hidden_adj, steps, match_all=False, **options)
+
+
+def classical_rwk(
+    label: Int[Tensor, " N"],
+    edge_index: Int[Tensor, "2 E"],
+    batch: Int[Tensor, " N"],
+    hidden_label: Int[Tensor, "K M"],
+    hidden_adj: Float[Tensor, "K M M"],
+    *,
+    steps: int,
+    num_graphs: int | None = None,
+) -> Float[Tensor, "T B K"]:
+    r"""Classical random walk kernel: pairs of walks with equal label sequences (Eq. 4 and 5).
+
+    Labels below zero match nothing; use them to pad. Equals :func:`rwk_plus` on one-hot features.
+    """
+    if steps < 1:
+        raise ParameterError(f"steps must be at least 1, got {steps}.")
+    y0 = (label.view(-1, 1, 1) == hidden_label) & (hidden_label >= 0)
+    propagate = bank_propagation(edge_index, hidden_adj)
+    return _scores(y0.to(hidden_adj.dtype), propagate, batch, steps, True, False, False, num_graphs)
+
+
+def color_similarity(x: Float[Tensor, "N D"], hidden_x: Float[Tensor, "K M D"]) -> Float[Tensor, "N K M"]:
+    """Inner product of every node with every hidden node: the paper's S, and Y0 of Algorithm 1."""
+    return einsum("nd,kmd->nkm", x, hidden_x)
+
+
+def _rwk(
+    x: Tensor,
+    edge_index: Tensor,
+    batch: Tensor,
+    hidden_x: Tensor,
+    hidden_adj: Tensor,
+    steps: int,
+    *,
+    match_all: bool,
+    edge_weight: Tensor | None = None,
+    edge_type: Tensor | None = None,
+    edge_attr: Tensor | None = None,
+    hidden_edge_attr: Tensor | None = None,
+    closed: bool = False,
+    include_zero_step: bool = False,
+    num_graphs: int | None = None,
+) -> Tensor:
+    _check(x, edge_index, batch, hidden_x, hidden_adj, steps)
+    propagate = bank_propagation(
+        edge_index,
+        hidden_adj,
+        edge_weight=edge_weight,
+        edge_type=edge_type,
+        edge_attr=edge_attr,
+        hidden_edge_attr=hidden_edge_attr,
+    )
+    y0 = color_similarity(x, hidden_x)
+    return _scores(y0, propagate, batch, steps, match_all, closed, include_zero_step, num_graphs)
+
+
+def _scores(
+    y0: Tensor,
+    propagate: Propagate,
+    batch: Tensor,
+    steps: int,
+    match_all: bool,
+    closed: bool,
+    include_zero_step: bool,
+    num_graphs: int | None,
+) -> Tensor:
+    if num_graphs is None:
+        num_graphs = int(batch.max()) + 1 if batch.numel() else 0
+
+    def per_graph(y: Tensor) -> Tensor:
+        return y.new_zeros(num_graphs, y.size(1)).index_add(0, batch, y.sum(-1))
+
+    if closed:
+        scores = torch.stack(
+            [per_graph(y) for y in _closed_walks(y0, propagate, batch, steps, match_all, num_graphs)]
+        )
+    else:
+        scores = torch.stack(
+            [per_graph(y) for y in walk_steps(y0, propagate, steps, match_all=match_all)]
+        )
+    if include_zero_step:
+        scores = torch.cat([per_graph(y0 * y0).unsqueeze(0), scores])
+    return _finite(scores)
+
+
+def _closed_walks(
+    y0: Tensor, propagate: Propagate, batch: Tensor, steps: int, match_all: bool, num_graphs: int
+) -> Iterator[Tensor]:
+    """Yield per step the walks of the product graph that end where they began: ``(N, K, M)``.
+
+    All graphs start their i-th node at the same time: walks never leave their graph, so one column
+    per hidden start node keeps them apart.
+    """
+    sizes = torch.bincount(batch, minlength=num_graphs)
+    rank = torch.empty_like(batch)
+    order = torch.argsort(batch, stable=True)
+    rank[order] = torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch[order]]
+    same_hidden = torch.eye(y0.size(2), dtype=y0.dtype, device=y0.device)
+    returned = [torch.zeros_like(y0) for _ in range(steps)]
+    for i in range(int(sizes.max()) if num_graphs else 0):
+        start = (rank == i).to(y0.dtype).view(-1, 1, 1, 1) * same_hidden
+        walks = walk_steps(y0.unsqueeze(-1), propagate, steps, match_all=match_all, start=start)
+        for step, matched in enumerate(walks):
+            returned[step] = returned[step] + (matched * start).sum(-1)
+    yield from returned
+
+
+def _check(
+    x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int
+) -> None:
+    if steps < 1:
+        raise ParameterError(f"steps must be at least 1 (it counts the edges of a walk), got {steps}.")
+    if x.size(-1) != hidden_x.size(-1):
+        raise ShapeError(
+            f"input graphs have {x.size(-1)} features per node but the hidden graphs have "
+            f"{hidden_x.size(-1)} (x: {tuple(x.shape)}, hidden_x: {tuple(hidden_x.shape)}). "
+            "Were structural colors added to one side only?"
+        )
+    if hidden_adj.shape != (*hidden_x.shape[:2], hidden_x.size(1)):
+        raise ShapeError(
+            f"hidden_adj must be (K, M, M) for hidden_x (K, M, D), got {tuple(hidden_adj.shape)} "
+            f"and {tuple(hidden_x.shape)}."
+        )
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        raise ShapeError(f"edge_index must be (2, E), got {tuple(edge_index.shape)}.")
+    if batch.shape != x.shape[:1]:
+        raise ShapeError(f"batch must name a graph for each of the {x.size(0)} nodes, got {tuple(batch.shape)}.")
+
+
+def _finite(scores: Tensor) -> Tensor:
+    # Inside torch.compile the check would break the graph; there the caller owns the scale.
+    if torch.compiler.is_compiling() or bool(torch.isfinite(scores).all()):
+        return scores
+    step = int((~torch.isfinite(scores)).flatten(1).any(1).nonzero()[0])
+    raise NumericError(
+        f"the kernel left the range of {scores.dtype} at entry {step} of {scores.size(0)} steps: the number "
+        "of walks grows geometrically. Use float64 inputs or fewer steps, scale hidden_adj down "
+        "(a factor c on hidden_adj is the weight c**i on step i), or check the inputs for inf and nan."
+    )

@@ -1,0 +1,236 @@
+"""The door: whatever the user has becomes one checked PyG ``Batch``, or an error that names what is wrong."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import networkx as nx
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data, HeteroData
+
+from rwkplus.errors import GraphError
+from rwkplus.graphs.from_networkx import from_networkx
+from rwkplus.graphs.tu import read_tu
+
+Graphs: TypeAlias = Batch | Sequence[Data] | Sequence[nx.Graph] | Iterable[Data] | str | Path
+
+USED = ("x", "edge_index", "edge_attr", "edge_weight")
+"""Fields of ``Data`` that take part in a kernel."""
+
+MEANINGFUL = (
+    "pos", "z", "node_attr", "node_label", "node_labels", "node_type",
+    "edge_label", "edge_labels", "edge_type", "edge_color", "weight",
+)  # fmt: skip
+"""Fields that by convention describe nodes or edges, which we do not read: refused rather than dropped."""
+
+
+def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
+    """Return ``graphs`` as one ``Batch``, or say which graph is wrong and why.
+
+    Args:
+        graphs: PyG ``Data`` objects, a PyG dataset, a ``Batch``, networkx graphs, or the path of a
+            folder or zip file in TU format. Node colors are the rows of ``x`` (one-hot for labels),
+            edge colors those of ``edge_attr``; ``edge_weight`` and edge directions count.
+        ignore: Fields to leave out on purpose, for instance ``("edge_attr",)``.
+
+    Returns:
+        A batch with ``x``, ``edge_index``, ``batch``, ``ptr`` and, where given, ``edge_attr``,
+        ``edge_weight``, ``node_label_names`` and ``edge_label_names``; a copy, never a view.
+
+    Example:
+        >>> graph = nx.Graph([("a", "b")])
+        >>> nx.set_node_attributes(graph, {"a": "C", "b": "O"}, "label")
+        >>> as_batch([graph]).x
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    records = _records(graphs, ignore)
+    for i, record in enumerate(records):
+        _check_tensors(i, record)
+        _check_alike(i, record, records[0])
+    batch = _concatenate(records)
+    _check_values(batch)
+    return batch
+
+
+def graph_of_node(batch: Batch, node: int) -> int:
+    """Index of the graph that holds a node of the batch."""
+    return int(batch.batch[node])
+
+
+def graph_of_edge(batch: Batch, edge: int) -> int:
+    """Index of the graph that holds an edge of the batch."""
+    return int(batch.batch[batch.edge_index[0, edge]])
+
+
+def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:
+    """One plain dictionary of fields per graph."""
+    if isinstance(graphs, str | Path):
+        graphs = read_tu(graphs)
+    if isinstance(graphs, Batch):
+        graphs = _unbatched(graphs)
+    elif isinstance(graphs, Data | HeteroData | nx.Graph):
+        raise GraphError(f"got a single {type(graphs).__name__}: put it into a list, [graph].")
+    if not isinstance(graphs, Iterable):
+        raise GraphError(f"expected a list of graphs, got {type(graphs).__name__}.")
+    items = list(graphs)
+    if not items:
+        raise GraphError("the list of graphs is empty: give at least one graph.")
+    if isinstance(items[0], nx.Graph):
+        items = list(from_networkx(items, ignore=ignore))
+    return [_record(i, item, ignore) for i, item in enumerate(items)]
+
+
+def _unbatched(batch: Batch) -> list[Data]:
+    try:
+        return batch.to_data_list()
+    except Exception as error:
+        raise GraphError(
+            "the Batch cannot be taken apart into graphs: build it with Batch.from_data_list(graphs)."
+        ) from error
+
+
+def _record(i: int, item: object, ignore: Sequence[str]) -> dict[str, Any]:
+    if isinstance(item, HeteroData):
+        raise GraphError(f"graph {i} is a HeteroData: call .to_homogeneous() first and keep its types as x.")
+    if not isinstance(item, Data):
+        raise GraphError(
+            f"graph {i} is a {type(item).__name__}: expected torch_geometric Data or networkx graphs, all of one kind."
+        )
+    record = {key: value for key, value in item.to_dict().items() if key not in ignore}
+    for field in MEANINGFUL:
+        if record.get(field) is not None:
+            raise GraphError(
+                f"graph {i}: field {field!r} is not read by rwkplus and would be lost. Move it into x, edge_attr "
+                f"or edge_weight, or say that it may be left out: ignore=({field!r},)."
+            )
+    return record
+
+
+def _check_tensors(i: int, record: dict[str, Any]) -> None:
+    """Check type and shape of every field of one graph; no arithmetic on values yet."""
+    x, edge_index = record.get("x"), record.get("edge_index")
+    if x is None:
+        raise GraphError(
+            f"graph {i} has no node features x. Add some first, for instance with "
+            "rwkplus.graphs.one_hot_degree(graphs) or rwkplus.graphs.constant_features(graphs)."
+        )
+    _check_dense(i, "x", x, dims=(2,))
+    if edge_index is None:
+        raise GraphError(f"graph {i} has no edge_index. A graph without edges has torch.empty(2, 0, dtype=torch.long).")
+    _check_dense(i, "edge_index", edge_index, dims=(2,))
+    if edge_index.size(0) != 2 or edge_index.is_floating_point() or edge_index.dtype == torch.bool:
+        raise GraphError(
+            f"graph {i}: edge_index must be integers of shape (2, num_edges), got {edge_index.dtype} "
+            f"of shape {tuple(edge_index.shape)}."
+        )
+    declared = record.get("num_nodes")
+    if declared is not None and declared != x.size(0):
+        raise GraphError(f"graph {i}: num_nodes is {declared} but x has {x.size(0)} rows. One row per node is needed.")
+    for field, dims in (("edge_attr", (1, 2)), ("edge_weight", (1, 2))):
+        value = record.get(field)
+        if value is not None:
+            _check_dense(i, field, value, dims)
+            _check_per_edge(i, field, value, edge_index.size(1))
+
+
+def _check_dense(i: int, field: str, value: object, dims: tuple[int, ...]) -> None:
+    if not isinstance(value, Tensor):
+        raise GraphError(f"graph {i}: {field} is a {type(value).__name__}, expected a torch.Tensor.")
+    if value.layout != torch.strided or value.is_complex() or value.is_quantized or value.is_meta:
+        raise GraphError(f"graph {i}: {field} must be a dense real tensor, got {value.dtype} with {value.layout}.")
+    if value.dim() not in dims:
+        raise GraphError(f"graph {i}: {field} must have {dims[-1]} dimensions, got shape {tuple(value.shape)}.")
+
+
+def _check_per_edge(i: int, field: str, value: Tensor, num_edges: int) -> None:
+    if value.size(0) != num_edges:
+        raise GraphError(
+            f"graph {i}: {field} has {value.size(0)} rows but edge_index has {num_edges} edges. "
+            "Undirected edges are listed twice and need their row twice."
+        )
+    if field == "edge_weight" and value.dim() == 2 and value.size(1) != 1:
+        raise GraphError(
+            f"graph {i}: edge_weight must hold one number per edge, got shape {tuple(value.shape)}. "
+            "Several numbers per edge belong into edge_attr."
+        )
+
+
+def _check_alike(i: int, record: dict[str, Any], first: dict[str, Any]) -> None:
+    """Every graph must have the fields and widths of graph 0: a missing field is never guessed."""
+    for field in USED:
+        value, expected = record.get(field), first.get(field)
+        if (value is None) != (expected is None):
+            has, lacks = (i, 0) if expected is None else (0, i)
+            raise GraphError(
+                f"graph {has} has {field} but graph {lacks} has not. Give it to every graph, "
+                f"or leave it out: ignore=({field!r},)."
+            )
+        if value is None or expected is None:
+            continue
+        if field in ("x", "edge_attr") and value.shape[1:] != expected.shape[1:]:
+            raise GraphError(
+                f"graph {i}: {field} has shape {tuple(value.shape)} but graph 0 has {tuple(expected.shape)}. "
+                "All graphs need the same number of columns; were labels one-hot encoded graph by graph?"
+            )
+        if value.device != expected.device:
+            raise GraphError(f"graph {i}: {field} is on {value.device} but graph 0 is on {expected.device}.")
+    for field in ("node_label_names", "edge_label_names"):
+        if record.get(field) != first.get(field):
+            raise GraphError(f"graph {i}: {field} differs from graph 0. Build all graphs with one vocabulary.")
+
+
+def _concatenate(records: list[dict[str, Any]]) -> Batch:
+    device = records[0]["x"].device
+    num_nodes = torch.tensor([r["x"].size(0) for r in records], device=device)
+    num_edges = torch.tensor([r["edge_index"].size(1) for r in records], device=device)
+    edge_index = torch.cat([r["edge_index"] for r in records], 1).long()
+    owner = torch.repeat_interleave(torch.arange(len(records), device=device), num_edges)
+    wrong = ((edge_index < 0) | (edge_index >= num_nodes[owner])).any(0)
+    if wrong.any():
+        edge = int(wrong.nonzero()[0])
+        i = int(owner[edge])
+        raise GraphError(
+            f"graph {i}: edge_index names the edge {tuple(edge_index[:, edge].tolist())} but the graph has "
+            f"{int(num_nodes[i])} nodes, numbered from 0."
+        )
+    ptr = torch.cat([num_nodes.new_zeros(1), num_nodes.cumsum(0)])
+    batch = Batch(
+        x=_as_float("x", torch.cat([r["x"] for r in records])),
+        edge_index=edge_index + ptr[owner],
+        batch=torch.repeat_interleave(torch.arange(len(records), device=device), num_nodes),
+        ptr=ptr,
+    )
+    if records[0].get("edge_attr") is not None:
+        edge_attr = torch.cat([r["edge_attr"] for r in records])
+        batch.edge_attr = _as_float("edge_attr", edge_attr.unsqueeze(-1) if edge_attr.dim() == 1 else edge_attr)
+    if records[0].get("edge_weight") is not None:
+        weight = torch.cat([r["edge_weight"] for r in records]).flatten()
+        batch.edge_weight = weight.to(batch.x.dtype)
+    for field in ("node_label_names", "edge_label_names"):
+        if records[0].get(field) is not None:
+            batch[field] = records[0][field]
+    return batch
+
+
+def _as_float(field: str, value: Tensor) -> Tensor:
+    if value.is_floating_point():
+        return value
+    if value.numel() and not ((value == 0) | (value == 1)).all():
+        raise GraphError(
+            f"{field} holds integers such as {int(value[(value != 0) & (value != 1)][0])}, which look like label "
+            f"numbers. One-hot encode them with rwkplus.graphs.one_hot(graphs, {field!r}), or call "
+            ".float() on them if they are measurements."
+        )
+    return value.to(torch.get_default_dtype())
+
+
+def _check_values(batch: Batch) -> None:
+    for field in ("x", "edge_attr", "edge_weight"):
+        value = batch.get(field)
+        if value is None or bool(torch.isfinite(value).all()):
+            continue
+        row = int((~torch.isfinite(value)).view(value.size(0), -1).any(1).nonzero()[0])
+        i = graph_of_node(batch, row) if field == "x" else graph_of_edge(batch, row)
+        raise GraphError(f"graph {i}: {field} contains nan or inf. Impute or remove such values first.")

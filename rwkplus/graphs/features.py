@@ -1,0 +1,85 @@
+"""Node and edge colors for graphs that come without: one-hot labels, degrees, constants."""
+
+from collections.abc import Sequence
+from copy import copy
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.utils import degree
+
+from rwkplus.errors import GraphError, ParameterError
+
+
+def one_hot(graphs: Sequence[Data], field: str = "x", num_labels: int | None = None) -> list[Data]:
+    """Replace integer labels in ``x`` or ``edge_attr`` by one-hot rows of one common width.
+
+    Args:
+        graphs: Graphs whose ``field`` holds integers of at least 0, one per node or edge.
+        field: ``"x"`` or ``"edge_attr"``.
+        num_labels: Number of columns; one more than the largest label by default.
+    """
+    labels = [_integer_labels(i, graph.get(field), field) for i, graph in enumerate(graphs)]
+    width = max((int(part.max()) + 1 for part in labels if part.numel()), default=1)
+    if num_labels is not None:
+        if width > num_labels:
+            i = next(i for i, part in enumerate(labels) if part.numel() and int(part.max()) >= num_labels)
+            raise GraphError(f"graph {i}: {field} holds the label {int(labels[i].max())}, num_labels is {num_labels}.")
+        width = num_labels
+    return [_with(graph, field, _one_hot(part, width)) for graph, part in zip(graphs, labels, strict=True)]
+
+
+def one_hot_degree(graphs: Sequence[Data], max_degree: int | None = None) -> list[Data]:
+    """Give every node its out-degree as a one-hot label; degrees above ``max_degree`` share the last column."""
+    if max_degree is not None and max_degree < 1:
+        raise ParameterError(f"max_degree must be at least 1, got {max_degree}.")
+    degrees = [degree(graph.edge_index[0], graph.num_nodes, dtype=torch.long) for graph in graphs]
+    cap = max_degree or max((int(d.max()) for d in degrees if d.numel()), default=1)
+    names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
+    result = [_with(g, "x", _one_hot(d.clamp(max=cap), cap + 1)) for g, d in zip(graphs, degrees, strict=True)]
+    for graph in result:
+        graph.node_label_names = names
+    return result
+
+
+def constant_features(graphs: Sequence[Data]) -> list[Data]:
+    """Give every node the same color, so that only structure counts."""
+    return [_with(graph, "x", torch.ones(graph.num_nodes or 0, 1)) for graph in graphs]
+
+
+def is_one_hot(colors: Tensor) -> bool:
+    """Whether every row is one-hot or zero (a zero row matches nothing)."""
+    return bool((((colors == 0) | (colors == 1)).all()) and (colors.sum(-1) <= 1).all())
+
+
+def label_numbers(colors: Tensor) -> Tensor:
+    """Column of the one in each one-hot row, -1 for zero rows."""
+    if colors.size(1) == 0:
+        return torch.full((colors.size(0),), -1, dtype=torch.long, device=colors.device)
+    highest, column = colors.max(-1)
+    return torch.where(highest > 0, column, -1)
+
+
+def _integer_labels(i: int, value: object, field: str) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise GraphError(f"graph {i} has no {field} to encode.")
+    if value.dim() == 2 and value.size(1) == 1:
+        value = value.squeeze(1)
+    if value.dim() != 1 or value.is_floating_point() or value.is_complex():
+        raise GraphError(
+            f"graph {i}: labels in {field} must be one integer per row, got {value.dtype} of shape "
+            f"{tuple(value.shape)}. Call .long() if these floats are really label numbers."
+        )
+    if value.numel() and int(value.min()) < 0:
+        raise GraphError(f"graph {i}: {field} holds the negative label {int(value.min())}; labels count from 0.")
+    return value.long()
+
+
+def _one_hot(labels: Tensor, width: int) -> Tensor:
+    return torch.nn.functional.one_hot(labels, width).to(torch.get_default_dtype())
+
+
+def _with(graph: Data, field: str, value: Tensor) -> Data:
+    changed = copy(graph)
+    changed[field] = value
+    return changed

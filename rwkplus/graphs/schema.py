@@ -1,0 +1,129 @@
+"""What the colors of fitted graphs mean, so that later graphs are read the same way or refused."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch
+
+from rwkplus.errors import GraphError
+from rwkplus.graphs.convert import graph_of_edge, graph_of_node
+from rwkplus.graphs.features import is_one_hot
+from rwkplus.types import UnknownLabel
+
+
+@dataclass(frozen=True)
+class Colors:
+    """Width and meaning of the rows of ``x`` or ``edge_attr``."""
+
+    field: str
+    width: int
+    discrete: bool
+    names: tuple[str, ...] | None
+    seen: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, batch: Batch, field: str, names_field: str) -> "Colors | None":
+        """Describe a field of the batch, or None where graphs do not have it."""
+        values = batch.get(field)
+        if values is None:
+            return None
+        names = batch.get(names_field)
+        if names is not None and len(names) != values.size(1):
+            raise GraphError(f"{names_field} has {len(names)} names but {field} has {values.size(1)} columns.")
+        seen = tuple((values != 0).any(0).tolist())
+        return cls(field, values.size(1), is_one_hot(values), names, seen)
+
+    def name(self, column: int) -> str:
+        """Readable name of a discrete color."""
+        return str(column) if self.names is None else self.names[column]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The colors of nodes and edges, and whether edges have weights."""
+
+    nodes: Colors
+    edges: Colors | None
+    weighted: bool
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Schema":
+        """Read the schema off a checked batch."""
+        nodes = Colors.of(batch, "x", "node_label_names")
+        assert nodes is not None  # the door demands x
+        return cls(nodes, Colors.of(batch, "edge_attr", "edge_label_names"), batch.get("edge_weight") is not None)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether nodes, and edges where they have colors, carry labels rather than measurements."""
+        return self.nodes.discrete and (self.edges is None or self.edges.discrete)
+
+    def conform(self, batch: Batch, unknown_label: UnknownLabel) -> Batch:
+        """Bring later graphs to the fitted columns, by name where there are names.
+
+        Labels that fitting did not see are kept as colors of their own (``"new"``: they match nothing
+        that was fitted, but each other), blanked (``"ignore"``: no walk passes) or refused (``"error"``).
+        """
+        later = Schema.of(batch)
+        if later.weighted != self.weighted:
+            raise GraphError(
+                f"the fitted graphs {'had' if self.weighted else 'had no'} edge_weight, these "
+                f"{'have' if later.weighted else 'have none'}. Give weights to both (ones are neutral) or to neither."
+            )
+        if (later.edges is None) != (self.edges is None):
+            raise GraphError(
+                f"the fitted graphs {'had no' if self.edges is None else 'had'} edge_attr, these "
+                f"{'have none' if later.edges is None else 'have'}. Treat both the same, or ignore=('edge_attr',)."
+            )
+        _align(batch, self.nodes, later.nodes, unknown_label, graph_of_node)
+        if self.edges is not None and later.edges is not None:
+            _align(batch, self.edges, later.edges, unknown_label, graph_of_edge)
+        return batch
+
+
+def _align(
+    batch: Batch, fitted: Colors, later: Colors, unknown_label: UnknownLabel, owner: Callable[[Batch, int], int]
+) -> None:
+    if fitted.names is not None and later.names is not None:
+        columns = _columns_by_name(fitted.names, later.names)
+    elif fitted.width == later.width:
+        columns = list(range(later.width))
+    else:
+        raise GraphError(
+            f"graph 0: {fitted.field} has {later.width} columns, the fitted graphs had {fitted.width}. "
+            "Encode both with the same columns."
+        )
+    if fitted.discrete and not later.discrete:
+        raise GraphError(f"the fitted graphs had one-hot labels in {fitted.field}, these have other values there.")
+    values: Tensor = batch[fitted.field]
+    if columns != list(range(values.size(1))) or values.size(1) < fitted.width:
+        aligned = values.new_zeros(values.size(0), max(fitted.width, max(columns, default=-1) + 1))
+        aligned[:, columns] = values
+        values = aligned
+    batch[fitted.field] = values
+    if fitted.discrete and unknown_label != "new":
+        _treat_unknown(batch, fitted, values, unknown_label, owner)
+
+
+def _columns_by_name(fitted: tuple[str, ...], later: tuple[str, ...]) -> list[int]:
+    """Column of each later name: the fitted one, or a new one behind them."""
+    column = {name: i for i, name in enumerate(fitted)}
+    return [column.setdefault(name, len(column)) for name in later]
+
+
+def _treat_unknown(
+    batch: Batch, fitted: Colors, values: Tensor, policy: UnknownLabel, owner: Callable[[Batch, int], int]
+) -> None:
+    unknown = torch.ones(values.size(1), dtype=torch.bool, device=values.device)
+    unknown[: fitted.width] = ~torch.tensor(fitted.seen, dtype=torch.bool, device=values.device)
+    rows = (values[:, unknown] != 0).any(1).nonzero().flatten()
+    if rows.numel() == 0:
+        return
+    if policy == "error":
+        raise GraphError(
+            f"graph {owner(batch, int(rows[0]))}: {fitted.field} holds a label that no fitted graph had. "
+            "Fit on graphs that have it, or choose unknown_label='new' or 'ignore'."
+        )
+    batch[fitted.field] = values.masked_fill(unknown, 0.0)

@@ -1,0 +1,69 @@
+"""What the estimators share: reading graphs through the door, and the scikit-learn manners."""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from torch_geometric.data import Batch
+
+from rwkplus.errors import GraphError, ParameterError
+from rwkplus.graphs import Graphs, Schema, as_batch
+from rwkplus.kernels.steps import step_weights
+from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks
+
+
+class WalkEstimator(BaseEstimator):
+    """Base of the estimators: the choices that define a walk kernel, checked in ``fit``."""
+
+    kernel: KernelName
+    steps: int
+    combine: Combine | Sequence[float]
+    decay: float
+    walks: Walks
+    assignment: Assignment
+    include_zero_step: bool | None
+    unknown_label: UnknownLabel
+    ignore: Sequence[str]
+
+    schema_: Schema
+
+    def _read_first(self, graphs: Graphs) -> Batch:
+        """Check parameters and graphs, and keep what the colors mean."""
+        check_choice("kernel", self.kernel, KernelName)
+        check_choice("walks", self.walks, Walks)
+        check_choice("assignment", self.assignment, Assignment)
+        check_choice("unknown_label", self.unknown_label, UnknownLabel)
+        if isinstance(self.ignore, str):
+            raise ParameterError(f"ignore must be a sequence of field names, such as ({self.ignore!r},).")
+        zero_step = self.kernel == "node-centric" if self.include_zero_step is None else self.include_zero_step
+        weights = step_weights(self.steps, self.combine, self.decay, zero_step)
+        batch = as_batch(graphs, ignore=self.ignore)
+        self.schema_ = Schema.of(batch)
+        self.n_features_in_ = self.schema_.nodes.width
+        self.step_weights_ = weights
+        if self.kernel == "node-centric" and not self.schema_.discrete:
+            raise GraphError(
+                "the node-centric kernel needs discrete labels: one-hot rows in x, and in edge_attr where there is "
+                "one. Use kernel='rwk+' for continuous features."
+            )
+        return batch
+
+    def _read_later(self, graphs: Graphs) -> Batch:
+        """Read graphs as the fitted ones were read."""
+        check_is_fitted(self)
+        return self.schema_.conform(as_batch(graphs, ignore=self.ignore), self.unknown_label)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "schema_")
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # graphs, not a matrix
+        return tags
+
+
+def check_choice(name: str, value: object, choices: object) -> None:
+    """Raise unless ``value`` is one of a ``Literal``'s choices."""
+    if value not in get_args(choices):
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, get_args(choices)))}; got {value!r}.")

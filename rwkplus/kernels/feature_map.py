@@ -1,0 +1,129 @@
+"""Explicit feature maps: graphs to sparse vectors whose inner products are the kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rwkplus.errors import ParameterError
+from rwkplus.graphs.arrays import GraphArrays, Ints
+from rwkplus.kernels.hashing import hashes
+from rwkplus.kernels.node_colors import ColorCounts, ColorTable, count_colors, merge_colors
+from rwkplus.kernels.sequence_tree import SequenceTree, merge
+from rwkplus.kernels.sequences import WalkCounts, count_walks
+from rwkplus.types import Assignment, KernelName
+
+Vocabulary = SequenceTree | ColorTable
+BLOCK_NODES = 250_000
+"""Nodes counted at a time: bounds memory, and is the unit of work for joblib."""
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """A walk kernel on labelled graphs in explicit form. Holds choices, learns nothing."""
+
+    kernel: KernelName
+    steps: int
+    weights: NDArray[np.float64]  # (steps + 1,)
+    closed: bool
+    assignment: Assignment
+    hash_width: int | None = None
+
+    def fit(self, graphs: GraphArrays, n_jobs: int | None) -> tuple[Vocabulary, sparse.csr_matrix]:
+        """Collect the vocabulary of ``graphs`` and map them: ``(B, F)``."""
+        counted = self._count(graphs, n_jobs)
+        vocabulary = _merge([block.tree for block in counted])
+        return vocabulary, sparse.vstack([self._columns(block, vocabulary) for block in counted], format="csr")
+
+    def transform(
+        self, graphs: GraphArrays, vocabulary: Vocabulary, n_jobs: int | None
+    ) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
+        """Map later graphs; features outside the vocabulary only show in the squared norms ``(B,)``."""
+        counted = self._count(graphs, n_jobs)
+        features = sparse.vstack([self._columns(block, vocabulary) for block in counted], format="csr")
+        return features, np.concatenate([self._squared_norms(block) for block in counted])
+
+    def used_levels(self) -> list[int]:
+        """Lengths of walks that have a weight."""
+        return np.flatnonzero(self.weights).tolist()
+
+    def _count(self, graphs: GraphArrays, n_jobs: int | None) -> list[WalkCounts] | list[ColorCounts]:
+        blocks = [graphs.block(start, stop) for start, stop in graphs.blocks(BLOCK_NODES)]
+        if len(blocks) == 1:
+            return [_count_block(blocks[0], self)]
+        return list(Parallel(n_jobs=n_jobs)(delayed(_count_block)(block, self) for block in blocks))
+
+    def _columns(self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary) -> sparse.csr_matrix:
+        if self.hash_width is not None:
+            return self._folded(counted, self.hash_width)
+        levels = list(vocabulary.locate(counted.tree))  # type: ignore[arg-type]
+        sizes = level_sizes(vocabulary)
+        return sparse.hstack(
+            [
+                _rearranged(counted.counts[i], levels[i], sizes[i], float(np.sqrt(self.weights[i])))
+                for i in self.used_levels()
+            ],
+            format="csr",
+        )
+
+    def _folded(self, counted: WalkCounts | ColorCounts, width: int) -> sparse.csr_matrix:
+        """Fold features into ``width`` columns; random signs keep inner products right on average."""
+        folded = sparse.csr_matrix((counted.counts[0].shape[0], width))
+        hashed = list(hashes(counted.tree))
+        for i in self.used_levels():
+            counts = counted.counts[i]
+            sign = np.where(hashed[i] >> np.uint64(63), -1.0, 1.0) * np.sqrt(self.weights[i])
+            column = (hashed[i] % np.uint64(width)).astype(np.int64)
+            part = (counts.data * sign[counts.indices], column[counts.indices], counts.indptr)
+            folded = folded + sparse.csr_matrix(part, shape=folded.shape)
+        return folded
+
+    def _squared_norms(self, counted: WalkCounts | ColorCounts) -> NDArray[np.float64]:
+        return np.sum(
+            [self.weights[i] * np.asarray(counted.counts[i].power(2).sum(1)).ravel() for i in self.used_levels()],
+            axis=0,
+        )
+
+
+def level_sizes(vocabulary: Vocabulary) -> list[int]:
+    """Number of features of each walk length."""
+    if isinstance(vocabulary, ColorTable):
+        return [keys.size for keys in vocabulary.keys]
+    return [level.prefix.size for level in vocabulary.sequences]
+
+
+def _count_block(graphs: GraphArrays, how: FeatureMap) -> WalkCounts | ColorCounts:
+    if how.kernel != "node-centric":
+        return count_walks(graphs, how.steps, match_all=how.kernel == "rwk+", closed=how.closed)
+    if graphs.weight is not None:
+        raise ParameterError(
+            "the node-centric kernel compares discrete walk colors and cannot use edge_weight. "
+            "Leave it out on purpose with ignore=('edge_weight',), or use kernel='rwk+'."
+        )
+    if how.closed:
+        raise ParameterError("walks='closed' is for kernel='rwk+' and 'rwk-'; node-centric colors are open walks.")
+    return count_colors(graphs, how.steps, how.assignment)
+
+
+def _merge(trees: Sequence[Vocabulary]) -> Vocabulary:
+    if isinstance(trees[0], ColorTable):
+        return merge_colors(trees)  # type: ignore[arg-type]
+    return merge(trees)  # type: ignore[arg-type]
+
+
+def _rearranged(counts: sparse.csr_matrix, place: Ints, width: int, factor: float) -> sparse.csr_matrix:
+    """Move columns to their places in the vocabulary; unknown ones (place -1) are dropped."""
+    columns = place[counts.indices]
+    known = columns >= 0
+    if known.all():
+        indptr, columns, data = counts.indptr, columns, counts.data
+    else:
+        indptr = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
+        columns, data = columns[known], counts.data[known]
+    matrix = sparse.csr_matrix((data * factor, columns, indptr), shape=(counts.shape[0], width))
+    matrix.sort_indices()
+    return matrix

@@ -1,0 +1,132 @@
+"""Walk features for scikit-learn: graphs in, sparse vectors with readable names out."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rwkplus.errors import GraphError, ParameterError
+from rwkplus.graphs import Graphs
+from rwkplus.graphs.arrays import as_arrays
+from rwkplus.kernels.base import WalkEstimator
+from rwkplus.kernels.feature_map import FeatureMap, level_sizes
+from rwkplus.kernels.node_colors import ColorTable
+from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks
+
+
+class RandomWalkFeatures(TransformerMixin, WalkEstimator):
+    """Explicit features of a walk kernel on labelled graphs.
+
+    Inner products of the rows are exactly the values of :class:`RandomWalkKernel` with the same
+    arguments, so a linear model on these features is the kernel machine, without a Gram matrix.
+
+    Args:
+        kernel: ``"rwk+"``: a feature is a label sequence and counts the walks that meet it. ``"rwk-"``: only
+            the two ends of a walk are recorded. ``"node-centric"``: a feature is a walk color of nodes.
+        steps: Longest walk, counted in edges.
+        combine: Weights of the steps: ``"sum"``, ``"last"``, ``"mean"``, ``"geometric"``, or a sequence.
+        decay: Base of the geometric weights.
+        walks: ``"open"``, or ``"closed"`` for walks that return to their first node.
+        assignment: For node-centric colors: ``"dirac"`` (color counts, like Weisfeiler-Leman) or
+            ``"optimal"`` (their intersection: an optimal assignment of nodes).
+        include_zero_step: Count single nodes as well; by default only for node-centric colors.
+        hash_width: Fold the features into this many columns instead of learning a vocabulary.
+        sparse_output: Return a sparse matrix; False allows ``set_output(transform="pandas")``.
+        unknown_label: What to do with labels that ``fit`` did not see: they make features of their own,
+            which the vocabulary does not have (``"new"``), walks do not pass them (``"ignore"``), or ``"error"``.
+        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        n_jobs: Parallel jobs, through joblib; any joblib backend works, Dask and Ray included.
+
+    Attributes:
+        schema_: What node and edge colors mean.
+        step_weights_: Weight of the walks of 0, 1, ... edges.
+
+    Example:
+        >>> from rwkplus.graphs import from_smiles
+        >>> features = RandomWalkFeatures(steps=1).fit(from_smiles(["CCO", "CC=O"]))
+        >>> features.get_feature_names_out().tolist()
+        ['C-C', 'C-O', 'C=O', 'O-C', 'O=C']
+        >>> features.transform(from_smiles(["OCCO"])).toarray()
+        array([[2., 2., 0., 2., 0.]])
+    """
+
+    def __init__(
+        self,
+        kernel: KernelName = "rwk+",
+        steps: int = 4,
+        *,
+        combine: Combine | Sequence[float] = "sum",
+        decay: float = 0.1,
+        walks: Walks = "open",
+        assignment: Assignment = "optimal",
+        include_zero_step: bool | None = None,
+        hash_width: int | None = None,
+        sparse_output: bool = True,
+        unknown_label: UnknownLabel = "new",
+        ignore: Sequence[str] = (),
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.steps = steps
+        self.combine = combine
+        self.decay = decay
+        self.walks = walks
+        self.assignment = assignment
+        self.include_zero_step = include_zero_step
+        self.hash_width = hash_width
+        self.sparse_output = sparse_output
+        self.unknown_label = unknown_label
+        self.ignore = ignore
+        self.n_jobs = n_jobs
+
+    def fit(self, graphs: Graphs, y: object = None) -> Self:
+        """Learn the features that occur in ``graphs``."""
+        self._fit(graphs)
+        return self
+
+    def fit_transform(self, graphs: Graphs, y: object = None) -> sparse.csr_matrix | NDArray[np.float64]:
+        """Learn the features and return those of the same graphs, counting only once."""
+        return self._output(self._fit(graphs))
+
+    def transform(self, graphs: Graphs) -> sparse.csr_matrix | NDArray[np.float64]:
+        """Return the features of graphs: ``(B, F)``."""
+        arrays = as_arrays(self._read_later(graphs), labels=True)
+        features, _ = self.map_.transform(arrays, self.vocabulary_, self.n_jobs)
+        return self._output(features)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Readable names in the order of the columns, such as ``C-C=O``."""
+        check_is_fitted(self)
+        if self.hash_width is not None:
+            return np.array([f"hash{i}" for i in range(self.hash_width)], dtype=object)
+        if isinstance(self.vocabulary_, ColorTable):
+            names = [[f"color{i}.{k}" for k in range(size)] for i, size in enumerate(level_sizes(self.vocabulary_))]
+        else:
+            nodes, edges = self.schema_.nodes, self.schema_.edges
+            names = self.vocabulary_.names(
+                [nodes.name(i) for i in range(nodes.width)],
+                None if edges is None else [edges.name(i) for i in range(edges.width)],
+            )
+        return np.array([name for i in self.map_.used_levels() for name in names[i]], dtype=object)
+
+    def _fit(self, graphs: Graphs) -> sparse.csr_matrix:
+        if self.hash_width is not None and (not isinstance(self.hash_width, int) or self.hash_width < 1):
+            raise ParameterError(f"hash_width must be an integer of at least 1, got {self.hash_width!r}.")
+        batch = self._read_first(graphs)
+        if not self.schema_.discrete:
+            raise GraphError(
+                "explicit walk features need discrete labels: one-hot rows in x, and in edge_attr where there is one. "
+                "Use RandomWalkNystroem or RandomWalkKernel for continuous colors, or ignore=('edge_attr',)."
+            )
+        self.map_ = FeatureMap(
+            self.kernel, self.steps, self.step_weights_, self.walks == "closed", self.assignment, self.hash_width
+        )
+        self.vocabulary_, features = self.map_.fit(as_arrays(batch, labels=True), self.n_jobs)
+        return features
+
+    def _output(self, features: sparse.csr_matrix) -> sparse.csr_matrix | NDArray[np.float64]:
+        return features if self.sparse_output else features.toarray()

@@ -1,0 +1,210 @@
+"""Random walk kernels for scikit-learn: graphs in, Gram matrices out."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+from torch_geometric.data import Batch
+
+from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
+from rwkplus.graphs import Graphs
+from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
+from rwkplus.kernels.base import WalkEstimator, check_choice
+from rwkplus.kernels.blocks import BlockKernel
+from rwkplus.kernels.feature_map import FeatureMap
+from rwkplus.kernels.gram import cosine, feature_gram
+from rwkplus.kernels.routes import cheaper_route
+from rwkplus.kernels.steps import geometric_tail
+from rwkplus.kernels.storage import ResumableMatrix, fingerprint
+from rwkplus.types import Assignment, Combine, KernelName, Route, UnknownLabel, Walks
+
+EXPLICIT_ROWS = 8_192
+"""Rows of an explicit Gram matrix computed at a time."""
+
+
+class RandomWalkKernel(TransformerMixin, WalkEstimator):
+    """Exact random walk kernel between graphs, ready for ``SVC(kernel="precomputed")``.
+
+    Args:
+        kernel: ``"rwk+"`` matches the color of every node along two walks, ``"rwk-"`` only of their ends,
+            ``"node-centric"`` compares nodes by the walks that begin there (discrete labels only).
+        steps: Longest walk, counted in edges.
+        combine: Weights of the steps: ``"sum"``, ``"last"``, ``"mean"``, ``"geometric"``, or a sequence of
+            one weight per step.
+        decay: Base of the geometric weights; :attr:`truncation_error_` tells what the cut series lacks.
+        normalize: Divide by the self-similarities (cosine); a graph without walks keeps zeros.
+        walks: ``"open"``, or ``"closed"`` for walks that return to their first node, which see cycles.
+        assignment: For node-centric colors: ``"dirac"`` or ``"optimal"``.
+        include_zero_step: Count single nodes as walks, too; by default only for node-centric colors.
+        route: ``"explicit"`` counts label sequences and needs discrete colors; ``"blocks"`` runs
+            Algorithm 1 on pairs of graphs; ``"auto"`` takes the cheaper one and tells in ``route_``.
+        unknown_label: Labels that ``fit`` did not see match each other (``"new"``), let no walk pass
+            (``"ignore"``) or are refused (``"error"``). They never match a fitted graph.
+        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        n_jobs: Parallel jobs, through joblib; any joblib backend works, Dask and Ray included.
+
+    Attributes:
+        route_: The route taken.
+        schema_: What node and edge colors mean.
+        step_weights_: Weight of the walks of 0, 1, ... edges.
+        truncation_error_: With ``combine="geometric"``, a bound on the share of K(G, G) that lies beyond
+            ``steps``, worst case over the fitted graphs; infinite where the series may diverge.
+
+    Example:
+        >>> import networkx as nx
+        >>> ring, path = nx.cycle_graph(3), nx.path_graph(3)
+        >>> for graph in (ring, path):
+        ...     nx.set_node_attributes(graph, "C", "label")
+        >>> RandomWalkKernel(steps=1).fit_transform([ring, path])
+        array([[36., 24.],
+               [24., 16.]])
+    """
+
+    def __init__(
+        self,
+        kernel: KernelName = "rwk+",
+        steps: int = 4,
+        *,
+        combine: Combine | Sequence[float] = "sum",
+        decay: float = 0.1,
+        normalize: bool = False,
+        walks: Walks = "open",
+        assignment: Assignment = "optimal",
+        include_zero_step: bool | None = None,
+        route: Route = "auto",
+        unknown_label: UnknownLabel = "new",
+        ignore: Sequence[str] = (),
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.steps = steps
+        self.combine = combine
+        self.decay = decay
+        self.normalize = normalize
+        self.walks = walks
+        self.assignment = assignment
+        self.include_zero_step = include_zero_step
+        self.route = route
+        self.unknown_label = unknown_label
+        self.ignore = ignore
+        self.n_jobs = n_jobs
+
+    def fit(self, graphs: Graphs, y: object = None) -> Self:
+        """Keep ``graphs`` as the columns of every later Gram matrix."""
+        self._fit(graphs)
+        return self
+
+    def fit_transform(self, graphs: Graphs, y: object = None, out: str | Path | None = None) -> Floats:
+        """Fit and return the symmetric Gram matrix ``(B, B)``.
+
+        Args:
+            graphs: The graphs.
+            y: Not used.
+            out: File for the matrix (``.npy``), filled block by block as a memory map; a call with the same
+                graphs and settings after an interruption goes on where that one stopped.
+        """
+        arrays = self._fit(graphs)
+        return self._gram(arrays, arrays, out, symmetric=True)
+
+    def transform(self, graphs: Graphs, out: str | Path | None = None) -> Floats:
+        """Return the kernel of ``graphs`` with the fitted graphs: ``(B, K)``."""
+        return self._gram(self._arrays(self._read_later(graphs)), self.fitted_, out, symmetric=False)
+
+    def diagonal(self, graphs: Graphs | None = None) -> Floats:
+        """Return the self-similarity K(G, G) of graphs, not normalized; of the fitted ones by default."""
+        check_is_fitted(self)
+        return self._diagonal(self.fitted_ if graphs is None else self._arrays(self._read_later(graphs)))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the columns: the fitted graphs."""
+        check_is_fitted(self)
+        return np.array([f"graph{i}" for i in range(self.fitted_.num_graphs)], dtype=object)
+
+    def _fit(self, graphs: Graphs) -> GraphArrays:
+        check_choice("route", self.route, Route)
+        batch = self._read_first(graphs)
+        self.route_ = self._choose_route(batch)
+        closed = self.walks == "closed"
+        self.map_ = FeatureMap(self.kernel, self.steps, self.step_weights_, closed, self.assignment)
+        self.blocks_ = BlockKernel(self.kernel == "rwk+", self.step_weights_, closed)
+        self.fitted_ = self._arrays(batch)
+        if self.route_ == "explicit":
+            self.vocabulary_, self.features_ = self.map_.fit(self.fitted_, self.n_jobs)
+        if self.normalize or self.combine == "geometric":
+            self.diagonal_ = self._diagonal(self.fitted_)
+        if self.combine == "geometric":
+            tail = geometric_tail(self.fitted_, self.steps, self.decay)
+            walked = self.diagonal_ > 0
+            self.truncation_error_ = float((tail[walked] / self.diagonal_[walked]).max(initial=0.0))
+        return self.fitted_
+
+    def _choose_route(self, batch: Batch) -> str:
+        if self.kernel == "node-centric":
+            if self.route == "blocks":
+                raise ParameterError("kernel='node-centric' has explicit features only: use route='auto'.")
+            return "explicit"
+        if not self.schema_.discrete:
+            if self.route == "explicit":
+                raise GraphError(
+                    "route='explicit' needs discrete labels: one-hot rows in x, and in edge_attr where there is one. "
+                    "Use route='auto' or 'blocks' for continuous colors."
+                )
+            return "blocks"
+        if self.route != "auto":
+            return self.route
+        return cheaper_route(as_arrays(batch, labels=True), self.steps, closed=self.walks == "closed")
+
+    def _arrays(self, batch: Batch) -> GraphArrays:
+        return as_arrays(batch, labels=self.route_ == "explicit")
+
+    def _diagonal(self, graphs: GraphArrays) -> Floats:
+        if self.route_ == "blocks":
+            return self.blocks_.diagonal(graphs, self.n_jobs)
+        if graphs is self.fitted_:
+            return np.asarray(self.features_.power(2).sum(1)).ravel()
+        return self.map_.transform(graphs, self.vocabulary_, self.n_jobs)[1]
+
+    def _gram(self, rows: GraphArrays, cols: GraphArrays, out: str | Path | None, *, symmetric: bool) -> Floats:
+        shape = (rows.num_graphs, cols.num_graphs)
+        key = "" if out is None else fingerprint((self.get_params(), symmetric), (rows, cols))
+        matrix = ResumableMatrix(shape, out, key)
+        norms = None
+        if self.normalize:
+            norms = self.diagonal_ if symmetric else self._diagonal(rows)
+        parts = self._explicit_rows if self.route_ == "explicit" else self._block_rows
+        for start, stop, first, values in parts(rows, cols, symmetric, frozenset(matrix.finished)):
+            if norms is not None:
+                cosine(values, norms[start:stop], self.diagonal_[first:])
+            matrix.write(start, stop, first, values, mirror=symmetric and self.route_ == "blocks")
+        gram = matrix.complete()
+        if symmetric and self.normalize and rows.num_graphs > 1 and np.ptp(gram) < 1e-9:
+            warnings.warn(
+                "all graphs look alike to this kernel: every normalized entry is the same. "
+                "Do the node labels vary? More steps or walks='closed' may tell the graphs apart.",
+                RWKPlusWarning,
+                stacklevel=3,
+            )
+        return gram
+
+    def _explicit_rows(
+        self, rows: GraphArrays, cols: GraphArrays, symmetric: bool, skip: frozenset[int]
+    ) -> Iterator[tuple[int, int, int, Floats]]:
+        features = self.features_ if symmetric else self.map_.transform(rows, self.vocabulary_, self.n_jobs)[0]
+        for start in range(0, rows.num_graphs, EXPLICIT_ROWS):
+            if start in skip:
+                continue
+            whole = symmetric and rows.num_graphs <= EXPLICIT_ROWS
+            block = features if whole else features[start : start + EXPLICIT_ROWS]
+            yield start, start + block.shape[0], 0, feature_gram(block, self.features_)
+
+    def _block_rows(
+        self, rows: GraphArrays, cols: GraphArrays, symmetric: bool, skip: frozenset[int]
+    ) -> Iterator[tuple[int, int, int, Floats]]:
+        # Labels that only the rows have match no column.
+        rows = rows.with_width(cols.x.shape[1], 0 if cols.edge_attr is None else cols.edge_attr.shape[1])
+        return self.blocks_.row_blocks(rows, cols, self.n_jobs, symmetric=symmetric, skip=skip)

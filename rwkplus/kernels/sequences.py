@@ -1,0 +1,161 @@
+r"""Explicit features of walk kernels on labelled graphs: how often each label sequence is walked.
+
+:math:`\phi_i(G)[l_0 \ldots l_i]` weighs the walks of ``i`` edges that meet these labels, so that
+:math:`K^{(i)}(G, H) = \phi_i(G) \cdot \phi_i(H)` exactly and a Gram matrix needs no pass over pairs.
+The sequences met are numbered by a tree (see :mod:`rwkplus.kernels.sequence_tree`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rwkplus.graphs.arrays import GraphArrays, Ints
+from rwkplus.kernels.sequence_tree import Level, SequenceTree
+
+
+@dataclass(frozen=True)
+class WalkCounts:
+    """The sequences of some graphs and, per length, their weighted counts: sparse ``(B, S_i)``."""
+
+    tree: SequenceTree
+    counts: list[sparse.csr_matrix]
+
+
+def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, closed: bool = False) -> WalkCounts:
+    """Count the label sequences of all walks of 0 to ``steps`` edges.
+
+    Args:
+        graphs: Labelled graphs; a node or edge labelled -1 lets no walk pass.
+        steps: Longest walk, counted in edges.
+        match_all: Record the label of every node (RWK+) or only of the two ends (RWK-).
+        closed: Only walks that end where they began.
+    """
+    edges = _Edges.of(graphs)
+    alive = np.flatnonzero(graphs.label >= 0)
+    labels, found = number(graphs.label[alive])
+    at_node = sparse.csr_matrix((np.ones(alive.size), (alive, found)), shape=(graphs.num_nodes, labels.size))
+    in_graph = sparse.csr_matrix(
+        (np.ones(graphs.num_nodes), np.arange(graphs.num_nodes), graphs.node_ptr),
+        shape=(graphs.num_graphs, graphs.num_nodes),
+    )
+    root = Level(np.zeros_like(labels), np.zeros_like(labels), labels)
+    prefixes, sequences, counts = [root], [root], [in_graph @ at_node]
+    walks = _Walks.closed(alive, found, graphs.num_nodes) if closed else _Walks.open(at_node)
+    for step in range(1, steps + 1):
+        ended = edges.return_to_start(walks, graphs) if closed else edges.end(walks, graphs)
+        keys, found = number(walks.prefix[ended.column] * edges.base + ended.met)
+        sequences.append(edges.level(keys))
+        counts.append(ended.as_matrix(found, keys.size))
+        if step < steps:
+            walks, keys = edges.move(walks, graphs, match_all)
+            prefixes.append(edges.level(keys))
+    return WalkCounts(SequenceTree(prefixes, sequences), counts)
+
+
+def number(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct keys in ascending order and, for every key, its place among them."""
+    bound = int(keys.max(initial=-1)) + 1
+    if bound > 16 * keys.size + 1_000_000:
+        distinct, place = np.unique(keys, return_inverse=True)
+        return distinct, place
+    present = np.zeros(bound, bool)  # dense keys: marking them is several times faster than sorting
+    present[keys] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
+
+
+@dataclass(frozen=True)
+class _Walks:
+    """Walks so far, by the node they stand on: a column per prefix, or per first node and prefix."""
+
+    state: sparse.csr_matrix  # (N, columns)
+    prefix: Ints  # prefix of each column
+    start: Ints | None  # first node of each column, where only closed walks count
+
+    @classmethod
+    def open(cls, at_node: sparse.csr_matrix) -> "_Walks":
+        return cls(at_node, np.arange(at_node.shape[1]), None)
+
+    @classmethod
+    def closed(cls, alive: Ints, label: Ints, num_nodes: int) -> "_Walks":
+        ones, column = np.ones(alive.size), np.arange(alive.size)
+        state = sparse.csr_matrix((ones, (alive, column)), shape=(num_nodes, alive.size))
+        return cls(state, label, alive)
+
+
+@dataclass(frozen=True)
+class _Extended:
+    """Walks that took one more edge: whose they are, the column they come from, the labels they met."""
+
+    owner_ptr: Ints  # (owners + 1,)
+    column: Ints
+    met: Ints
+    weight: NDArray[np.float64]
+
+    def as_matrix(self, column: Ints, num_columns: int) -> sparse.csr_matrix:
+        shape = (self.owner_ptr.size - 1, num_columns)
+        matrix = sparse.csr_matrix((self.weight, column, self.owner_ptr), shape=shape)
+        matrix.sum_duplicates()
+        return matrix
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """Edges whose ends and label can be matched at all, and what a walk meets when it takes them."""
+
+    source: Ints
+    target: Ints
+    weight: NDArray[np.float64]
+    edge_label: Ints
+    label: Ints  # of the target
+    label_base: int
+    base: int  # edge label and node label make one number below this
+
+    @classmethod
+    def of(cls, graphs: GraphArrays) -> "_Edges":
+        edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
+        passable = (graphs.label[graphs.source] >= 0) & (graphs.label[graphs.target] >= 0) & (edge_label >= 0)
+        source, target = graphs.source[passable], graphs.target[passable]
+        weight = np.ones(source.size) if graphs.weight is None else graphs.weight[passable]
+        label_base = graphs.num_labels + 1
+        base = graphs.num_edge_labels * label_base
+        return cls(source, target, weight, edge_label[passable], graphs.label[target], label_base, base)
+
+    def end(self, walks: _Walks, graphs: GraphArrays) -> _Extended:
+        """All walks over one more edge, by graph: no need to know on which node they end."""
+        return self._extend(walks, graphs.graph[self.target], graphs.num_graphs, self.label)
+
+    def return_to_start(self, walks: _Walks, graphs: GraphArrays) -> _Extended:
+        """Only those walks over one more edge that are back on their first node, by graph."""
+        moved = self._extend(walks, self.target, graphs.num_nodes, self.label)
+        assert walks.start is not None
+        node = np.repeat(np.arange(graphs.num_nodes), np.diff(moved.owner_ptr))
+        back = walks.start[moved.column] == node
+        kept = np.concatenate([[0], np.cumsum(back)])
+        graph_ptr = kept[moved.owner_ptr[graphs.node_ptr]]
+        return _Extended(graph_ptr, moved.column[back], moved.met[back], moved.weight[back])
+
+    def move(self, walks: _Walks, graphs: GraphArrays, match_all: bool) -> tuple[_Walks, Ints]:
+        """All walks over one more edge, by the node they stand on; and the keys of their prefixes."""
+        label = self.label if match_all else np.full_like(self.label, -1)  # -1: not compared
+        moved = self._extend(walks, self.target, graphs.num_nodes, label)
+        columns, found = number(moved.column * self.base + moved.met)
+        keys, prefix = number(walks.prefix[columns // self.base] * self.base + columns % self.base)
+        start = None if walks.start is None else walks.start[columns // self.base]
+        return _Walks(moved.as_matrix(found, columns.size), prefix, start), keys
+
+    def level(self, keys: Ints) -> Level:
+        """Take keys apart into prefix, edge label and node label."""
+        met = keys % self.base
+        return Level(keys // self.base, met // self.label_base, met % self.label_base - 1)
+
+    def _extend(self, walks: _Walks, owner: Ints, num_owners: int, label: Ints) -> _Extended:
+        """Send every walk over every edge; add up what has one owner, column and labels met."""
+        met = self.edge_label * self.label_base + label + 1
+        rows, row = number(owner * self.base + met)
+        step = sparse.csr_matrix((self.weight, (row, self.source)), shape=(rows.size, walks.state.shape[0]))
+        walked = step @ walks.state
+        owner_ptr = walked.indptr[np.searchsorted(rows, np.arange(num_owners + 1) * self.base)]
+        met_by_entry = np.repeat(rows % self.base, np.diff(walked.indptr))
+        return _Extended(owner_ptr.astype(np.int64), walked.indices.astype(np.int64), met_by_entry, walked.data)

@@ -1,0 +1,73 @@
+"""A matrix that is filled block by block, in memory or in a file that survives an interruption."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.format import open_memmap
+
+from rwkplus.graphs.arrays import Floats, GraphArrays
+
+
+class ResumableMatrix:
+    """Rows arrive in blocks; ``path.partial`` and ``path.progress`` remember them until all are there.
+
+    The file at ``path`` appears only when it is complete. A fingerprint of graphs and settings keeps
+    blocks of another computation from being taken for one's own.
+    """
+
+    def __init__(self, shape: tuple[int, int], path: str | Path | None, fingerprint: str) -> None:
+        self.path = None if path is None else Path(path)
+        self.finished: set[int] = set()
+        if self.path is None:
+            self.values: Floats = np.empty(shape)
+            return
+        self.partial = self.path.with_name(self.path.name + ".partial")
+        self.progress = self.path.with_name(self.path.name + ".progress")
+        self.fingerprint = fingerprint
+        self.finished = self._finished_before()
+        mode = "r+" if self.finished else "w+"
+        self.values = open_memmap(self.partial, mode=mode, dtype=np.float64, shape=shape)
+
+    def write(self, start: int, stop: int, first: int, values: Floats, *, mirror: bool) -> None:
+        """Store the rows ``start:stop`` from column ``first`` on; ``mirror`` stores the transpose as well."""
+        self.values[start:stop, first:] = values
+        if mirror:
+            self.values[first:, start:stop] = values.T
+        self.finished.add(start)
+        if self.path is not None:
+            self.values.flush()  # type: ignore[attr-defined]
+            record = {"fingerprint": self.fingerprint, "finished": sorted(self.finished)}
+            scratch = self.progress.with_name(self.progress.name + ".new")
+            scratch.write_text(json.dumps(record))
+            scratch.replace(self.progress)
+
+    def complete(self) -> Floats:
+        """Give the file its name and return the matrix."""
+        if self.path is not None:
+            self.values.flush()  # type: ignore[attr-defined]
+            self.partial.replace(self.path)
+            self.progress.unlink(missing_ok=True)
+            self.values = np.load(self.path, mmap_mode="r+")
+        return self.values
+
+    def _finished_before(self) -> set[int]:
+        try:
+            record = json.loads(self.progress.read_text())
+            if self.partial.exists() and record["fingerprint"] == self.fingerprint:
+                return set(record["finished"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return set()
+
+
+def fingerprint(settings: object, parts: Iterable[GraphArrays]) -> str:
+    """Digest of settings and graphs."""
+    digest = hashlib.sha256(repr(settings).encode())
+    for graphs in parts:
+        for name, value in vars(graphs).items():
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+    return digest.hexdigest()
