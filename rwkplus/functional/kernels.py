@@ -177,13 +177,9 @@ def _scores(
         return y.new_zeros(num_graphs, y.size(1)).index_add(0, batch, y.sum(-1))
 
     if closed:
-        scores = torch.stack(
-            [per_graph(y) for y in _closed_walks(y0, propagate, batch, steps, match_all, num_graphs)]
-        )
+        scores = torch.stack([per_graph(y) for y in _closed_walks(y0, propagate, batch, steps, match_all, num_graphs)])
     else:
-        scores = torch.stack(
-            [per_graph(y) for y in walk_steps(y0, propagate, steps, match_all=match_all)]
-        )
+        scores = torch.stack([per_graph(y) for y in walk_steps(y0, propagate, steps, match_all=match_all)])
     if include_zero_step:
         scores = torch.cat([per_graph(y0 * y0).unsqueeze(0), scores])
     return _finite(scores)
@@ -211,9 +207,7 @@ def _closed_walks(
     yield from returned
 
 
-def _check(
-    x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int
-) -> None:
+def _check(x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> None:
     if steps < 1:
         raise ParameterError(f"steps must be at least 1 (it counts the edges of a walk), got {steps}.")
     if x.size(-1) != hidden_x.size(-1):

@@ -59,9 +59,24 @@ def bank_propagation(
         )
     channels = hidden_adj.unsqueeze(-1) * hidden_edge_attr
     if edge_type is not None:
+        if edge_attr is not None:
+            raise ShapeError("edge_type and edge_attr are two ways to color the same edges: pass only one of them.")
+        _check_types(edge_type, channels.size(-1))
         return _typed_propagation(edge_index, channels, edge_weight, edge_type)
     assert edge_attr is not None  # one of the two is given: checked above
     return _attributed_propagation(edge_index, channels, edge_weight, edge_attr)
+
+
+def _check_types(edge_type: Tensor, num_types: int) -> None:
+    # A type out of range would silently read the row of another node. No check inside torch.compile.
+    if torch.compiler.is_compiling() or edge_type.numel() == 0:
+        return
+    lowest, highest = (int(bound) for bound in edge_type.aminmax())
+    if lowest < 0 or highest >= num_types:
+        raise ShapeError(
+            f"edge_type holds types from {lowest} to {highest} but hidden_edge_attr has {num_types} channels: "
+            "types count from 0 and each needs a channel."
+        )
 
 
 def _typed_propagation(

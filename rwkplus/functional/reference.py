@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -19,14 +20,14 @@ def walks(graph: nx.Graph, steps: int) -> Iterator[tuple[object, ...]]:
 def walk_colors(graph: nx.Graph, walk: tuple[object, ...]) -> tuple[object, ...]:
     """Colors met along a walk: node, edge, node, ...; edges without a color count as alike."""
     colors: list[object] = [graph.nodes[walk[0]]["color"]]
-    for u, v in zip(walk, walk[1:], strict=False):
+    for u, v in pairwise(walk):
         colors += [graph.edges[u, v].get("color"), graph.nodes[v]["color"]]
     return tuple(colors)
 
 
 def walk_weight(graph: nx.Graph, walk: tuple[object, ...]) -> float:
     """Product of the edge weights along a walk."""
-    return float(np.prod([graph.edges[e].get("weight", 1.0) for e in zip(walk, walk[1:], strict=False)]))
+    return float(np.prod([graph.edges[e].get("weight", 1.0) for e in pairwise(walk)]))
 
 
 def count_label_sequences(graph: nx.Graph, steps: int, *, closed: bool = False) -> Counter[tuple[object, ...]]:

@@ -1,5 +1,6 @@
 """The door: whatever the user has becomes one checked PyG ``Batch``, or an error that names what is wrong."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -8,8 +9,9 @@ import networkx as nx
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.utils import unbatch, unbatch_edge_index
 
-from rwkplus.errors import GraphError
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs.from_networkx import from_networkx
 from rwkplus.graphs.tu import read_tu
 
@@ -23,6 +25,14 @@ MEANINGFUL = (
     "edge_label", "edge_labels", "edge_type", "edge_color", "weight",
 )  # fmt: skip
 """Fields that by convention describe nodes or edges, which we do not read: refused rather than dropped."""
+
+NAMES = ("node_label_names", "edge_label_names")
+"""Fields with the names of one-hot columns."""
+
+DTYPES = (
+    torch.float64, torch.float32, torch.float16, torch.bfloat16,
+    torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
+)  # fmt: skip
 
 
 def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
@@ -45,6 +55,8 @@ def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
         tensor([[1., 0.],
                 [0., 1.]])
     """
+    if isinstance(ignore, str):
+        raise ParameterError(f"ignore must be a sequence of field names, such as ({ignore!r},).")
     records = _records(graphs, ignore)
     for i, record in enumerate(records):
         _check_tensors(i, record)
@@ -64,19 +76,26 @@ def graph_of_edge(batch: Batch, edge: int) -> int:
     return int(batch.batch[batch.edge_index[0, edge]])
 
 
-def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:
-    """One plain dictionary of fields per graph."""
+def graph_list(graphs: Graphs) -> list[Any]:
+    """Return whatever the door accepts as a list of graphs, not yet checked one by one."""
     if isinstance(graphs, str | Path):
         graphs = read_tu(graphs)
     if isinstance(graphs, Batch):
         graphs = _unbatched(graphs)
     elif isinstance(graphs, Data | HeteroData | nx.Graph):
         raise GraphError(f"got a single {type(graphs).__name__}: put it into a list, [graph].")
-    if not isinstance(graphs, Iterable):
-        raise GraphError(f"expected a list of graphs, got {type(graphs).__name__}.")
-    items = list(graphs)
+    try:
+        items = list(graphs)  # also what has only __getitem__, such as torch's Subset
+    except TypeError as error:
+        raise GraphError(f"expected a list of graphs, got {type(graphs).__name__}.") from error
     if not items:
         raise GraphError("the list of graphs is empty: give at least one graph.")
+    return items
+
+
+def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:
+    """One plain dictionary of fields per graph."""
+    items = graph_list(graphs)
     if isinstance(items[0], nx.Graph):
         items = list(from_networkx(items, ignore=ignore))
     return [_record(i, item, ignore) for i, item in enumerate(items)]
@@ -84,11 +103,35 @@ def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:
 
 def _unbatched(batch: Batch) -> list[Data]:
     try:
-        return batch.to_data_list()
+        graphs: list[Data] = batch.to_data_list() if hasattr(batch, "_slice_dict") else _cut(batch)
     except Exception as error:
         raise GraphError(
             "the Batch cannot be taken apart into graphs: build it with Batch.from_data_list(graphs)."
         ) from error
+    for field in (*USED, *MEANINGFUL, *NAMES):
+        if graphs and batch.get(field) is not None and graphs[0].get(field) is None:
+            raise GraphError(
+                f"{field} was added to the Batch later, and PyG does not know which part belongs to which graph. "
+                "Add it to the graphs before Batch.from_data_list(graphs)."
+            )
+    return graphs
+
+
+def _cut(batch: Batch) -> list[Data]:
+    """Cut a batch without PyG's slices, such as one that :func:`as_batch` made."""
+    if bool((batch.batch.diff() < 0).any()):
+        raise GraphError("the nodes are not sorted by graph.")
+    num_graphs, owner = batch.ptr.numel() - 1, batch.batch[batch.edge_index[0]]
+    order = owner.argsort(stable=True)
+    parts = {
+        "x": unbatch(batch.x, batch.batch, 0, num_graphs),
+        "edge_index": unbatch_edge_index(batch.edge_index[:, order], batch.batch, num_graphs),
+    }
+    for field in ("edge_attr", "edge_weight"):
+        if batch.get(field) is not None:
+            parts[field] = unbatch(batch[field][order], owner[order], 0, num_graphs)
+    names = {field: batch[field] for field in NAMES if batch.get(field) is not None}
+    return [Data(**{field: part[i] for field, part in parts.items()}, **names) for i in range(num_graphs)]
 
 
 def _record(i: int, item: object, ignore: Sequence[str]) -> dict[str, Any]:
@@ -125,9 +168,7 @@ def _check_tensors(i: int, record: dict[str, Any]) -> None:
             f"graph {i}: edge_index must be integers of shape (2, num_edges), got {edge_index.dtype} "
             f"of shape {tuple(edge_index.shape)}."
         )
-    declared = record.get("num_nodes")
-    if declared is not None and declared != x.size(0):
-        raise GraphError(f"graph {i}: num_nodes is {declared} but x has {x.size(0)} rows. One row per node is needed.")
+    _check_num_nodes(i, record.get("num_nodes"), x.size(0))
     for field, dims in (("edge_attr", (1, 2)), ("edge_weight", (1, 2))):
         value = record.get(field)
         if value is not None:
@@ -135,11 +176,23 @@ def _check_tensors(i: int, record: dict[str, Any]) -> None:
             _check_per_edge(i, field, value, edge_index.size(1))
 
 
+def _check_num_nodes(i: int, declared: Any, rows: int) -> None:  # noqa: ANN401
+    try:
+        agrees = declared is None or operator.index(declared) == rows
+    except TypeError:
+        agrees = False
+    if not agrees:
+        raise GraphError(f"graph {i}: num_nodes is {declared!r} but x has {rows} rows. One row per node is needed.")
+
+
 def _check_dense(i: int, field: str, value: object, dims: tuple[int, ...]) -> None:
     if not isinstance(value, Tensor):
         raise GraphError(f"graph {i}: {field} is a {type(value).__name__}, expected a torch.Tensor.")
-    if value.layout != torch.strided or value.is_complex() or value.is_quantized or value.is_meta:
-        raise GraphError(f"graph {i}: {field} must be a dense real tensor, got {value.dtype} with {value.layout}.")
+    if value.layout != torch.strided or value.is_nested or value.is_meta or value.dtype not in DTYPES:
+        raise GraphError(
+            f"graph {i}: {field} must be a dense tensor of real numbers with data, got {value.dtype} with "
+            f"{value.layout} on {value.device}. Convert it first, for instance with .to_dense(), .float() or .long()."
+        )
     if value.dim() not in dims:
         raise GraphError(f"graph {i}: {field} must have {dims[-1]} dimensions, got shape {tuple(value.shape)}.")
 
@@ -176,9 +229,23 @@ def _check_alike(i: int, record: dict[str, Any], first: dict[str, Any]) -> None:
             )
         if value.device != expected.device:
             raise GraphError(f"graph {i}: {field} is on {value.device} but graph 0 is on {expected.device}.")
-    for field in ("node_label_names", "edge_label_names"):
-        if record.get(field) != first.get(field):
-            raise GraphError(f"graph {i}: {field} differs from graph 0. Build all graphs with one vocabulary.")
+    for field in NAMES:
+        _check_names(i, field, record.get(field), first.get(field))
+
+
+def _check_names(i: int, field: str, names: object, expected: object) -> None:
+    if names is expected and i > 0:  # the usual case, and cheap
+        return
+    if names is not None and not _are_names(names):
+        raise GraphError(f"graph {i}: {field} must be a tuple of distinct strings, got {names!r}.")
+    if names != expected:
+        raise GraphError(f"graph {i}: {field} differs from graph 0. Build all graphs with one vocabulary.")
+
+
+def _are_names(names: object) -> bool:
+    if not isinstance(names, tuple | list):
+        return False
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
 def _concatenate(records: list[dict[str, Any]]) -> Batch:
@@ -196,32 +263,36 @@ def _concatenate(records: list[dict[str, Any]]) -> Batch:
             f"{int(num_nodes[i])} nodes, numbered from 0."
         )
     ptr = torch.cat([num_nodes.new_zeros(1), num_nodes.cumsum(0)])
+    node_owner = torch.repeat_interleave(torch.arange(len(records), device=device), num_nodes)
     batch = Batch(
-        x=_as_float("x", torch.cat([r["x"] for r in records])),
+        x=_as_float("x", torch.cat([r["x"] for r in records]), node_owner),
         edge_index=edge_index + ptr[owner],
-        batch=torch.repeat_interleave(torch.arange(len(records), device=device), num_nodes),
+        batch=node_owner,
         ptr=ptr,
     )
     if records[0].get("edge_attr") is not None:
         edge_attr = torch.cat([r["edge_attr"] for r in records])
-        batch.edge_attr = _as_float("edge_attr", edge_attr.unsqueeze(-1) if edge_attr.dim() == 1 else edge_attr)
+        edge_attr = edge_attr.unsqueeze(-1) if edge_attr.dim() == 1 else edge_attr
+        batch.edge_attr = _as_float("edge_attr", edge_attr, owner)
     if records[0].get("edge_weight") is not None:
-        weight = torch.cat([r["edge_weight"] for r in records]).flatten()
+        weight = torch.cat([r["edge_weight"].flatten() for r in records])
         batch.edge_weight = weight.to(batch.x.dtype)
-    for field in ("node_label_names", "edge_label_names"):
+    for field in NAMES:
         if records[0].get(field) is not None:
-            batch[field] = records[0][field]
+            batch[field] = tuple(records[0][field])
     return batch
 
 
-def _as_float(field: str, value: Tensor) -> Tensor:
+def _as_float(field: str, value: Tensor, owner: Tensor) -> Tensor:
     if value.is_floating_point():
         return value
-    if value.numel() and not ((value == 0) | (value == 1)).all():
+    other = ((value != 0) & (value != 1)).nonzero()
+    if other.numel():
+        row, column = other[0].tolist()
         raise GraphError(
-            f"{field} holds integers such as {int(value[(value != 0) & (value != 1)][0])}, which look like label "
-            f"numbers. One-hot encode them with rwkplus.graphs.one_hot(graphs, {field!r}), or call "
-            ".float() on them if they are measurements."
+            f"graph {int(owner[row])}: {field} holds integers such as {int(value[row, column])}, which look like "
+            f"label numbers. One-hot encode them with rwkplus.graphs.one_hot(graphs, {field!r}), or call .float() "
+            "on them if they are measurements."
         )
     return value.to(torch.get_default_dtype())
 

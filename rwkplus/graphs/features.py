@@ -33,7 +33,7 @@ def one_hot_degree(graphs: Sequence[Data], max_degree: int | None = None) -> lis
     """Give every node its out-degree as a one-hot label; degrees above ``max_degree`` share the last column."""
     if max_degree is not None and max_degree < 1:
         raise ParameterError(f"max_degree must be at least 1, got {max_degree}.")
-    degrees = [degree(graph.edge_index[0], graph.num_nodes, dtype=torch.long) for graph in graphs]
+    degrees = [_degrees(i, graph) for i, graph in enumerate(graphs)]
     cap = max_degree or max((int(d.max()) for d in degrees if d.numel()), default=1)
     names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
     result = [_with(g, "x", _one_hot(d.clamp(max=cap), cap + 1)) for g, d in zip(graphs, degrees, strict=True)]
@@ -58,6 +58,17 @@ def label_numbers(colors: Tensor) -> Tensor:
         return torch.full((colors.size(0),), -1, dtype=torch.long, device=colors.device)
     highest, column = colors.max(-1)
     return torch.where(highest > 0, column, -1)
+
+
+def _degrees(i: int, graph: Data) -> Tensor:
+    edge_index = graph.get("edge_index")
+    if edge_index is None:
+        raise GraphError(f"graph {i} has no edge_index. A graph without edges has torch.empty(2, 0, dtype=torch.long).")
+    num_nodes = graph.num_nodes or 0
+    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
+        raise GraphError(f"graph {i}: edge_index names nodes outside 0 to {num_nodes - 1}.")
+    degrees: Tensor = degree(edge_index[0], num_nodes, dtype=torch.long)
+    return degrees
 
 
 def _integer_labels(i: int, value: object, field: str) -> Tensor:

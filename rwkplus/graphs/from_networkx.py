@@ -65,7 +65,7 @@ def from_networkx(
         if colors is not None:
             data.edge_attr = colors[i]
         if weights is not None:
-            data.edge_weight = weights[i].flatten()
+            data.edge_weight = weights[i].squeeze(1)
         for field, names in columns.names.items():
             data[f"{field}_label_names"] = names
         result.append(data)
@@ -151,5 +151,5 @@ def _row(value: Any) -> list[float] | None:  # noqa: ANN401
         if isinstance(value, str | bytes):
             return None
         return convert(value) if isinstance(value, Iterable) else convert([value])
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError, OverflowError):
         return None

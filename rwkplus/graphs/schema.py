@@ -66,6 +66,7 @@ class Schema:
         Labels that fitting did not see are kept as colors of their own (``"new"``: they match nothing
         that was fitted, but each other), blanked (``"ignore"``: no walk passes) or refused (``"error"``).
         """
+        self._fill_in_for_no_edges(batch)
         later = Schema.of(batch)
         if later.weighted != self.weighted:
             raise GraphError(
@@ -82,9 +83,22 @@ class Schema:
             _align(batch, self.edges, later.edges, unknown_label, graph_of_edge)
         return batch
 
+    def _fill_in_for_no_edges(self, batch: Batch) -> None:
+        """Graphs without any edge cannot show what theirs would carry."""
+        if batch.edge_index.size(1) > 0:
+            return
+        if self.edges is not None and batch.get("edge_attr") is None:
+            batch.edge_attr = batch.x.new_zeros(0, self.edges.width)
+        if self.weighted and batch.get("edge_weight") is None:
+            batch.edge_weight = batch.x.new_zeros(0)
+
 
 def _align(
-    batch: Batch, fitted: Colors, later: Colors, unknown_label: UnknownLabel, owner: Callable[[Batch, int], int]
+    batch: Batch,
+    fitted: Colors,
+    later: Colors,
+    unknown_label: UnknownLabel,
+    owner: Callable[[Batch, int], int],
 ) -> None:
     if fitted.names is not None and later.names is not None:
         columns = _columns_by_name(fitted.names, later.names)
@@ -96,7 +110,11 @@ def _align(
             "Encode both with the same columns."
         )
     if fitted.discrete and not later.discrete:
-        raise GraphError(f"the fitted graphs had one-hot labels in {fitted.field}, these have other values there.")
+        row = next(row for row, color in enumerate(batch[fitted.field]) if not is_one_hot(color))
+        raise GraphError(
+            f"graph {owner(batch, row)}: {fitted.field} holds other values than the one-hot labels of the fitted "
+            "graphs. Encode both alike."
+        )
     values: Tensor = batch[fitted.field]
     if columns != list(range(values.size(1))) or values.size(1) < fitted.width:
         aligned = values.new_zeros(values.size(0), max(fitted.width, max(columns, default=-1) + 1))

@@ -8,7 +8,7 @@ import io
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs.vocabulary import Vocabulary
 
 NodeFeatures = Literal["labels", "attributes", "both"]
@@ -26,6 +26,7 @@ def read_tu(
     path: str | Path,
     *,
     node_features: NodeFeatures = "labels",
+    edge_features: NodeFeatures = "labels",
     node_names: Sequence[str] | None = None,
     edge_names: Sequence[str] | None = None,
 ) -> list[Data]:
@@ -35,6 +36,7 @@ def read_tu(
         path: Folder or zip file with ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and whatever else there is.
         node_features: What becomes ``x`` where the set has both node labels and continuous attributes.
             Sets with only one of them use that one; sets with neither have no ``x``.
+        edge_features: The same for ``edge_attr``.
         node_names: Readable names of the node labels, in ascending order of the label numbers.
         edge_names: Readable names of the edge labels.
 
@@ -43,9 +45,7 @@ def read_tu(
         (classes counted from 0, or real targets).
     """
     files = TUFiles(Path(path))
-    indicator = files.integers("graph_indicator").ravel()
-    if indicator.size == 0 or (np.diff(indicator) < 0).any() or indicator[0] < 1:
-        raise DataError(f"{files.name('graph_indicator')}: graph numbers must ascend from 1, a line per node.")
+    indicator = _indicator(files)
     num_nodes = np.bincount(indicator - 1, minlength=int(indicator[-1]))
     edges = files.integers("A", columns=2) - 1
     _check_edges(files, edges, indicator)
@@ -54,7 +54,7 @@ def read_tu(
     num_edges = np.bincount(indicator[edges[:, 0]] - 1, minlength=num_nodes.size)
 
     x, x_names = _colors(files, "node", indicator.size, node_features, node_names)
-    edge_attr, edge_label_names = _colors(files, "edge", order.size, "labels", edge_names)
+    edge_attr, edge_label_names = _colors(files, "edge", order.size, edge_features, edge_names)
     targets = _targets(files, num_nodes.size)
     first = np.concatenate([[0], num_nodes.cumsum()])
     local = torch.from_numpy(edges - first[indicator[edges[:, 0]] - 1][:, None]).t().contiguous()
@@ -88,7 +88,10 @@ class TUFiles:
         if path.is_dir():
             names = [p.name for p in path.iterdir()]
         elif zipfile.is_zipfile(path):
-            self.zip = zipfile.ZipFile(path)
+            try:
+                self.zip = zipfile.ZipFile(path)
+            except zipfile.BadZipFile as error:
+                raise DataError(f"{path} is damaged ({error}). Is the file complete?") from error
             names = self.zip.namelist()
         else:
             raise DataError(f"{path} is neither a folder nor a zip file in TU format.")
@@ -109,8 +112,9 @@ class TUFiles:
     def integers(self, part: str, columns: int | None = None) -> NDArray[np.int64]:
         """Read a file of whole numbers; ``columns`` demands a width."""
         values = self.floats(part, columns)
-        if (values != np.round(values)).any():
-            line = int(np.flatnonzero((values != np.round(values)).any(1))[0]) + 1
+        whole = (values == np.round(values)) & (np.abs(values) < 2**53)
+        if not whole.all():
+            line = int(np.flatnonzero(~whole.all(1))[0]) + 1
             raise DataError(f"{self.name(part)}, line {line}: expected whole numbers.")
         return values.astype(np.int64)
 
@@ -118,14 +122,49 @@ class TUFiles:
         """Read a file of comma-separated numbers as a matrix."""
         if not self.has(part):
             raise DataError(f"{self.path} has no {self.name(part)}, which every TU data set needs.")
-        raw = self.zip.read(self.name(part)) if self.zip else (self.path / self.name(part)).read_bytes()
+        raw = self._read(part)
+        if not raw.strip():
+            return np.empty((0, columns or 1))
         try:
-            values = np.loadtxt(io.BytesIO(raw), delimiter=",", ndmin=2)
+            values = np.loadtxt(io.BytesIO(raw), delimiter=",", comments=None, ndmin=2)
         except ValueError as error:
-            raise DataError(f"{self.name(part)}: {error}. Is the file complete?") from error
-        if columns is not None and values.size and values.shape[1] != columns:
+            raise DataError(
+                f"{self.name(part)}, line {_bad_line(raw)}: expected numbers with commas between, as many as in the "
+                "first line. Is the file complete?"
+            ) from error
+        if columns is not None and values.shape[1] != columns:
             raise DataError(f"{self.name(part)}: expected {columns} columns, found {values.shape[1]}.")
-        return values.reshape(-1, columns) if columns and not values.size else values
+        return values
+
+    def _read(self, part: str) -> bytes:
+        try:
+            return self.zip.read(self.name(part)) if self.zip else (self.path / self.name(part)).read_bytes()
+        except Exception as error:  # a damaged zip raises whatever its decompressor does
+            raise DataError(f"{self.name(part)} cannot be read ({error}). Is {self.path} complete?") from error
+
+
+def _bad_line(raw: bytes) -> int:
+    """Number of the first line that is not a row of numbers as long as the first row."""
+    width = None
+    for line, text in enumerate(raw.split(b"\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            numbers = [float(word) for word in text.split(b",")]
+        except ValueError:
+            return line
+        width = width or len(numbers)
+        if len(numbers) != width:
+            return line
+    return 1
+
+
+def _indicator(files: TUFiles) -> NDArray[np.int64]:
+    indicator = files.integers("graph_indicator", columns=1).ravel()
+    ascending = indicator.size > 0 and indicator[0] >= 1 and (np.diff(indicator) >= 0).all()
+    if not ascending or indicator[-1] > indicator.size:
+        raise DataError(f"{files.name('graph_indicator')}: graph numbers must ascend from 1, a line per node.")
+    return indicator
 
 
 def _check_edges(files: TUFiles, edges: NDArray[np.int64], indicator: NDArray[np.int64]) -> None:
@@ -142,6 +181,8 @@ def _check_edges(files: TUFiles, edges: NDArray[np.int64], indicator: NDArray[np
 def _colors(
     files: TUFiles, kind: str, rows: int, wanted: NodeFeatures, names: Sequence[str] | None
 ) -> tuple[Tensor | None, tuple[str, ...] | None]:
+    if wanted not in get_args(NodeFeatures):
+        raise ParameterError(f"{kind}_features must be 'labels', 'attributes' or 'both', got {wanted!r}.")
     has_labels, has_attributes = files.has(f"{kind}_labels"), files.has(f"{kind}_attributes")
     use_labels = has_labels and (wanted != "attributes" or not has_attributes)
     use_attributes = has_attributes and (wanted != "labels" or not has_labels)

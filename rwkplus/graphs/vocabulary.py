@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -27,14 +28,17 @@ class Vocabulary:
         names = tuple(str(label) for label in ordered)
         if len(set(names)) < len(names):  # 1 and "1" are different labels
             names = tuple(repr(label) for label in ordered)
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise GraphError(f"several distinct labels are written {twice}: use labels with distinct names.")
         return cls({label: i for i, label in enumerate(ordered)}, names)
 
     def one_hot(self, labels: Sequence[Hashable]) -> Tensor:
         """One row per label."""
-        columns = torch.tensor([self.column[label] for label in labels], dtype=torch.long)
-        return torch.nn.functional.one_hot(columns, len(self.names)).to(torch.get_default_dtype())
+        rows = torch.zeros(len(labels), len(self.names))
+        rows[torch.arange(len(labels)), [self.column[label] for label in labels]] = 1
+        return rows
 
 
-def _order(label: Hashable) -> tuple[str, float, str]:
-    number = float(label) if isinstance(label, int | float) else 0.0
-    return type(label).__name__, number, str(label)
+def _order(label: Hashable) -> tuple[str, Real | int, str]:
+    return type(label).__name__, label if isinstance(label, Real) else 0, str(label)

@@ -1,8 +1,9 @@
 """What the estimators share: reading graphs through the door, and the scikit-learn manners."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, get_args
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch
@@ -25,6 +26,7 @@ class WalkEstimator(BaseEstimator):
     include_zero_step: bool | None
     unknown_label: UnknownLabel
     ignore: Sequence[str]
+    n_jobs: int | None
 
     schema_: Schema
 
@@ -34,8 +36,12 @@ class WalkEstimator(BaseEstimator):
         check_choice("walks", self.walks, Walks)
         check_choice("assignment", self.assignment, Assignment)
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
-        if isinstance(self.ignore, str):
-            raise ParameterError(f"ignore must be a sequence of field names, such as ({self.ignore!r},).")
+        if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
+            raise ParameterError(
+                f"ignore must be a sequence of field names, such as ('edge_attr',); got {self.ignore!r}."
+            )
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
+            raise ParameterError(f"n_jobs must be None or an integer other than 0, got {self.n_jobs!r}.")
         zero_step = self.kernel == "node-centric" if self.include_zero_step is None else self.include_zero_step
         weights = step_weights(self.steps, self.combine, self.decay, zero_step)
         batch = as_batch(graphs, ignore=self.ignore)
@@ -55,12 +61,17 @@ class WalkEstimator(BaseEstimator):
         return self.schema_.conform(as_batch(graphs, ignore=self.ignore), self.unknown_label)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "schema_")
+        return hasattr(self, "map_")  # comes after all checks
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # graphs, not a matrix
         return tags
+
+
+def is_positive_integer(value: object) -> bool:
+    """Whether ``value`` is an integer, of Python or numpy, of at least 1."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
 
 
 def check_choice(name: str, value: object, choices: object) -> None:

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from rwkplus.errors import NumericError
-from rwkplus.functional import rwk_minus, rwk_plus
 from rwkplus.graphs.arrays import Floats, GraphArrays
+from rwkplus.kernels.gram import finite
 from rwkplus.ops import PackedGraphs, pair_scores, self_scores
 
 BLOCK_NODES = 1_024
@@ -34,36 +33,40 @@ class BlockKernel:
         return self.weights.size - 1
 
     def row_blocks(
-        self, rows: GraphArrays, cols: GraphArrays, n_jobs: int | None, *, symmetric: bool, skip: frozenset[int]
+        self,
+        rows: GraphArrays,
+        cols: GraphArrays,
+        n_jobs: int | None,
+        *,
+        symmetric: bool,
+        skip: frozenset[tuple[int, int]],
     ) -> Iterator[tuple[int, int, int, Floats]]:
         """Yield ``(start, stop, first column, values)`` for blocks of rows, in order.
 
         With ``symmetric``, rows and columns are the same graphs and a block begins at its own first column.
-        Blocks that start at a row in ``skip`` are left out.
+        Blocks whose ``(start, stop)`` is in ``skip`` are left out.
         """
         _check_size(rows, cols)
-        todo = [(i, j) for i, j in rows.blocks(BLOCK_NODES) if i not in skip]
+        todo = [(i, j) for i, j in rows.blocks(BLOCK_NODES) if (i, j) not in skip]
         work = (
             delayed(_block)(self, rows.block(i, j), cols.block(i, cols.num_graphs) if symmetric else cols, symmetric)
             for i, j in todo
         )
         results = Parallel(n_jobs=n_jobs, return_as="generator")(work)
         for (i, j), values in zip(todo, results, strict=True):
-            yield i, j, i if symmetric else 0, _finite(values)
+            yield i, j, i if symmetric else 0, finite(values)
 
     def diagonal(self, graphs: GraphArrays, n_jobs: int | None) -> Floats:
         """Self-similarity of every graph."""
         _check_size(graphs, None)
         blocks = [graphs.block(i, j) for i, j in graphs.blocks(BLOCK_NODES)]
-        return _finite(np.concatenate(Parallel(n_jobs=n_jobs)(delayed(_diagonal)(self, block) for block in blocks)))
+        return finite(np.concatenate(Parallel(n_jobs=n_jobs)(delayed(_diagonal)(self, block) for block in blocks)))
 
 
 def _block(how: BlockKernel, rows: GraphArrays, cols: GraphArrays, upper: bool) -> Floats:
-    if how.closed:
-        scores = _closed_scores(how, rows, cols)
-    else:
-        scores = pair_scores(_pack(rows), _pack(cols), how.steps, match_all=how.match_all, upper=upper)
-    values = np.tensordot(how.weights[1:], scores, 1)
+    scores = pair_scores(_pack(rows), _pack(cols), how.steps, match_all=how.match_all, closed=how.closed, upper=upper)
+    with np.errstate(over="ignore", invalid="ignore"):  # finite() speaks up
+        values = np.tensordot(how.weights[1:], scores, 1)
     if how.weights[0]:
         values += how.weights[0] * _zero_step(rows, cols)
     if upper:
@@ -73,10 +76,8 @@ def _block(how: BlockKernel, rows: GraphArrays, cols: GraphArrays, upper: bool) 
 
 
 def _diagonal(how: BlockKernel, graphs: GraphArrays) -> Floats:
-    if how.closed:
-        singles = [graphs.block(i, i + 1) for i in range(graphs.num_graphs)]
-        return np.array([_block(how, single, single, False)[0, 0] for single in singles])
-    values = how.weights[1:] @ self_scores(_pack(graphs), how.steps, match_all=how.match_all)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = how.weights[1:] @ self_scores(_pack(graphs), how.steps, match_all=how.match_all, closed=how.closed)
     if how.weights[0]:
         values += how.weights[0] * np.diag(_zero_step(graphs, graphs))
     return values
@@ -106,36 +107,6 @@ def _zero_step(rows: GraphArrays, cols: GraphArrays) -> Floats:
     return moments(rows) @ moments(cols).T
 
 
-def _closed_scores(how: BlockKernel, rows: GraphArrays, cols: GraphArrays) -> Floats:
-    """Closed walks through the functional core, one column graph at a time (no padding)."""
-    kernel = rwk_plus if how.match_all else rwk_minus
-    scores = []
-    for h in range(cols.num_graphs):
-        col = cols.block(h, h + 1)
-        size, channels = col.num_nodes, 1 if col.edge_attr is None else col.edge_attr.shape[1]
-        # Parallel edges may differ in color, so the sum over them is kept by channel.
-        colored = np.zeros((size, size, channels))
-        np.add.at(colored, (col.source, col.target), _pack(col).value)
-        hidden_adj = torch.ones(1, size, size, dtype=torch.float64)
-        colors = None if rows.edge_attr is None else torch.from_numpy(rows.edge_attr)
-        scores.append(
-            kernel(
-                torch.from_numpy(rows.x),
-                torch.from_numpy(np.stack([rows.source, rows.target])),
-                torch.from_numpy(rows.graph),
-                torch.from_numpy(col.x)[None],
-                torch.from_numpy(colored[None, ..., 0]) if colors is None else hidden_adj,
-                steps=how.steps,
-                edge_weight=None if rows.weight is None else torch.from_numpy(rows.weight),
-                edge_attr=colors,
-                hidden_edge_attr=None if colors is None else torch.from_numpy(colored)[None],
-                closed=True,
-                num_graphs=rows.num_graphs,
-            )
-        )
-    return torch.cat(scores, 2).numpy()
-
-
 def _check_size(rows: GraphArrays, cols: GraphArrays | None) -> None:
     row_sizes = np.diff(rows.node_ptr)
     col_sizes = row_sizes if cols is None else np.diff(cols.node_ptr)
@@ -146,12 +117,3 @@ def _check_size(rows: GraphArrays, cols: GraphArrays | None) -> None:
             "in Algorithm 1. Use discrete labels with route='explicit', whose memory grows with one graph at a "
             "time, or compare large graphs with small landmarks (RandomWalkNystroem)."
         )
-
-
-def _finite(values: Floats) -> Floats:
-    if not np.isfinite(values).all():
-        raise NumericError(
-            "the kernel left the range of float64: the number of walks grows geometrically with their length. "
-            "Use fewer steps, smaller features or weights, or combine='geometric' with a small decay."
-        )
-    return values

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,6 +10,7 @@ from scipy import sparse
 
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.arrays import GraphArrays, Ints
+from rwkplus.kernels.gram import finite
 from rwkplus.kernels.hashing import hashes
 from rwkplus.kernels.node_colors import ColorCounts, ColorTable, count_colors, merge_colors
 from rwkplus.kernels.sequence_tree import SequenceTree, merge
@@ -37,25 +37,30 @@ class FeatureMap:
         """Collect the vocabulary of ``graphs`` and map them: ``(B, F)``."""
         counted = self._count(graphs, n_jobs)
         vocabulary = _merge([block.tree for block in counted])
-        return vocabulary, sparse.vstack([self._columns(block, vocabulary) for block in counted], format="csr")
+        return vocabulary, self._stacked(counted, vocabulary)
 
     def transform(
         self, graphs: GraphArrays, vocabulary: Vocabulary, n_jobs: int | None
     ) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
         """Map later graphs; features outside the vocabulary only show in the squared norms ``(B,)``."""
         counted = self._count(graphs, n_jobs)
-        features = sparse.vstack([self._columns(block, vocabulary) for block in counted], format="csr")
+        features = self._stacked(counted, vocabulary)
         return features, np.concatenate([self._squared_norms(block) for block in counted])
 
     def used_levels(self) -> list[int]:
         """Lengths of walks that have a weight."""
         return np.flatnonzero(self.weights).tolist()
 
-    def _count(self, graphs: GraphArrays, n_jobs: int | None) -> list[WalkCounts] | list[ColorCounts]:
+    def _count(self, graphs: GraphArrays, n_jobs: int | None) -> list[WalkCounts | ColorCounts]:
         blocks = [graphs.block(start, stop) for start, stop in graphs.blocks(BLOCK_NODES)]
         if len(blocks) == 1:
             return [_count_block(blocks[0], self)]
         return list(Parallel(n_jobs=n_jobs)(delayed(_count_block)(block, self) for block in blocks))
+
+    def _stacked(self, counted: Sequence[WalkCounts | ColorCounts], vocabulary: Vocabulary) -> sparse.csr_matrix:
+        features = sparse.vstack([self._columns(block, vocabulary) for block in counted], format="csr")
+        finite(features.data)
+        return features
 
     def _columns(self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary) -> sparse.csr_matrix:
         if self.hash_width is not None:
@@ -83,10 +88,12 @@ class FeatureMap:
         return folded
 
     def _squared_norms(self, counted: WalkCounts | ColorCounts) -> NDArray[np.float64]:
-        return np.sum(
-            [self.weights[i] * np.asarray(counted.counts[i].power(2).sum(1)).ravel() for i in self.used_levels()],
-            axis=0,
-        )
+        with np.errstate(over="ignore"):
+            norms: NDArray[np.float64] = np.sum(
+                [self.weights[i] * np.asarray(counted.counts[i].power(2).sum(1)).ravel() for i in self.used_levels()],
+                axis=0,
+            )
+        return norms
 
 
 def level_sizes(vocabulary: Vocabulary) -> list[int]:

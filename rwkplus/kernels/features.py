@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import as_arrays
-from rwkplus.kernels.base import WalkEstimator
+from rwkplus.kernels.base import WalkEstimator, is_positive_integer
 from rwkplus.kernels.feature_map import FeatureMap, level_sizes
 from rwkplus.kernels.node_colors import ColorTable
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks
@@ -114,7 +114,7 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         return np.array([name for i in self.map_.used_levels() for name in names[i]], dtype=object)
 
     def _fit(self, graphs: Graphs) -> sparse.csr_matrix:
-        if self.hash_width is not None and (not isinstance(self.hash_width, int) or self.hash_width < 1):
+        if self.hash_width is not None and not is_positive_integer(self.hash_width):
             raise ParameterError(f"hash_width must be an integer of at least 1, got {self.hash_width!r}.")
         batch = self._read_first(graphs)
         if not self.schema_.discrete:
@@ -123,7 +123,12 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
                 "Use RandomWalkNystroem or RandomWalkKernel for continuous colors, or ignore=('edge_attr',)."
             )
         self.map_ = FeatureMap(
-            self.kernel, self.steps, self.step_weights_, self.walks == "closed", self.assignment, self.hash_width
+            self.kernel,
+            self.steps,
+            self.step_weights_,
+            self.walks == "closed",
+            self.assignment,
+            self.hash_width,
         )
         self.vocabulary_, features = self.map_.fit(as_arrays(batch, labels=True), self.n_jobs)
         return features

@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rwkplus.errors import NumericError
+
 Floats = NDArray[np.float64]
 DENSE_SHARE = 0.03
 """Columns with a larger share of nonzeros go through BLAS; measured break-even with scipy's sparse product."""
@@ -19,7 +21,8 @@ def feature_gram(rows: sparse.csr_matrix, cols: sparse.csr_matrix) -> Floats:
     frequent = np.flatnonzero(share > DENSE_SHARE)
     dense_cols = cols[:, frequent].toarray()
     dense_rows = dense_cols if rows is cols else rows[:, frequent].toarray()
-    gram = dense_rows @ dense_cols.T
+    with np.errstate(over="ignore", invalid="ignore"):  # finite() speaks up
+        gram = dense_rows @ dense_cols.T
     rare = np.flatnonzero((share <= DENSE_SHARE) & (share > 0))
     if rare.size:
         sparse_cols = cols[:, rare]
@@ -37,3 +40,13 @@ def cosine(gram: Floats, row_norms: Floats, col_norms: Floats) -> Floats:
     gram *= rows[:, None]
     gram *= cols[None, :]
     return gram
+
+
+def finite(values: Floats) -> Floats:
+    """Return ``values``, or raise where walks have become too many for a float64."""
+    if not np.isfinite(values).all():
+        raise NumericError(
+            "the kernel left the range of float64: the number of walks grows geometrically with their length. "
+            "Use fewer steps, smaller features or weights, or combine='geometric' with a small decay."
+        )
+    return values

@@ -9,8 +9,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
+from rwkplus.graphs.convert import graph_list
+from rwkplus.kernels.base import is_positive_integer
 from rwkplus.kernels.random_walk import RandomWalkKernel
 
 
@@ -51,14 +53,16 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit(self, graphs: Graphs, y: object = None) -> Self:
         """Draw landmarks and prepare the projection onto their span."""
-        if not isinstance(self.n_components, int | np.integer) or self.n_components < 1:
+        if not is_positive_integer(self.n_components):
             raise ParameterError(f"n_components must be an integer of at least 1, got {self.n_components!r}.")
-        if not hasattr(graphs, "__getitem__") or isinstance(graphs, str):
-            raise GraphError("RandomWalkNystroem needs a list of graphs to draw landmarks from.")
-        chosen = check_random_state(self.random_state).permutation(len(graphs))[: self.n_components]
-        self.landmarks_ = np.sort(chosen)
+        if not (self.kernel is None or isinstance(self.kernel, RandomWalkKernel)):
+            raise ParameterError(f"kernel must be a RandomWalkKernel or None, got {self.kernel!r}.")
+        items = graph_list(graphs)
+        given = self.random_state
+        random = given if isinstance(given, Generator) else check_random_state(given)
+        self.landmarks_ = np.sort(random.permutation(len(items))[: self.n_components])
         self.kernel_ = RandomWalkKernel() if self.kernel is None else clone(self.kernel)
-        gram = self.kernel_.fit_transform([graphs[int(i)] for i in self.landmarks_])
+        gram = self.kernel_.fit_transform([items[i] for i in self.landmarks_])
         values, vectors = np.linalg.eigh(gram)
         # Directions the landmarks do not span stay zero instead of being blown up.
         inverse_root = np.where(values > values.max(initial=0) * 1e-12, 1 / np.sqrt(np.maximum(values, 1e-300)), 0.0)

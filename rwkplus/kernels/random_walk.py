@@ -17,7 +17,7 @@ from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
 from rwkplus.kernels.base import WalkEstimator, check_choice
 from rwkplus.kernels.blocks import BlockKernel
 from rwkplus.kernels.feature_map import FeatureMap
-from rwkplus.kernels.gram import cosine, feature_gram
+from rwkplus.kernels.gram import cosine, feature_gram, finite
 from rwkplus.kernels.routes import cheaper_route
 from rwkplus.kernels.steps import geometric_tail
 from rwkplus.kernels.storage import ResumableMatrix, fingerprint
@@ -135,10 +135,11 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         self.fitted_ = self._arrays(batch)
         if self.route_ == "explicit":
             self.vocabulary_, self.features_ = self.map_.fit(self.fitted_, self.n_jobs)
-        if self.normalize or self.combine == "geometric":
+        geometric = isinstance(self.combine, str) and self.combine == "geometric"  # combine may be an array
+        if self.normalize or geometric:
             self.diagonal_ = self._diagonal(self.fitted_)
-        if self.combine == "geometric":
-            tail = geometric_tail(self.fitted_, self.steps, self.decay)
+        if geometric:
+            tail = geometric_tail(self.fitted_, self.steps, self.decay, self.kernel)
             walked = self.diagonal_ > 0
             self.truncation_error_ = float((tail[walked] / self.diagonal_[walked]).max(initial=0.0))
         return self.fitted_
@@ -166,12 +167,15 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         if self.route_ == "blocks":
             return self.blocks_.diagonal(graphs, self.n_jobs)
         if graphs is self.fitted_:
-            return np.asarray(self.features_.power(2).sum(1)).ravel()
-        return self.map_.transform(graphs, self.vocabulary_, self.n_jobs)[1]
+            with np.errstate(over="ignore"):
+                return finite(np.asarray(self.features_.power(2).sum(1)).ravel())
+        return finite(self.map_.transform(graphs, self.vocabulary_, self.n_jobs)[1])
 
     def _gram(self, rows: GraphArrays, cols: GraphArrays, out: str | Path | None, *, symmetric: bool) -> Floats:
         shape = (rows.num_graphs, cols.num_graphs)
-        key = "" if out is None else fingerprint((self.get_params(), symmetric), (rows, cols))
+        settings = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
+        exact = self.step_weights_.tolist()  # an array in combine may print alike and differ
+        key = "" if out is None else fingerprint((settings, exact, symmetric), (rows, cols))
         matrix = ResumableMatrix(shape, out, key)
         norms = None
         if self.normalize:
@@ -192,18 +196,19 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         return gram
 
     def _explicit_rows(
-        self, rows: GraphArrays, cols: GraphArrays, symmetric: bool, skip: frozenset[int]
+        self, rows: GraphArrays, cols: GraphArrays, symmetric: bool, skip: frozenset[tuple[int, int]]
     ) -> Iterator[tuple[int, int, int, Floats]]:
         features = self.features_ if symmetric else self.map_.transform(rows, self.vocabulary_, self.n_jobs)[0]
         for start in range(0, rows.num_graphs, EXPLICIT_ROWS):
-            if start in skip:
+            stop = min(start + EXPLICIT_ROWS, rows.num_graphs)
+            if (start, stop) in skip:
                 continue
             whole = symmetric and rows.num_graphs <= EXPLICIT_ROWS
-            block = features if whole else features[start : start + EXPLICIT_ROWS]
-            yield start, start + block.shape[0], 0, feature_gram(block, self.features_)
+            block = features if whole else features[start:stop]
+            yield start, stop, 0, finite(feature_gram(block, self.features_))
 
     def _block_rows(
-        self, rows: GraphArrays, cols: GraphArrays, symmetric: bool, skip: frozenset[int]
+        self, rows: GraphArrays, cols: GraphArrays, symmetric: bool, skip: frozenset[tuple[int, int]]
     ) -> Iterator[tuple[int, int, int, Floats]]:
         # Labels that only the rows have match no column.
         rows = rows.with_width(cols.x.shape[1], 0 if cols.edge_attr is None else cols.edge_attr.shape[1])

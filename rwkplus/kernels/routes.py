@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rwkplus.graphs.arrays import GraphArrays
+from rwkplus.graphs.arrays import Floats, GraphArrays
 
 # Nanoseconds on one core, fitted to runs on MUTAG, NCI1, ENZYMES and IMDB-BINARY; only their ratio matters.
 _PER_WALK = 60.0
@@ -24,9 +24,9 @@ def cheaper_route(graphs: GraphArrays, steps: int, *, closed: bool) -> str:
 
 def _number_of_walks(graphs: GraphArrays, steps: int) -> float:
     """Walks of up to ``steps`` edges: no graph has more label sequences than walks."""
-    reached = np.ones(graphs.num_nodes)
+    reached: Floats = np.ones(graphs.num_nodes)
     total = 0.0
     for _ in range(steps):
-        reached = np.bincount(graphs.source, reached[graphs.target], graphs.num_nodes)
+        reached = np.bincount(graphs.source, reached[graphs.target], graphs.num_nodes).astype(float)
         total += reached.sum()
     return total

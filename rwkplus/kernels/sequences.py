@@ -5,7 +5,7 @@ r"""Explicit features of walk kernels on labelled graphs: how often each label s
 The sequences met are numbered by a tree (see :mod:`rwkplus.kernels.sequence_tree`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,13 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
     """Count the label sequences of all walks of 0 to ``steps`` edges.
 
     Args:
-        graphs: Labelled graphs; a node or edge labelled -1 lets no walk pass.
+        graphs: Labelled graphs; an edge labelled -1 lets no walk pass, a node labelled -1 none that compares it.
         steps: Longest walk, counted in edges.
         match_all: Record the label of every node (RWK+) or only of the two ends (RWK-).
         closed: Only walks that end where they began.
     """
-    edges = _Edges.of(graphs)
+    edges = _Edges.of(graphs, match_all)
+    last = edges.into_labelled()
     alive = np.flatnonzero(graphs.label >= 0)
     labels, found = number(graphs.label[alive])
     at_node = sparse.csr_matrix((np.ones(alive.size), (alive, found)), shape=(graphs.num_nodes, labels.size))
@@ -44,7 +45,7 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
     prefixes, sequences, counts = [root], [root], [in_graph @ at_node]
     walks = _Walks.closed(alive, found, graphs.num_nodes) if closed else _Walks.open(at_node)
     for step in range(1, steps + 1):
-        ended = edges.return_to_start(walks, graphs) if closed else edges.end(walks, graphs)
+        ended = last.return_to_start(walks, graphs) if closed else last.end(walks, graphs)
         keys, found = number(walks.prefix[ended.column] * edges.base + ended.met)
         sequences.append(edges.level(keys))
         counts.append(ended.as_matrix(found, keys.size))
@@ -102,7 +103,7 @@ class _Extended:
 
 @dataclass(frozen=True)
 class _Edges:
-    """Edges whose ends and label can be matched at all, and what a walk meets when it takes them."""
+    """Edges that some walk can take, and what it meets when it does."""
 
     source: Ints
     target: Ints
@@ -113,14 +114,30 @@ class _Edges:
     base: int  # edge label and node label make one number below this
 
     @classmethod
-    def of(cls, graphs: GraphArrays) -> "_Edges":
+    def of(cls, graphs: GraphArrays, match_all: bool) -> "_Edges":
         edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
-        passable = (graphs.label[graphs.source] >= 0) & (graphs.label[graphs.target] >= 0) & (edge_label >= 0)
+        passable = edge_label >= 0
+        if match_all:  # RWK- compares no inner node, so a walk may pass one without a label
+            passable &= (graphs.label[graphs.source] >= 0) & (graphs.label[graphs.target] >= 0)
         source, target = graphs.source[passable], graphs.target[passable]
         weight = np.ones(source.size) if graphs.weight is None else graphs.weight[passable]
         label_base = graphs.num_labels + 1
         base = graphs.num_edge_labels * label_base
         return cls(source, target, weight, edge_label[passable], graphs.label[target], label_base, base)
+
+    def into_labelled(self) -> "_Edges":
+        """Only the edges a walk can end with: its last node is compared by every kernel."""
+        kept = self.label >= 0
+        if kept.all():
+            return self
+        return replace(
+            self,
+            source=self.source[kept],
+            target=self.target[kept],
+            weight=self.weight[kept],
+            edge_label=self.edge_label[kept],
+            label=self.label[kept],
+        )
 
     def end(self, walks: _Walks, graphs: GraphArrays) -> _Extended:
         """All walks over one more edge, by graph: no need to know on which node they end."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.graphs.arrays import GraphArrays
-from rwkplus.types import Combine
+from rwkplus.types import Combine, KernelName
 
 
 def step_weights(
@@ -31,9 +31,12 @@ def step_weights(
         given = _given_weights(steps, combine)
         return np.concatenate([[float(include_zero_step)], given])
     if combine == "geometric":
-        if not (isinstance(decay, int | float) and 0 < decay < math.inf):
+        if not (isinstance(decay, int | float | np.integer | np.floating) and 0 < decay < math.inf):
             raise ParameterError(f"combine='geometric' needs a decay above 0, got {decay!r}.")
-        weights = float(decay) ** lengths
+        with np.errstate(over="ignore"):
+            weights = float(decay) ** lengths
+        if not np.isfinite(weights[-1]):
+            raise ParameterError(f"decay={decay!r} to the power of steps={steps} leaves the range of float64.")
     elif combine == "last":
         weights = (lengths == steps).astype(float)
     elif combine in ("sum", "mean"):
@@ -41,7 +44,7 @@ def step_weights(
     else:
         raise ParameterError(f"combine must be 'sum', 'last', 'mean', 'geometric' or weights, got {combine!r}.")
     weights[0] *= include_zero_step
-    return weights / weights.astype(bool).sum() if combine == "mean" else weights
+    return np.asarray(weights / np.count_nonzero(weights) if combine == "mean" else weights)
 
 
 def _given_weights(steps: int, combine: Sequence[float]) -> NDArray[np.float64]:
@@ -56,15 +59,24 @@ def _given_weights(steps: int, combine: Sequence[float]) -> NDArray[np.float64]:
     return weights
 
 
-def geometric_tail(graphs: GraphArrays, steps: int, decay: float) -> NDArray[np.float64]:
+def geometric_tail(graphs: GraphArrays, steps: int, decay: float, kernel: KernelName) -> NDArray[np.float64]:
     r"""Bound, for every graph, what the infinite geometric series of K(G, G) adds beyond ``steps``.
 
-    :math:`K^{(i)}(G, G) \le n^2 \rho^{2i}`, where :math:`\rho` bounds the spectral norm of the adjacency
-    times the largest color similarity, so the rest of the series is at most
-    :math:`n^2 q^{t+1} / (1 - q)` with :math:`q = \lambda \rho^2`. For a pair the bound is at most the
-    geometric mean of the two graphs' bounds. Infinite, with a warning, where :math:`q \ge 1`.
+    :math:`K^{(i)}(G, G) \le c \rho^{2i}`, so the rest of the series is at most
+    :math:`c q^{t+1} / (1 - q)` with :math:`q = \lambda \rho^2`. RWK+ meets node colors at every step:
+    :math:`\rho` bounds the spectral norm of the adjacency scaled by them, and :math:`c = n^2`. RWK- meets
+    them at the two ends: :math:`\rho` bounds the norm of the adjacency and
+    :math:`c = (\sum_v \lVert x_v \rVert^2)^2`. Node-centric kernels count pairs of nodes, :math:`\rho = 1`.
+    For a pair of graphs the bound is at most the geometric mean of the two graphs' bounds. Infinite, with
+    a warning, where :math:`q \ge 1`.
     """
-    ratio = decay * _norm_bound(graphs) ** 2
+    scale = np.diff(graphs.node_ptr).astype(float) ** 2
+    if kernel == "node-centric":
+        ratio = np.full(graphs.num_graphs, float(decay))
+    else:
+        ratio = decay * _norm_bound(graphs, node_colors=kernel == "rwk+") ** 2
+    if kernel == "rwk-" and graphs.x.shape[1]:
+        scale = np.bincount(graphs.graph, (graphs.x**2).sum(1), graphs.num_graphs) ** 2
     if (ratio >= 1).any():
         worst = int(np.argmax(ratio))
         warnings.warn(
@@ -74,13 +86,13 @@ def geometric_tail(graphs: GraphArrays, steps: int, decay: float) -> NDArray[np.
             RWKPlusWarning,
             stacklevel=4,
         )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tail = np.diff(graphs.node_ptr) ** 2 * ratio ** (steps + 1) / (1 - ratio)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tail = scale * ratio ** (steps + 1) / (1 - ratio)
     return np.where(ratio < 1, tail, np.inf)
 
 
-def _norm_bound(graphs: GraphArrays) -> NDArray[np.float64]:
-    r"""Bound the spectral norm of each adjacency, colors included.
+def _norm_bound(graphs: GraphArrays, *, node_colors: bool) -> NDArray[np.float64]:
+    r"""Bound the spectral norm of each adjacency, edge colors and, if wanted, node colors included.
 
     :math:`\lVert A \rVert_2 \le \max_{u \to v} \sqrt{r_u c_v}` with row sums r and column sums c of
     absolute values (Schur's test); exact for stars and regular graphs.
@@ -88,7 +100,7 @@ def _norm_bound(graphs: GraphArrays) -> NDArray[np.float64]:
     weight = np.ones(graphs.source.size) if graphs.weight is None else np.abs(graphs.weight)
     if graphs.edge_attr is not None:
         weight = weight * np.linalg.norm(graphs.edge_attr, axis=1)
-    if graphs.x.shape[1]:  # one-hot rows have length 1
+    if node_colors and graphs.x.shape[1]:  # one-hot rows have length 1
         length = np.linalg.norm(graphs.x, axis=1)
         weight = weight * length[graphs.source] * length[graphs.target]
     rows = np.bincount(graphs.source, weight, graphs.num_nodes)

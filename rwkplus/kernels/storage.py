@@ -20,7 +20,7 @@ class ResumableMatrix:
 
     def __init__(self, shape: tuple[int, int], path: str | Path | None, fingerprint: str) -> None:
         self.path = None if path is None else Path(path)
-        self.finished: set[int] = set()
+        self.finished: set[tuple[int, int]] = set()
         if self.path is None:
             self.values: Floats = np.empty(shape)
             return
@@ -28,6 +28,8 @@ class ResumableMatrix:
         self.progress = self.path.with_name(self.path.name + ".progress")
         self.fingerprint = fingerprint
         self.finished = self._finished_before()
+        if not self.finished:  # a note about another computation must not outlive its blocks
+            self.progress.unlink(missing_ok=True)
         mode = "r+" if self.finished else "w+"
         self.values = open_memmap(self.partial, mode=mode, dtype=np.float64, shape=shape)
 
@@ -36,7 +38,7 @@ class ResumableMatrix:
         self.values[start:stop, first:] = values
         if mirror:
             self.values[first:, start:stop] = values.T
-        self.finished.add(start)
+        self.finished.add((start, stop))
         if self.path is not None:
             self.values.flush()  # type: ignore[attr-defined]
             record = {"fingerprint": self.fingerprint, "finished": sorted(self.finished)}
@@ -53,11 +55,11 @@ class ResumableMatrix:
             self.values = np.load(self.path, mmap_mode="r+")
         return self.values
 
-    def _finished_before(self) -> set[int]:
+    def _finished_before(self) -> set[tuple[int, int]]:
         try:
             record = json.loads(self.progress.read_text())
             if self.partial.exists() and record["fingerprint"] == self.fingerprint:
-                return set(record["finished"])
+                return {(start, stop) for start, stop in record["finished"]}
         except (OSError, ValueError, KeyError, TypeError):
             pass
         return set()
@@ -69,5 +71,7 @@ def fingerprint(settings: object, parts: Iterable[GraphArrays]) -> str:
     for graphs in parts:
         for name, value in vars(graphs).items():
             digest.update(name.encode())
-            digest.update(np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+            digest.update(
+                np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+            )
     return digest.hexdigest()

@@ -1,0 +1,18 @@
+"""Run benchmarks: ``python -m benchmarks [NAME ...]``. Each runs in a process of its own, so that memory is its own."""
+
+import subprocess
+import sys
+
+NAMES = ("gram_mutag", "gram_nci1", "features_nci1", "features_zinc", "blocks_growth", "blocks_large")
+
+
+def main():
+    """Run the named benchmarks, or all of them."""
+    commands = {name: [sys.executable, "-m", f"benchmarks.{name}"] for name in sys.argv[1:] or NAMES}
+    failed = [name for name, command in commands.items() if subprocess.run(command, check=False).returncode]
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Timing and recording shared by the benchmarks."""
+
+import resource
+import statistics
+import sys
+import time
+
+from rwkplus.reproduce.results import save_result
+
+
+def cpu_seconds(function, repeats=5):
+    """Median CPU time of a call over all threads of this process, and its last result."""
+    times = []
+    for _ in range(repeats):
+        begin = time.process_time()
+        result = function()
+        times.append(time.process_time() - begin)
+    return statistics.median(times), result
+
+
+def peak_gigabytes():
+    """Largest resident memory of this process so far."""
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 1e9
+
+
+def record(name, title, about, rows):
+    """Write the result file and print the rows."""
+    config = {"title": title, "about": about, "command": f"python -m benchmarks {name}"}
+    path = save_result(f"benchmarks/{name}", config, {"rows": rows})
+    print(f"{title}  ({path})")
+    for row in rows:
+        print(
+            "   "
+            + "  ".join(
+                f"{key}: {value:.5g}" if isinstance(value, float) else f"{key}: {value}" for key, value in row.items()
+            )
+        )

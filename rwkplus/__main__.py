@@ -1,0 +1,5 @@
+"""``python -m rwkplus`` is the command ``rwkplus``."""
+
+from rwkplus.cli.main import run
+
+run()

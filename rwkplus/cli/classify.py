@@ -1,0 +1,107 @@
+"""``rwkplus classify``."""
+
+from collections.abc import Sequence
+from functools import partial
+from statistics import mean, pstdev
+from typing import Annotated, Any, cast, get_args
+
+import typer
+from rich.table import Table
+
+from rwkplus.cli.console import out, print_json, progress
+from rwkplus.cli.options import Dataset, Ignore, Jobs, Json, NodeFeaturesOption, Seed
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.types import KernelName
+
+
+def classify(
+    dataset: Dataset,
+    kernels: Annotated[
+        list[str] | None, typer.Option("--kernel", help="rwk+, rwk- or node-centric; may be repeated.  [default: all]")
+    ] = None,
+    steps: Annotated[str, typer.Option(help="Walk lengths to choose from, such as 1,2,4.")] = "1,2,3,4,5",
+    folds: Annotated[int, typer.Option(help="Outer folds.", min=2)] = 10,
+    inner_folds: Annotated[int, typer.Option(help="Folds inside each training part.", min=2)] = 5,
+    node_features: NodeFeaturesOption = "labels",
+    ignore: Ignore = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """Classify graphs with walk kernels and an SVM, trivial guards beside.
+
+    Nested cross-validation: walk length and cost are chosen inside the training folds, never on test folds.
+    """
+    import numpy as np
+
+    from rwkplus.data import load
+    from rwkplus.evaluate import guard_scores, nested_cross_validation
+    from rwkplus.kernels import RandomWalkKernel
+
+    lengths = _numbers(steps)
+    graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
+    if any(graph.get("y") is None or graph.y.is_floating_point() for graph in graphs):
+        raise DataError(f"{dataset} has no classes to predict: every graph needs an integer y.")
+    y = np.array([int(graph.y) for graph in graphs])
+    names = cast(Sequence[KernelName], kernels or get_args(KernelName))
+    rows: list[dict[str, Any]] = []
+    with progress("classifying", total=len(names) * folds + 1) as advance:
+        for name in names:
+            kernel = RandomWalkKernel(name, normalize=True, ignore=tuple(ignore or ()), n_jobs=jobs)
+            grams = {length: kernel.set_params(steps=length).fit_transform(graphs) for length in lengths}
+            scores = nested_cross_validation(
+                grams,
+                y,
+                folds=folds,
+                inner_folds=inner_folds,
+                seed=seed,
+                n_jobs=jobs,
+                on_fold=partial(advance, name),
+            )
+            rows.append(_row(name, scores.accuracy) | {"chosen": [list(choice) for choice in scores.chosen]})
+        for guard, accuracy in guard_scores(graphs, y, folds=folds, inner_folds=inner_folds, seed=seed).items():
+            rows.append(_row(f"guard: {guard}", accuracy))
+        advance()
+    facts = {
+        "dataset": dataset,
+        "graphs": len(graphs),
+        "folds": folds,
+        "inner_folds": inner_folds,
+        "seed": seed,
+        "rows": rows,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    table = Table(
+        "model",
+        "accuracy",
+        "steps chosen",
+        title=f"{dataset}: {len(graphs)} graphs, {folds}-fold nested cross-validation, seed {seed}",
+        box=None,
+        title_justify="left",
+    )
+    for row in rows:
+        chosen = " ".join(map(str, sorted({choice[0] for choice in row["chosen"]}))) if "chosen" in row else ""
+        table.add_row(row["model"], f"{row['mean']:5.1f} ± {row['std']:.1f}", chosen)
+    out.print(table)
+    out.print(
+        "\naccuracy in % ± standard deviation over folds; guards see no structure: "
+        "only the classes, the sizes, the colors."
+    )
+
+
+def _row(model: str, accuracy: list[float]) -> dict[str, Any]:
+    return {"model": model, "mean": 100 * mean(accuracy), "std": 100 * pstdev(accuracy), "accuracy": accuracy}
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise ParameterError(
+            f"--steps must be whole numbers of at least 1 with commas between, such as 1,2,4; got {text!r}."
+        )
+    return numbers

@@ -1,0 +1,31 @@
+"""``rwkplus datasets``."""
+
+from rich.table import Table
+
+from rwkplus.cli.console import out, print_json
+from rwkplus.cli.options import Json
+
+
+def datasets(as_json: Json = False) -> None:
+    """List the known data sets and where they are."""
+    from rwkplus.data.registry import DATA_VARIABLE, REGISTRY, find
+
+    rows = [
+        {
+            "name": entry.name,
+            "about": entry.about,
+            "where": "embedded" if entry.make else str(find(entry) or "") or None,
+        }
+        for entry in REGISTRY.values()
+    ]
+    if as_json:
+        print_json({"datasets": rows})
+        return
+    table = Table("name", "about", "on this machine", box=None)
+    for row in rows:
+        where = {"embedded": "embedded", None: "-"}.get(row["where"], "yes")
+        table.add_row(row["name"], row["about"], where)
+    out.print(table)
+    out.print(
+        f"\nSets on this machine are read from the folder that {DATA_VARIABLE} names; others are downloaded by PyG."
+    )

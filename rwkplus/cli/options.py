@@ -1,0 +1,18 @@
+"""Arguments that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+Dataset = Annotated[
+    str, typer.Argument(help="Registered name (see `rwkplus datasets`), TU folder or zip file, or .smi file.")
+]
+NodeFeaturesOption = Annotated[
+    str, typer.Option("--node-features", help="labels, attributes or both, for sets that have both.")
+]
+Ignore = Annotated[
+    list[str] | None, typer.Option("--ignore", help="Field to leave out, such as edge_attr; may be repeated.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", help="Parallel jobs; -1 for all cores.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of folds and draws.")]

@@ -1,0 +1,6 @@
+"""Where graphs come from: named data sets, files, generators."""
+
+from rwkplus.data.registry import REGISTRY, load
+from rwkplus.data.synthetic import functional_groups
+
+__all__ = ["REGISTRY", "functional_groups", "load"]

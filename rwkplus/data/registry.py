@@ -1,0 +1,157 @@
+"""The only list of data set names, and the way from a name or path to graphs."""
+
+import difflib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch_geometric.data import Data
+
+from rwkplus.data.synthetic import functional_groups
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.graphs import from_smiles, one_hot_degree, read_tu
+from rwkplus.graphs.tu import NodeFeatures
+
+DATA_VARIABLE = "RWKPLUS_DATA"
+CACHE_VARIABLE = "RWKPLUS_CACHE"
+
+MUTAG_ATOMS = ("C", "N", "O", "F", "I", "Cl", "Br")
+MUTAGENICITY_ATOMS = ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li", "Ca")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A known data set."""
+
+    name: str
+    about: str
+    folder: str | None = None  # below the data folder, where it is not the name
+    node_names: tuple[str, ...] | None = None
+    edge_names: tuple[str, ...] | None = None
+    make: Callable[[], list[Data]] | None = None  # for sets that are generated, not read
+
+
+def _screens() -> list[Entry]:
+    cells = ["NCI-H23", "UACC257", "PC-3", "SF-295", "SW-620", "MCF-7", "OVCAR-8", "MOLT-4", "SN12C"]
+    return [
+        Entry(
+            f"{cell}_balanced",
+            f"anti-cancer screen on {cell} cells, all actives and as many inactives",
+            "NCI_balanced",
+        )
+        for cell in cells
+    ]
+
+
+REGISTRY = {
+    entry.name: entry
+    for entry in [
+        Entry(
+            "functional-groups",
+            "embedded: molecule-like graphs with a nitro group or its isomer",
+            make=functional_groups,
+        ),
+        Entry("MUTAG", "nitro compounds, mutagenic or not", None, MUTAG_ATOMS, (":", "-", "=", "#")),
+        Entry("Mutagenicity", "molecules, mutagenic or not", None, MUTAGENICITY_ATOMS, ("-", "=", "#")),
+        Entry("NCI1", "molecules, active against lung cancer cells or not"),
+        Entry("PROTEINS", "proteins, enzyme or not"),
+        Entry("ENZYMES", "enzymes of six classes"),
+        Entry("DD", "proteins as graphs of amino acids, enzyme or not"),
+        Entry("Tox21_AhR_training", "molecules, toxic by the AhR assay or not"),
+        Entry("IMDB-BINARY", "actor collaborations of two genres, no labels"),
+        Entry("IMDB-MULTI", "actor collaborations of three genres, no labels"),
+        Entry("reddit10k", "discussion threads, no labels"),
+        *_screens(),
+    ]
+}
+
+
+def load(name: str | Path, *, node_features: NodeFeatures = "labels") -> list[Data]:
+    """Load a graph database by name or path.
+
+    Looks for a registered name below ``RWKPLUS_DATA`` first (``NAME/NAME.zip`` or a folder of text
+    files), then lets PyG download it. Paths of folders or zip files in TU format and of ``.smi`` files
+    (one SMILES per line) work as well.
+
+    Args:
+        name: Name of a data set (see ``rwkplus datasets``; every name of the TU collection works) or a path.
+        node_features: ``"labels"``, continuous ``"attributes"`` or ``"both"`` as ``x``, for sets that have
+            both. Sets that have neither get one-hot degrees.
+
+    Returns:
+        A list of PyG ``Data`` with targets in ``y``.
+
+    Example:
+        >>> graphs = load("functional-groups")
+        >>> len(graphs), graphs[0].node_label_names
+        (200, ('C', 'N', 'O'))
+    """
+    if node_features not in ("labels", "attributes", "both"):
+        raise ParameterError(f"node_features must be 'labels', 'attributes' or 'both', got {node_features!r}.")
+    entry = REGISTRY.get(str(name))
+    if entry is not None and entry.make is not None:
+        return entry.make()
+    path = Path(name)
+    if entry is None and path.exists():
+        graphs = _read_smiles(path) if path.suffix == ".smi" else read_tu(path, node_features=node_features)
+    else:
+        entry = entry or Entry(str(name), "")
+        graphs = read_tu(
+            find(entry) or _download(entry),
+            node_features=node_features,
+            node_names=entry.node_names,
+            edge_names=entry.edge_names,
+        )
+    return graphs if graphs[0].get("x") is not None else one_hot_degree(graphs)
+
+
+def find(entry: Entry) -> Path | None:
+    """Return where the data set lies on this machine, or None."""
+    roots = [cache_folder()]
+    if os.environ.get(DATA_VARIABLE):
+        roots.insert(0, Path(os.environ[DATA_VARIABLE]))
+    for root in roots:
+        folder = root / (entry.folder or entry.name)
+        for candidate in (folder / f"{entry.name}.zip", folder, folder / entry.name, folder / "raw"):
+            if candidate.is_file() or (candidate / f"{entry.name}_A.txt").is_file():
+                return candidate
+    return None
+
+
+def cache_folder() -> Path:
+    """Return the folder for downloads."""
+    given = os.environ.get(CACHE_VARIABLE)
+    return Path(given) if given else Path.home() / ".cache" / "rwkplus"
+
+
+def _download(entry: Entry) -> Path:
+    from torch_geometric.datasets import TUDataset
+
+    if entry.name not in REGISTRY:
+        close = difflib.get_close_matches(entry.name, REGISTRY, n=1)
+        if close or "/" in entry.name or "." in entry.name:
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise DataError(
+                f"there is no data set or file {entry.name!r}.{hint} `rwkplus datasets` lists the known names."
+            )
+    try:
+        TUDataset(str(cache_folder()), entry.name)
+    except Exception as error:
+        raise DataError(
+            f"{entry.name} is not on this machine and could not be downloaded ({type(error).__name__}). Put "
+            f"{entry.name}.zip in TU format into the folder {entry.folder or entry.name} below the folder that the "
+            f"environment variable {DATA_VARIABLE} names."
+        ) from error
+    found = find(entry)
+    if found is None:
+        raise DataError(f"{entry.name} was downloaded to {cache_folder()} but holds no {entry.name}_A.txt.")
+    return found
+
+
+def _read_smiles(path: Path) -> list[Data]:
+    lines = [line.split() for line in path.read_text().splitlines()]
+    graphs = from_smiles(words[0] for words in lines if words)
+    if not graphs:
+        raise DataError(f"{path} holds no SMILES.")
+    return graphs

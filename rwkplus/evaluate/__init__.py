@@ -1,0 +1,13 @@
+"""How good is it, honestly: nested validation, trivial guards, paired tests."""
+
+from rwkplus.evaluate.guards import guard_scores
+from rwkplus.evaluate.nested import NestedScores, nested_cross_validation, stratified_folds
+from rwkplus.evaluate.significance import corrected_paired_test
+
+__all__ = [
+    "NestedScores",
+    "corrected_paired_test",
+    "guard_scores",
+    "nested_cross_validation",
+    "stratified_folds",
+]

@@ -1,0 +1,127 @@
+"""The commands as a user meets them: exit codes, files, no tracebacks."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from typer.testing import CliRunner
+
+from rwkplus.cli.main import app, run
+from rwkplus.data import load
+from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
+
+
+@pytest.fixture
+def rwkplus(monkeypatch, capsys):
+    """Run the program in this process; return exit code, stdout and stderr."""
+
+    def run_program(*arguments):
+        monkeypatch.setattr(sys, "argv", ["rwkplus", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        return ended.value.code, *capsys.readouterr()
+
+    return run_program
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("command", [(), ("datasets",), ("kernel",), ("classify",), ("reproduce",)])
+def test_every_command_has_help(command):
+    assert "Usage:" in invoke(*command, "--help")
+
+
+def test_datasets_lists_the_embedded_one():
+    rows = json.loads(invoke("datasets", "--json"))["datasets"]
+    assert {"functional-groups": "embedded"}.items() <= {row["name"]: row["where"] for row in rows}.items()
+    assert "functional-groups" in invoke("datasets")
+
+
+def test_kernel_writes_the_matrix_of_the_estimator(tmp_path):
+    out = tmp_path / "gram.npz"
+    facts = json.loads(
+        invoke("kernel", "functional-groups", "--steps", "2", "--normalize", "--out", str(out), "--json")
+    )
+    graphs = load("functional-groups")
+    stored = np.load(out)
+    np.testing.assert_array_equal(stored["gram"], RandomWalkKernel(steps=2, normalize=True).fit_transform(graphs))
+    np.testing.assert_array_equal(stored["y"], [int(graph.y) for graph in graphs])
+    assert facts["graphs"] == 200
+    assert facts["route"] == "explicit"
+
+
+def test_kernel_writes_features_that_scipy_reads(tmp_path):
+    out = tmp_path / "features.npz"
+    invoke("kernel", "functional-groups", "--steps", "2", "--features", "--out", str(out))
+    estimator = RandomWalkFeatures(steps=2)
+    expected = estimator.fit_transform(load("functional-groups"))
+    assert (sparse.load_npz(out) != expected).nnz == 0
+    assert np.load(out)["names"].tolist() == estimator.get_feature_names_out().tolist()
+
+
+def test_kernel_writes_a_memory_map_for_npy(tmp_path):
+    out = tmp_path / "gram.npy"
+    invoke("kernel", "functional-groups", "--steps", "1", "--route", "blocks", "--out", str(out))
+    expected = RandomWalkKernel(steps=1).fit_transform(load("functional-groups"))
+    np.testing.assert_array_equal(np.load(out), expected)
+    assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
+
+
+def test_classify_prints_guards_beside_the_kernel():
+    arguments = (
+        "classify",
+        "functional-groups",
+        "--kernel",
+        "rwk+",
+        "--steps",
+        "2",
+        "--folds",
+        "3",
+        "--inner-folds",
+        "2",
+    )
+    rows = {row["model"]: row["mean"] for row in json.loads(invoke(*arguments, "--json"))["rows"]}
+    assert rows["rwk+"] > 95
+    assert max(rows["guard: majority"], rows["guard: size"], rows["guard: histogram"]) < 70
+    assert "guard: histogram" in invoke(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("classify", "functional-group"), "functional-groups"),
+        (("classify", "functional-groups", "--steps", "two"), "--steps"),
+        (("classify", "functional-groups", "--kernel", "rwk"), "kernel"),
+        (("kernel", "functional-groups", "--out", "gram.txt"), ".npz"),
+        (("kernel", "functional-groups", "--out", "no/such/folder/gram.npz"), "no folder"),
+    ],
+)
+def test_wrong_input_ends_with_code_2_and_one_clear_line(rwkplus, arguments, message):
+    code, stdout, stderr = rwkplus(*arguments)
+    assert code == 2
+    assert message in stderr
+    assert "Traceback" not in stderr
+    assert stdout == ""
+
+
+def test_the_module_runs_as_a_program():
+    result = subprocess.run([sys.executable, "-m", "rwkplus", "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("rwkplus ")
+
+
+def test_an_existing_file_is_not_overwritten_without_force(rwkplus, tmp_path):
+    out = tmp_path / "gram.npz"
+    out.write_text("precious")
+    code, _, stderr = rwkplus("kernel", "functional-groups", "--steps", "1", "--out", str(out))
+    assert code == 2
+    assert "--force" in stderr
+    assert out.read_text() == "precious"
+    invoke("kernel", "functional-groups", "--steps", "1", "--out", str(out), "--force")
+    assert np.load(out)["gram"].shape == (200, 200)

@@ -1,0 +1,24 @@
+import numpy as np
+
+from rwkplus.data import load
+from rwkplus.kernels import RandomWalkKernel
+from rwkplus.reproduce import kernel_quality
+
+
+def test_dirac_colors_of_one_step_equal_weisfeiler_leman():
+    # After one step both see a node's label and the labels of its neighbors.
+    graphs = load("functional-groups")[:20]
+    ours = RandomWalkKernel("node-centric", 1, assignment="dirac", normalize=True, ignore=("edge_attr",))
+    np.testing.assert_allclose(ours.fit_transform(graphs), kernel_quality.weisfeiler_lehman(graphs, 1), rtol=1e-12)
+
+
+def test_a_run_writes_every_method_and_guard(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kernel_quality, "STEPS", (1,))
+    monkeypatch.setattr(kernel_quality, "FOLDS", 2)
+    monkeypatch.setattr(kernel_quality, "INNER_FOLDS", 2)
+    seen = []
+    scores = kernel_quality.run_kernel_quality("functional-groups", [0], on_step=seen.append)
+    assert set(kernel_quality.METHODS) < set(scores)
+    assert len(seen) == len(kernel_quality.METHODS)
+    assert (tmp_path / "results" / "kernel_quality" / "functional-groups.json").exists()

@@ -1,0 +1,48 @@
+import json
+
+import pytest
+
+from rwkplus.errors import DataError
+from rwkplus.reproduce.kernel_quality import METHODS
+from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.tables import quality_table, write_tables
+
+
+@pytest.fixture
+def folder(tmp_path):
+    accuracy = {method: [[0.8, 0.9], [0.7, 0.8]] for method in METHODS} | {"guard: majority": [[0.5, 0.5], [0.5, 0.5]]}
+    accuracy["RWK+"] = [[0.6, 0.6], [0.6, 0.6]]
+    config = {"folds": 2, "inner_folds": 2, "seeds": [0, 1], "steps": [1, 2], "costs": [1.0]}
+    save_result("kernel_quality/MUTAG", config, {"accuracy": accuracy}, tmp_path)
+    rows = [{"library": "ours", "seconds": 0.5}, {"library": "theirs", "seconds": 1234.5}]
+    save_result("benchmarks/one", {"title": "T", "about": "A.", "command": "c"}, {"rows": rows}, tmp_path)
+    return tmp_path
+
+
+def test_a_result_file_knows_when_and_with_what_it_was_made(folder):
+    record = read_result("kernel_quality/MUTAG", folder)
+    assert {"date", "cpu", "versions"} <= record["environment"].keys()
+    assert record["config"]["seeds"] == [0, 1]
+
+
+def test_the_table_shows_means_over_seeds_and_paired_differences(folder):
+    table = quality_table(["MUTAG"], folder)
+    assert "| RWK+ | 60.0 ± 0.0 |" in table
+    assert "| Weisfeiler-Leman (GraKeL) | 80.0 ± 5.0 |" in table
+    assert "| RWK+ minus Weisfeiler-Leman | -20.0 (p = " in table
+    assert "| guard: majority | 50.0 ± 0.0 |" in table
+
+
+def test_pages_are_written_only_from_results_that_exist(folder, tmp_path):
+    written = write_tables(tmp_path / "docs", folder)
+    assert [path.name for path in written] == ["kernels.md", "speed.md"]
+    assert "| theirs | 1,234 |" in written[1].read_text()
+    assert write_tables(tmp_path / "empty", tmp_path / "nothing") == []
+
+
+def test_missing_and_broken_result_files_are_named(tmp_path):
+    with pytest.raises(DataError, match=r"absent\.json"):
+        read_result("absent", tmp_path)
+    (tmp_path / "broken.json").write_text(json.dumps({})[:1])
+    with pytest.raises(DataError, match=r"broken\.json"):
+        read_result("broken", tmp_path)
