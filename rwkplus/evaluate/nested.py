@@ -93,13 +93,14 @@ def _outer_fold(
     inner = stratified_folds(y[train], inner_folds, seed)
     best, choice = -1.0, (next(iter(grams)), costs[0])
     for name, gram in grams.items():
-        for cost in costs:
-            score = float(np.mean([_fit_and_score(gram, y, train[fit], train[held], cost) for fit, held in inner]))
-            if score > best:
-                best, choice = score, (name, cost)
-    return _fit_and_score(grams[choice[0]], y, train, test, choice[1]), choice
+        scores = np.mean([_scores(gram, y, train[fit], train[held], costs) for fit, held in inner], axis=0)
+        if scores.max() > best:
+            best, choice = float(scores.max()), (name, costs[int(scores.argmax())])
+    return _scores(grams[choice[0]], y, train, test, [choice[1]])[0], choice
 
 
-def _fit_and_score(gram: Array, y: Classes, fit: Classes, held: Classes, cost: float) -> float:
-    model = SVC(kernel="precomputed", C=cost, cache_size=500).fit(gram[np.ix_(fit, fit)], y[fit])
-    return float(accuracy_score(y[held], model.predict(gram[np.ix_(held, fit)])))
+def _scores(gram: Array, y: Classes, fit: Classes, held: Classes, costs: Sequence[float]) -> list[float]:
+    """Accuracy on ``held`` for every cost; the matrix is cut only once."""
+    fitted, later = gram[np.ix_(fit, fit)], gram[np.ix_(held, fit)]
+    models = (SVC(kernel="precomputed", C=cost, cache_size=500).fit(fitted, y[fit]) for cost in costs)
+    return [float(accuracy_score(y[held], model.predict(later))) for model in models]

@@ -44,7 +44,8 @@ def from_networkx(
         if not isinstance(graph, nx.Graph):
             raise GraphError(f"graph {i} is a {type(graph).__name__}: expected networkx graphs, all of one kind.")
     nodes = [list(graph.nodes(data=True)) for graph in graphs]
-    edges = [_directed_edges(graph) for graph in graphs]
+    index = [{v: k for k, v in enumerate(graph)} for graph in graphs]
+    edges = [_directed_edges(graph, index[i]) for i, graph in enumerate(graphs)]
     node_fields = [[(repr(v), fields) for v, fields in part] for part in nodes]
     edge_fields = [[(f"{u!r}-{v!r}", fields) for u, v, fields in part] for part in edges]
     _refuse_unknown("node", node_fields, {node_label, node_attr, *ignore})
@@ -56,8 +57,7 @@ def from_networkx(
     weights = columns.numbers("edge", edge_fields, edge_weight)
     result = []
     for i, (node_part, edge_part) in enumerate(zip(nodes, edges, strict=True)):
-        index = {v: k for k, (v, _) in enumerate(node_part)}
-        ends = [(index[u], index[v]) for u, v, _ in edge_part]
+        ends = [(index[i][u], index[i][v]) for u, v, _ in edge_part]
         data = Data(edge_index=torch.tensor(ends, dtype=torch.long).view(-1, 2).t().contiguous())
         data.num_nodes = len(node_part)
         if x is not None:
@@ -72,11 +72,11 @@ def from_networkx(
     return result
 
 
-def _directed_edges(graph: nx.Graph) -> list[tuple[Any, Any, dict[str, Any]]]:
+def _directed_edges(graph: nx.Graph, index: dict[Any, int]) -> list[tuple[Any, Any, dict[str, Any]]]:
     edges = list(graph.edges(data=True))
     if graph.is_directed():
         return edges
-    return edges + [(v, u, fields) for u, v, fields in edges if u != v]
+    return edges + [(v, u, fields) for u, v, fields in edges if index[u] != index[v]]
 
 
 Fields = list[list[tuple[str, dict[str, Any]]]]  # per graph, per node or edge: its name and attributes
@@ -151,5 +151,5 @@ def _row(value: Any) -> list[float] | None:  # noqa: ANN401
         if isinstance(value, str | bytes):
             return None
         return convert(value) if isinstance(value, Iterable) else convert([value])
-    except (TypeError, ValueError, RuntimeError, OverflowError):
+    except Exception:  # whatever a stranger's __float__ or __iter__ raises
         return None

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError
-from rwkplus.graphs.convert import graph_of_edge, graph_of_node
+from rwkplus.graphs.checks import graph_of_edge, graph_of_node
 from rwkplus.graphs.features import is_one_hot
 from rwkplus.types import UnknownLabel
 

@@ -77,15 +77,17 @@ class FeatureMap:
 
     def _folded(self, counted: WalkCounts | ColorCounts, width: int) -> sparse.csr_matrix:
         """Fold features into ``width`` columns; random signs keep inner products right on average."""
-        folded = sparse.csr_matrix((counted.counts[0].shape[0], width))
         hashed = list(hashes(counted.tree))
+        rows, columns, values = [], [], []
         for i in self.used_levels():
-            counts = counted.counts[i]
+            counts = counted.counts[i].tocoo()
             sign = np.where(hashed[i] >> np.uint64(63), -1.0, 1.0) * np.sqrt(self.weights[i])
-            column = (hashed[i] % np.uint64(width)).astype(np.int64)
-            part = (counts.data * sign[counts.indices], column[counts.indices], counts.indptr)
-            folded = folded + sparse.csr_matrix(part, shape=folded.shape)
-        return folded
+            rows.append(counts.row)
+            columns.append((hashed[i] % np.uint64(width)).astype(np.int64)[counts.col])
+            values.append(counts.data * sign[counts.col])
+        # Entries that meet are summed here; adding matrices would need memory of the order of the width.
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        return sparse.csr_matrix(entries, shape=(counted.counts[0].shape[0], width))
 
     def _squared_norms(self, counted: WalkCounts | ColorCounts) -> NDArray[np.float64]:
         with np.errstate(over="ignore"):

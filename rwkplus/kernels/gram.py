@@ -47,6 +47,6 @@ def finite(values: Floats) -> Floats:
     if not np.isfinite(values).all():
         raise NumericError(
             "the kernel left the range of float64: the number of walks grows geometrically with their length. "
-            "Use fewer steps, smaller features or weights, or combine='geometric' with a small decay."
+            "Use fewer steps, or scale features or edge weights down."
         )
     return values

@@ -49,7 +49,7 @@ def self_scores(graphs: PackedGraphs, steps: int, *, match_all: bool, closed: bo
 
 
 @njit(cache=True, nogil=True)
-def _all_pairs(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool, upper: bool) -> Any:  # noqa: ANN401
+def _all_pairs(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool, upper: bool) -> Any:
     num_rows, num_cols = rows.node_ptr.size - 1, cols.node_ptr.size - 1
     scores = np.zeros((steps, num_rows, num_cols))
     for g in range(num_rows):
@@ -59,7 +59,7 @@ def _all_pairs(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool, 
 
 
 @njit(cache=True, nogil=True)
-def _diagonal(graphs: Any, steps: int, match_all: bool, closed: bool) -> Any:  # noqa: ANN401
+def _diagonal(graphs: Any, steps: int, match_all: bool, closed: bool) -> Any:
     scores = np.zeros((steps, graphs.node_ptr.size - 1))
     for g in range(scores.shape[1]):
         _one_pair(graphs, g, graphs, g, match_all, closed, scores[:, g])
@@ -67,7 +67,7 @@ def _diagonal(graphs: Any, steps: int, match_all: bool, closed: bool) -> Any:  #
 
 
 @njit(cache=True, nogil=True)
-def _one_pair(rows: Any, g: int, cols: Any, h: int, match_all: bool, closed: bool, scores: Any) -> None:  # noqa: ANN401
+def _one_pair(rows: Any, g: int, cols: Any, h: int, match_all: bool, closed: bool, scores: Any) -> None:
     y0 = np.dot(rows.x[rows.node_ptr[g] : rows.node_ptr[g + 1]], cols.x[cols.node_ptr[h] : cols.node_ptr[h + 1]].T)
     if not closed:
         y = y0.copy()
@@ -86,14 +86,14 @@ def _one_pair(rows: Any, g: int, cols: Any, h: int, match_all: bool, closed: boo
 
 
 @njit(cache=True, nogil=True)
-def _one_step(rows: Any, g: int, cols: Any, h: int, y0: Any, y: Any, match_all: bool) -> Any:  # noqa: ANN401
+def _one_step(rows: Any, g: int, cols: Any, h: int, y0: Any, y: Any, match_all: bool) -> Any:
     reached = _propagate(rows, g, cols, h, y)
     matched = y0 * reached  # line 5
     return (y0 * matched if match_all else reached), matched  # line 6
 
 
 @njit(cache=True, nogil=True)
-def _propagate(rows: Any, g: int, cols: Any, h: int, y: Any) -> Any:  # noqa: ANN401
+def _propagate(rows: Any, g: int, cols: Any, h: int, y: Any) -> Any:
     """Line 4, A_G Y A_H^T, in two sparse products per channel: first the walker on H, then the one on G."""
     top, left = rows.node_ptr[g], cols.node_ptr[h]
     reached = np.zeros_like(y)

@@ -16,7 +16,7 @@ from rwkplus.reproduce.results import save_result
 
 DATASETS = ("MUTAG", "ENZYMES", "PROTEINS", "IMDB-BINARY", "NCI1")
 STEPS = (1, 2, 3, 4, 5, 6)
-FOLDS, INNER_FOLDS = 10, 5
+FOLDS = 10
 
 Array = NDArray[np.float64]
 GramOf = Callable[[Sequence[Data], int], Array]
@@ -63,7 +63,12 @@ METHODS: dict[str, GramOf] = {
 
 
 def run_kernel_quality(
-    dataset: str, seeds: Sequence[int], *, jobs: int = 1, on_step: Callable[[str], None] | None = None
+    dataset: str,
+    seeds: Sequence[int],
+    *,
+    inner_folds: int = 5,
+    jobs: int = 1,
+    on_step: Callable[[str], None] | None = None,
 ) -> dict[str, list[list[float]]]:
     """Run every method and guard on one data set; write and return accuracy per method, seed and fold."""
     tell = on_step or (lambda _: None)
@@ -75,21 +80,21 @@ def run_kernel_quality(
         tell(f"{dataset}: {name}")
         grams = {steps: gram_of(graphs, steps) for steps in STEPS}
         runs = [
-            nested_cross_validation(grams, y, folds=FOLDS, inner_folds=INNER_FOLDS, seed=seed, n_jobs=jobs)
+            nested_cross_validation(grams, y, folds=FOLDS, inner_folds=inner_folds, seed=seed, n_jobs=jobs)
             for seed in seeds
         ]
         scores[name] = [run.accuracy for run in runs]
         chosen[name] = [run.chosen for run in runs]
     for seed in seeds:
-        for name, accuracy in guard_scores(graphs, y, folds=FOLDS, inner_folds=INNER_FOLDS, seed=seed).items():
+        for name, accuracy in guard_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, seed=seed).items():
             scores.setdefault(f"guard: {name}", []).append(accuracy)
     config = {
-        "command": f"rwkplus reproduce kernels --dataset {dataset} --seeds {len(seeds)}",
+        "command": f"rwkplus reproduce kernels --dataset {dataset} --seeds {len(seeds)} --inner-folds {inner_folds}",
         "dataset": dataset,
         "graphs": len(graphs),
         "seeds": list(seeds),
         "folds": FOLDS,
-        "inner_folds": INNER_FOLDS,
+        "inner_folds": inner_folds,
         "steps": STEPS,
         "costs": COSTS,
     }

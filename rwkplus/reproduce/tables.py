@@ -7,6 +7,7 @@ import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.kernel_quality import DATASETS, METHODS
+from rwkplus.reproduce.mining_tables import mining_task_page
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 
 PEER = "Weisfeiler-Leman (GraKeL)"
@@ -14,7 +15,11 @@ PEER = "Weisfeiler-Leman (GraKeL)"
 
 def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
     """Write every page whose result files exist; return their paths."""
-    pages: dict[str, Callable[[Path], str | None]] = {"kernels": _kernel_page, "speed": _speed_page}
+    pages: dict[str, Callable[[Path], str | None]] = {
+        "kernels": _kernel_page,
+        "speed": _speed_page,
+        "mining_tasks": mining_task_page,
+    }
     written = []
     docs.mkdir(parents=True, exist_ok=True)
     for name, page in pages.items():
@@ -51,14 +56,16 @@ def _kernel_page(folder: Path) -> str | None:
     datasets = [name for name in DATASETS if (folder / "kernel_quality" / f"{name}.json").exists()]
     if not datasets:
         return None
-    record = read_result(f"kernel_quality/{datasets[0]}", folder)
+    records = {name: read_result(f"kernel_quality/{name}", folder) for name in datasets}
+    record = records[datasets[0]]
     config = record["config"]
+    inner = ", ".join(f"{name} {records[name]['config']['inner_folds']}" for name in datasets)
     return (
         "# Walk kernels with a support vector machine\n\n"
         f"{config['folds']}-fold nested cross-validation, {len(config['seeds'])} seeds. Walk length (or iterations, "
         f"{config['steps'][0]} to {config['steps'][-1]}) and the SVM's cost "
-        f"({', '.join(f'{cost:g}' for cost in config['costs'])}) are chosen by {config['inner_folds']}-fold "
-        "cross-validation inside each training part. All kernels are "
+        f"({', '.join(f'{cost:g}' for cost in config['costs'])}) are chosen by cross-validation inside "
+        f"each training part (folds: {inner}). All kernels are "
         "normalized and see node labels only; data sets without labels get one-hot degrees. Mean ± standard "
         "deviation over seeds; differences are paired over all folds, with p-values from the t-test corrected for "
         "overlapping training sets (Nadeau and Bengio 2003).\n\n"

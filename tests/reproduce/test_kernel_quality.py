@@ -16,9 +16,8 @@ def test_a_run_writes_every_method_and_guard(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kernel_quality, "STEPS", (1,))
     monkeypatch.setattr(kernel_quality, "FOLDS", 2)
-    monkeypatch.setattr(kernel_quality, "INNER_FOLDS", 2)
     seen = []
-    scores = kernel_quality.run_kernel_quality("functional-groups", [0], on_step=seen.append)
+    scores = kernel_quality.run_kernel_quality("functional-groups", [0], inner_folds=2, on_step=seen.append)
     assert set(kernel_quality.METHODS) < set(scores)
     assert len(seen) == len(kernel_quality.METHODS)
     assert (tmp_path / "results" / "kernel_quality" / "functional-groups.json").exists()

@@ -1,0 +1,121 @@
+"""Structural colors: node features from a frozen, randomly initialized graph network, driven by a generator."""
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import elu, leaky_relu, relu
+
+from rwkplus.errors import ParameterError
+from rwkplus.functional.propagate import sparse_product
+
+StructuralColors = Literal["gat", "gin", "random-walk"]
+
+
+def structural_colors(
+    edge_index: Int[Tensor, "2 E"],
+    num_nodes: int,
+    *,
+    generator: torch.Generator,
+    batch: Int[Tensor, " N"] | None = None,
+    x: Float[Tensor, "N _D"] | None = None,
+    kind: StructuralColors = "gat",
+    dim: int = 16,
+    layers: int = 2,
+    whiten: bool = False,
+) -> Float[Tensor, "N dim"]:
+    """Color nodes by their place in the graph. All graphs of a call share the same random weights.
+
+    Args:
+        edge_index: Directed edges of all graphs; give undirected edges twice.
+        num_nodes: Number of nodes of all graphs.
+        generator: Source of the random weights: the same state gives the same colors.
+        batch: Graph of each node; one graph by default.
+        x: Input features; the number of a node within its graph (identity) by default, as in the paper.
+        kind: ``"gat"`` attention, ``"gin"`` sums, ``"random-walk"`` probabilities to return after 1 to ``dim`` steps
+            (no weights, no input).
+        dim: Number of colors.
+        layers: Layers of the network.
+        whiten: Make the colors' directions equally strong and mutually orthogonal. Where there are no more distinct
+            nodes than ``dim``, colors are then as different from one another as those of the identity.
+    """
+    if dim < 1 or layers < 1:
+        raise ParameterError(f"dim and layers must be at least 1, got {dim} and {layers}.")
+    if batch is None:
+        batch = torch.zeros(num_nodes, dtype=torch.long, device=edge_index.device)
+    if kind == "random-walk":
+        colors = _return_probabilities(edge_index, batch, dim)
+    elif kind in ("gat", "gin"):
+        layer = _attend if kind == "gat" else _isomorphism
+        colors = identity_colors(batch) if x is None else x
+        for i in range(layers):
+            colors = layer(colors, edge_index, dim, generator)
+            colors = elu(colors) if i < layers - 1 else colors
+    else:
+        raise ParameterError(f"kind must be gat, gin or random-walk, got {kind!r}.")
+    return whitened(colors) if whiten else colors
+
+
+def identity_colors(batch: Int[Tensor, " N"], width: int | None = None) -> Float[Tensor, "N W"]:
+    """One-hot number of each node within its graph; the nodes of a graph stand together in ``batch``."""
+    rank = node_ranks(batch)
+    width = int(rank.max()) + 1 if width is None and rank.numel() else width or 0
+    colors = torch.zeros(rank.numel(), width, device=batch.device)
+    kept = rank < width
+    colors[kept.nonzero().squeeze(1), rank[kept]] = 1
+    return colors
+
+
+def node_ranks(batch: Int[Tensor, " N"]) -> Int[Tensor, " N"]:
+    """Number of each node within its graph."""
+    sizes = torch.bincount(batch)
+    return torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch]
+
+
+def whitened(colors: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+    """Replace the singular values of ``colors`` by 1, in the scale of rows of length 1 on average."""
+    u, s, vh = torch.linalg.svd(colors, full_matrices=False)
+    kept = s > s.max() * 1e-5 if s.numel() else s > 0
+    rank = max(int(kept.sum()), 1)
+    white: Tensor = (u[:, kept] @ vh[kept]) * math.sqrt(colors.size(0) / rank)
+    return white
+
+
+def _attend(x: Tensor, edge_index: Tensor, dim: int, generator: torch.Generator) -> Tensor:
+    """One head of graph attention (Velickovic et al. 2018); every node also attends to itself."""
+    h = x @ _glorot(x.size(1), dim, generator).to(x)
+    to_source, to_target = (h @ _glorot(dim, 1, generator).to(x) for _ in range(2))
+    loops = torch.arange(x.size(0), device=x.device).expand(2, -1)
+    source, target = index = torch.cat([edge_index, loops], 1)
+    logits = leaky_relu(to_source[source] + to_target[target], 0.2).squeeze(1)
+    # Shifting all logits alike changes nothing: the softmax is over the neighbors of a source.
+    strength = (logits - logits.max()).exp() if logits.numel() else logits
+    total = strength.new_zeros(x.size(0)).index_add(0, source, strength)
+    return sparse_product(index, h, strength / total[source])
+
+
+def _isomorphism(x: Tensor, edge_index: Tensor, dim: int, generator: torch.Generator) -> Tensor:
+    """One layer of GIN (Xu et al. 2019) with a perceptron of two layers."""
+    h = x + sparse_product(edge_index, x)
+    h = relu(h @ _glorot(x.size(1), dim, generator).to(x))
+    return h @ _glorot(dim, dim, generator).to(x)
+
+
+def _return_probabilities(edge_index: Tensor, batch: Tensor, dim: int) -> Tensor:
+    # All graphs start their i-th node in column i: walks never leave their graph.
+    start = identity_colors(batch)
+    degree = torch.bincount(edge_index[0], minlength=batch.numel()).clamp(min=1)
+    weight = 1 / degree[edge_index[0]].to(start.dtype)
+    reached, columns = start, []
+    for _ in range(dim):
+        reached = sparse_product(edge_index, reached, weight)
+        columns.append((reached * start).sum(1))
+    return torch.stack(columns, 1)
+
+
+def _glorot(rows: int, columns: int, generator: torch.Generator) -> Tensor:
+    bound = math.sqrt(6 / (rows + columns))
+    draw = torch.rand(rows, columns, generator=generator, device=generator.device, dtype=torch.float64)
+    return (2 * draw - 1) * bound

@@ -1,0 +1,137 @@
+r"""How much of a database's walk features a handful of hidden graphs explains.
+
+With :math:`\phi_i(G)` the walk features of length ``i`` (so that :math:`K^{(i)}(G, H) = \phi_i(G) \cdot \phi_i(H)`),
+``k`` hidden graphs span a subspace, and the explained fraction is the share of :math:`\|\phi_i(G)\|^2` inside it:
+
+.. math:: J_i(G) = K_{GW} K_{WW}^{-1} K_{WG} / K_{GG}
+
+Two hidden graphs that say the same add nothing, so no diversity penalty is needed, and the complete graph,
+whose raw kernel is largest, explains little.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, einsum
+
+from rwkplus.functional.walks import walk_steps
+
+RIDGE = 1e-4
+"""Added to the diagonal of the cosine-normalized Gram matrix: keeps float32 safe when hidden graphs coincide."""
+
+TINY = 1e-12
+"""Squared norms below it count as zero: such a hidden graph has no walk of the kind and explains nothing."""
+
+
+class PrefixLevel(NamedTuple):
+    """Color sequences of one length, each the extension of one on the level before by one color."""
+
+    prefix: Int[Tensor, " P"]
+    color: Int[Tensor, " P"]
+
+
+def explained_fraction(
+    k_gw: Float[Tensor, "... B k"], k_ww: Float[Tensor, "... k k"], k_gg: Float[Tensor, " B"] | None = None
+) -> Float[Tensor, "..."]:
+    r"""Sum over graphs of the share of their walk features in the span of ``k`` hidden graphs.
+
+    Args:
+        k_gw: Kernel of every graph with every hidden graph of a bank.
+        k_ww: Kernel of the hidden graphs of a bank with one another.
+        k_gg: Kernel of every graph with itself; None when ``k_gw`` is already divided by its root.
+
+    Example:
+        Two orthogonal hidden graphs; the graph's features are (3, 4) in their plane and 5 in all, then 10 in all.
+
+        >>> k_gw, k_ww = torch.tensor([[3.0, 4.0]]), torch.eye(2)
+        >>> [round(float(explained_fraction(k_gw, k_ww, torch.tensor([norm]))), 3) for norm in (25.0, 100.0)]
+        [1.0, 0.25]
+    """
+    if k_gg is not None:
+        k_gw = k_gw / k_gg.clamp_min(TINY).sqrt().unsqueeze(-1)
+    scale = (k_ww.diagonal(dim1=-2, dim2=-1) + TINY).rsqrt()
+    cosine = k_ww * scale.unsqueeze(-1) * scale.unsqueeze(-2)
+    cosine = cosine + RIDGE * torch.eye(k_ww.size(-1), dtype=k_ww.dtype, device=k_ww.device)
+    root = torch.linalg.cholesky(cosine)
+    inside: Tensor = torch.linalg.solve_triangular(root, (k_gw * scale.unsqueeze(-2)).mT, upper=False)
+    return inside.square().sum((-2, -1))
+
+
+def pair_walks(
+    x: Float[Tensor, "... M D"],
+    adj: Float[Tensor, "... M M"],
+    other_x: Float[Tensor, "... L D"],
+    other_adj: Float[Tensor, "... L L"],
+    steps: int,
+) -> Float[Tensor, "T ..."]:
+    """Color-matching walk kernel (Algorithm 1) of aligned pairs of small dense graphs, for 0, 1, ... ``steps`` edges.
+
+    Leading dimensions broadcast: ``(R, k, 1, M, D)`` with ``(R, 1, k, M, D)`` gives the Gram matrices of R banks.
+    """
+    y0 = x @ other_x.mT
+    walks = walk_steps(y0, lambda y: adj @ y @ other_adj.mT, steps)
+    return torch.stack([y.sum((-2, -1)) for y in (y0.square(), *walks)])
+
+
+def pair_closed_walks(
+    x: Float[Tensor, "... M D"],
+    adj: Float[Tensor, "... M M"],
+    other_x: Float[Tensor, "... L D"],
+    other_adj: Float[Tensor, "... L L"],
+    lengths: Sequence[int],
+) -> Float[Tensor, "T ..."]:
+    """Traces of the powers ``lengths``, each at least 2, of the product graph of aligned pairs: walks that return.
+
+    Broadcasts like :func:`pair_walks`. The product graph is built, which is the fast way for small graphs only.
+    """
+    y0 = (x @ other_x.mT).flatten(-2)
+    product = (adj[..., :, None, :, None] * other_adj[..., None, :, None, :]).flatten(-4, -3).flatten(-2)
+    product = y0.unsqueeze(-1) * product * y0.unsqueeze(-2)
+    powers = {1: product}
+
+    def power(n: int) -> Tensor:
+        if n not in powers:
+            powers[n] = power(n // 2) @ power(n - n // 2)
+        return powers[n]
+
+    return torch.stack([(power(n // 2) * power(n - n // 2).mT).sum((-2, -1)) for n in lengths])
+
+
+def sequence_walks(
+    y0: Float[Tensor, "C K M"],
+    hidden_adj: Float[Tensor, "K M M"],
+    prefixes: Sequence[PrefixLevel],
+    sequences: Sequence[PrefixLevel],
+) -> list[Float[Tensor, "S K"]]:
+    r"""Walk features of hidden graphs: how much of each hidden graph walks along each color sequence.
+
+    The inner product with the number of times a graph walks along each sequence is that graph's
+    :func:`rwkplus.functional.rwk_plus` with the hidden graph, whatever the number of graphs.
+
+    Args:
+        y0: Similarity of every color to every hidden node.
+        hidden_adj: Adjacencies of the hidden graphs.
+        prefixes: Sequences of 0, 1, ... edges that longer ones begin with.
+        sequences: Sequences of 1, 2, ... edges to score.
+    """
+    walked, features = y0[prefixes[0].color], []
+    for step, ends in enumerate(sequences, start=1):
+        reached = einsum("pkm,kml->pkl", walked, hidden_adj)
+        features.append((reached[ends.prefix] * y0[ends.color]).sum(-1))
+        if step < len(sequences):
+            level = prefixes[step]
+            walked = reached[level.prefix] * y0[level.color].square()
+    return features
+
+
+def sequence_closed_walks(
+    y0: Float[Tensor, "C K M"], hidden_adj: Float[Tensor, "K M M"], cycles: Int[Tensor, "S L"]
+) -> Float[Tensor, "S K"]:
+    """Closed-walk features of hidden graphs: how much of each returns to its start along each cyclic color sequence."""
+    step = y0.square().unsqueeze(-2) * hidden_adj  # (C, K, M, M): move to a node and match it twice
+    walked = step[cycles[:, 0]]
+    for column in cycles.T[1:-1]:
+        walked = walked @ step[column]
+    return einsum("skml,sklm->sk", walked, step[cycles[:, -1]])

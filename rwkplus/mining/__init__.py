@@ -1,0 +1,1 @@
+"""Unsupervised pattern mining: the small graphs that describe a database."""

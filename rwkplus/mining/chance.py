@@ -1,0 +1,113 @@
+r"""How surprising an extension of a pattern is: the configuration model as the voice of chance.
+
+Chance keeps every node's label and degree and pairs the ends of edges at random. A node with ``r`` edges
+beyond those the pattern uses then has a neighbor of label ``l`` over an edge of label ``e`` among them with
+probability :math:`1 - (1 - p)^r`, ``p`` being the share of such ends at nodes of its label; two nodes with
+``r`` and ``r'`` spare edges are joined with rate :math:`r r' / 2E_G`.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.shape import Shape
+from rwkplus.ops.embeddings import Ints
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Frequencies that the configuration model needs, read off a database."""
+
+    end_share: Floats  # (labels, edge labels, labels): neighbor seen from an edge's end at a node of the first label
+    edge_share: Floats  # (edge labels,)
+    degree: Ints  # (N,)
+    ends: Floats  # (B,): ends of edges per graph
+
+    @classmethod
+    def of(cls, database: MiningDatabase) -> "Chance":
+        """Count ends of edges by label."""
+        rows = database.rows
+        shape = (database.num_labels, database.num_edge_labels, database.num_labels)
+        ends = np.zeros(shape)
+        np.add.at(ends, (rows.label[database.source], rows.edge_label, rows.label[rows.neighbor]), 1.0)
+        smoothed = ends + 0.5  # an ending never seen so far is rare, not impossible
+        edges = np.bincount(rows.edge_label, minlength=database.num_edge_labels) + 0.5
+        return cls(
+            smoothed / smoothed.sum((1, 2), keepdims=True),
+            edges / edges.sum(),
+            database.degree,
+            np.bincount(rows.graph, database.degree, database.num_graphs).astype(float),
+        )
+
+
+class Expected(NamedTuple):
+    """What the configuration model expects of an extension."""
+
+    graphs: int  # graphs that have the positions in question
+    in_graph: float  # mean chance that a graph has the extension at one embedding at least
+    at_embedding: float  # mean chance that an embedding has it
+
+
+class SpareEnds:
+    """Edges beyond the pattern's own at the nodes of its embeddings, added up by graph.
+
+    Embeddings may lack positions (-1); only graphs that have a position tell about it.
+    """
+
+    def __init__(self, chance: Chance, shape: Shape, embeddings: Ints, used: Ints, graph: Ints) -> None:
+        self.chance = chance
+        self.labels = shape.labels
+        self.used = used  # (count, n): edges of the pattern at each node, fewer in distorted copies
+        self.embeddings = embeddings
+        self.graph = graph
+
+    def of_new_node(self, i: int, edge: int, label: int) -> "Expected":
+        """What chance expects of this neighbor at position ``i``."""
+        rows = self._distinct(i, i)
+        spare = self.chance.degree[self.embeddings[rows, i]] - self.used[rows, i]
+        share = self.chance.end_share[self.labels[i], edge, label]
+        return self._mean(rows, spare * np.log1p(-share))
+
+    def of_new_edge(self, i: int, j: int, edge: int) -> "Expected":
+        """What chance expects of an edge between positions ``i`` and ``j``."""
+        rows = self._distinct(i, j)
+        nodes = self.embeddings[rows][:, [i, j]]
+        spare = self.chance.degree[nodes] - self.used[rows][:, [i, j]]
+        rate = spare.prod(1) / self.chance.ends[self.graph[rows]]
+        return self._mean(rows, -rate * self.chance.edge_share[edge])
+
+    def _distinct(self, i: int, j: int) -> Ints:
+        """One row for each node, or pair of nodes, at these positions."""
+        present = np.flatnonzero((self.embeddings[:, i] >= 0) & (self.embeddings[:, j] >= 0))
+        first, second = self.embeddings[present, i], self.embeddings[present, j]
+        return present[np.unique(first * self.chance.degree.size + second, return_index=True)[1]]
+
+    def _mean(self, rows: Ints, log_absent: Floats) -> Expected:
+        graphs, place = np.unique(self.graph[rows], return_inverse=True)
+        absent = np.exp(np.bincount(place, log_absent, graphs.size))
+        return Expected(graphs.size, float(1 - absent.mean()), float(-np.expm1(log_absent).mean()))
+
+
+def divergence(observed: float, expected: float) -> float:
+    """Kullback-Leibler divergence of two coins, in nats."""
+    p = min(max(observed, 1e-12), 1 - 1e-12)
+    q = min(max(expected, 1e-9), 1 - 1e-9)
+    return float(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
+
+
+def evidence(holds: int, graphs: int, expected: float, fidelity: float) -> float:
+    """Log-likelihood ratio that an extension belongs to the pattern rather than to chance.
+
+    If it belongs, it holds in a share of at least ``fidelity`` of the graphs that have the pattern; by chance
+    it holds in a share ``expected``. Negative where chance explains ``holds`` of ``graphs`` better.
+    """
+    share = holds / graphs
+    if share <= expected:
+        return 0.0
+    shortfall = divergence(share, fidelity) if share < fidelity else 0.0
+    return graphs * (divergence(share, expected) - shortfall)

@@ -1,0 +1,44 @@
+"""Which edges of the database the occurrences of a pattern use, and how many occurrences share none."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.shape import Shape
+from rwkplus.ops.embeddings import Ints, pack
+
+
+def used_entries(database: MiningDatabase, shape: Shape, embeddings: Ints) -> Ints:
+    """Entry of the adjacency for every embedding and edge of the shape, -1 where a distorted copy lacks it.
+
+    Both directions of an edge are given by the entry in the row of its smaller node: ``(count, edges)``.
+    """
+    num_nodes = database.rows.label.size
+    keys = database.source * num_nodes + database.rows.neighbor
+    used = np.full((len(embeddings), len(shape.edges)), -1)
+    if not keys.size:
+        return used
+    for k, (i, j, _) in enumerate(shape.edges):
+        ends = np.sort(embeddings[:, [i, j]], axis=1)
+        wanted = ends[:, 0] * num_nodes + ends[:, 1]
+        place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+        there = (ends[:, 0] >= 0) & (keys[place] == wanted)
+        used[there, k] = place[there]
+    return used
+
+
+def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
+    """Mark the entries of the adjacency, in both directions, that occurrences use."""
+    marked = np.zeros(database.rows.neighbor.size, bool)
+    marked[used[used >= 0]] = True
+    num_nodes = database.rows.label.size
+    forward = np.flatnonzero(marked)
+    back = database.rows.neighbor[forward] * num_nodes + database.source[forward]
+    marked[np.searchsorted(database.source * num_nodes + database.rows.neighbor, back)] = True
+    return marked
+
+
+def disjoint(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
+    """Choose occurrences that share no edge, first come first served."""
+    chosen: NDArray[np.bool_] = pack(used, database.rows.neighbor.size)
+    return chosen

@@ -1,0 +1,141 @@
+"""A graph database ready for mining: undirected, labelled, without loops or parallel edges."""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import GraphError, RWKPlusWarning
+from rwkplus.graphs.arrays import GraphArrays
+from rwkplus.ops.embeddings import Adjacency, Ints
+
+
+@dataclass(frozen=True)
+class MiningDatabase:
+    """Graphs as sparse rows with node and edge labels, and what chance needs to know about them."""
+
+    rows: Adjacency
+    num_graphs: int
+    num_labels: int
+    num_edge_labels: int
+
+    @classmethod
+    def of(cls, graphs: GraphArrays) -> "MiningDatabase":
+        """Check and sort labelled graphs; loops and repeated edges cannot be part of a pattern and are left out."""
+        edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
+        _check_labels(graphs, edge_label)
+        key = (graphs.source * graphs.num_nodes + graphs.target) * graphs.num_edge_labels + edge_label
+        _check_undirected(graphs, key, edge_label)
+        proper = graphs.source != graphs.target
+        distinct = np.unique(key[proper])
+        left_out = key.size - distinct.size
+        if left_out:
+            warnings.warn(
+                f"{left_out} self-loops and repeated edges are left out: patterns are simple graphs.",
+                RWKPlusWarning,
+                stacklevel=4,
+            )
+        pair, edge_label = distinct // graphs.num_edge_labels, distinct % graphs.num_edge_labels
+        source, target = pair // graphs.num_nodes, pair % graphs.num_nodes
+        indptr = np.concatenate([[0], np.bincount(source, minlength=graphs.num_nodes).cumsum()])
+        rows = Adjacency(indptr, target, edge_label, graphs.label, graphs.graph)
+        return cls(rows, graphs.num_graphs, graphs.num_labels, graphs.num_edge_labels)
+
+    @cached_property
+    def source(self) -> Ints:
+        """Row of every entry of the adjacency."""
+        return np.repeat(np.arange(self.rows.label.size), np.diff(self.rows.indptr))
+
+    @cached_property
+    def degree(self) -> Ints:
+        """Edges of every node."""
+        return np.diff(self.rows.indptr)
+
+    @property
+    def num_edges(self) -> int:
+        """Undirected edges of all graphs."""
+        return self.rows.neighbor.size // 2
+
+    def without_edges(self, covered: NDArray[np.bool_]) -> "MiningDatabase":
+        """Return the database without the marked entries of its adjacency."""
+        kept = ~covered
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.rows.indptr]
+        rows = self.rows._replace(
+            indptr=indptr, neighbor=self.rows.neighbor[kept], edge_label=self.rows.edge_label[kept]
+        )
+        return MiningDatabase(rows, self.num_graphs, self.num_labels, self.num_edge_labels)
+
+    def graphs_subset(self, chosen: Ints) -> "MiningDatabase":
+        """Return some of the graphs, renumbered; ``chosen`` ascends."""
+        kept = np.isin(self.rows.graph, chosen)
+        number = np.cumsum(kept) - 1
+        entries = kept[self.source]
+        indptr = np.concatenate([[0], np.cumsum(self.degree[kept])])
+        rows = Adjacency(
+            indptr,
+            number[self.rows.neighbor[entries]],
+            self.rows.edge_label[entries],
+            self.rows.label[kept],
+            np.searchsorted(chosen, self.rows.graph[kept]),
+        )
+        return MiningDatabase(rows, chosen.size, self.num_labels, self.num_edge_labels)
+
+    def shuffled(self, rng: np.random.Generator, rounds: int = 10) -> "MiningDatabase":
+        """Rewire every graph at random, keeping each node's label and degree: nothing but chance remains.
+
+        Pairs of edges with one edge label swap ends unless that would make a loop or a double edge.
+        """
+        half = self.source < self.rows.neighbor
+        u, v, label = self.source[half], self.rows.neighbor[half].copy(), self.rows.edge_label[half]
+        group = self.rows.graph[u] * self.num_edge_labels + label
+        order = np.argsort(group, kind="stable")
+        u, v, label, group = u[order], v[order], label[order], group[order]
+        begin = np.searchsorted(group, group)
+        size = np.searchsorted(group, group, side="right") - begin
+        present = set(zip(np.minimum(u, v).tolist(), np.maximum(u, v).tolist(), strict=True))
+        for a in np.tile(np.arange(u.size), rounds):
+            b = int(begin[a] + rng.integers(size[a]))
+            _swap(u, v, int(a), b, present, bool(rng.integers(2)))
+        source, target = np.concatenate([u, v]), np.concatenate([v, u])
+        order = np.lexsort((target, source))
+        indptr = np.concatenate([[0], np.bincount(source, minlength=self.rows.label.size).cumsum()])
+        rows = self.rows._replace(
+            indptr=indptr, neighbor=target[order], edge_label=np.concatenate([label, label])[order]
+        )
+        return MiningDatabase(rows, self.num_graphs, self.num_labels, self.num_edge_labels)
+
+
+def _swap(u: Ints, v: Ints, a: int, b: int, present: set[tuple[int, int]], flip: bool) -> None:
+    """Exchange the ends of edges ``a`` and ``b`` where the result is simple."""
+    if flip:
+        u[b], v[b] = v[b], u[b]
+    first, second = (int(u[a]), int(v[b])), (int(u[b]), int(v[a]))
+    new = {(min(pair), max(pair)) for pair in (first, second)}
+    if len(new) < 2 or any(x == y for x, y in new) or new & present:
+        return
+    present -= {(min(pair), max(pair)) for pair in ((int(u[a]), int(v[a])), (int(u[b]), int(v[b])))}
+    present |= new
+    v[a], v[b] = v[b], v[a]
+
+
+def _check_labels(graphs: GraphArrays, edge_label: Ints) -> None:
+    for what, label, owner in (
+        ("x", graphs.label, graphs.graph),
+        ("edge_attr", edge_label, graphs.graph[graphs.source]),
+    ):
+        if (label < 0).any():
+            i = int(owner[np.argmax(label < 0)])
+            raise GraphError(f"graph {i}: {what} has a row of zeros. Patterns need a label on every node and edge.")
+
+
+def _check_undirected(graphs: GraphArrays, key: Ints, edge_label: Ints) -> None:
+    back = (graphs.target * graphs.num_nodes + graphs.source) * graphs.num_edge_labels + edge_label
+    lonely = ~np.isin(back, key)
+    if lonely.any():
+        i = int(graphs.graph[graphs.source[np.argmax(lonely)]])
+        raise GraphError(
+            f"graph {i}: edge_index has an edge without its reverse (of the same label). Patterns are undirected: "
+            "add reverse edges with torch_geometric.transforms.ToUndirected()."
+        )

@@ -1,0 +1,205 @@
+"""Patterns by gradient: hidden graphs that explain a database's walk features, all restarts in one tensor.
+
+Relax (softmax colors, sigmoid edges), anneal, decode by the objective, refine. Selection is by the objective alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rwkplus.errors import ParameterError
+from rwkplus.graphs.convert import Graphs, as_batch
+from rwkplus.mining.compression import CompressedWalks
+from rwkplus.mining.palette import PaintedGraphs, View, paint
+from rwkplus.mining.refine import DiscreteBanks, Kicks, adjacency, refine
+from rwkplus.mining.walk_database import PlainWalks, WalkDatabase
+
+LEARNING_RATE = 0.1
+COLDEST = 0.3
+"""The temperature of softmax and sigmoid falls from 1 to this."""
+
+THRESHOLDS = (0.5, 0.3, 0.7, 0.15, 0.85)
+"""Edge weights above one of these become edges: the one that explains most, earlier ones first."""
+
+CLOSED = (3,)
+MAX_WALKS = 12
+
+
+@dataclass(frozen=True)
+class ExplainedPatterns:
+    """What every restart found: ``R`` restarts of ``k`` patterns of ``M`` nodes."""
+
+    adjacency: NDArray[np.int64]  # (R, k, M, M), zeros and ones
+    colors: NDArray[np.int64]  # (R, k, M): numbers of colors
+    names: tuple[str, ...]  # label of each color
+    explained: NDArray[np.float64]  # (R,): share of the walk features that a restart's patterns explain
+    relaxed: NDArray[np.float64]  # (R,): the same of the relaxed hidden graphs, before decoding
+    decoded: NDArray[np.float64]  # (R,): after decoding, before refinement
+
+    @property
+    def best(self) -> int:
+        """The restart that explains most; the earliest of equals."""
+        return int(np.argmax(self.explained > self.explained.max() - 1e-9))
+
+    def labels(self, restart: int) -> list[list[str]]:
+        """Labels of the nodes of each pattern."""
+        return [[self.names[color] for color in pattern] for pattern in self.colors[restart]]
+
+    def to_networkx(self, restart: int | None = None) -> list[nx.Graph]:
+        """Patterns of a restart, by default the best, with node attribute ``label``."""
+        restart = self.best if restart is None else restart
+        graphs = []
+        for adj, labels in zip(self.adjacency[restart], self.labels(restart), strict=True):
+            graph = nx.Graph()
+            graph.add_nodes_from((v, {"label": label}) for v, label in enumerate(labels))
+            graph.add_edges_from(np.argwhere(np.triu(adj)).tolist())
+            graphs.append(graph)
+        return graphs
+
+
+def explained_patterns(
+    graphs: Graphs,
+    n_patterns: int,
+    pattern_size: int,
+    *,
+    restarts: int | Sequence[int] = 50,
+    steps: int = 3,
+    closed: bool | Sequence[int] = True,
+    epochs: int = 150,
+    kicks: int = 12,
+    random_state: int = 0,
+    view: View = "labels",
+    compress: bool = True,
+    ignore: Sequence[str] = (),
+    on_step: Callable[[str], None] | None = None,
+) -> ExplainedPatterns:
+    """Learn small graphs whose walk features span as much as possible of those of a database.
+
+    Args:
+        graphs: Whatever :func:`rwkplus.graphs.as_batch` reads: undirected graphs with node labels.
+        n_patterns: Patterns per restart.
+        pattern_size: Nodes of a pattern; some may stay without edges.
+        restarts: How many initializations to run side by side, or the numbers of those to run. What a restart finds
+            depends on its number and ``random_state``, not on its company.
+        steps: Longest open walk, counted in edges.
+        closed: Lengths of the closed walks to add, which see cycles that open walks cannot; True means 3.
+        epochs: Steps of Adam.
+        kicks: Random restarts of single hidden graphs during refinement; 0 for plain local search.
+        random_state: Seed.
+        view: Colors of the nodes: labels, or what tells apart nodes that no walk can; see
+            :func:`rwkplus.mining.palette.paint`.
+        compress: Work on color sequences instead of nodes and graphs: the same objective, much faster.
+        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        on_step: Called with a line of text now and then.
+
+    Example:
+        >>> from rwkplus.data.testbeds import triangle_chains
+        >>> found = explained_patterns(triangle_chains(20), 2, 3, restarts=4, epochs=60, kicks=4)
+        >>> sorted(sorted(labels) for labels in found.labels(found.best))
+        [['blue', 'red', 'red'], ['green', 'purple', 'purple']]
+    """
+    numbers = list(range(restarts)) if isinstance(restarts, int) else list(restarts)
+    lengths = _check(numbers, n_patterns, pattern_size, steps, closed, epochs, kicks)
+    painted = paint(as_batch(graphs, ignore=ignore), view, random_state=random_state)
+    database = walk_database(painted, steps, lengths, compress=compress)
+    generators = [np.random.default_rng((random_state, number)) for number in numbers]
+    edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, len(painted.colors))
+    relaxed = train(database.to(torch.float32), edge_logits, color_logits, epochs, on_step)
+    banks, decoded = decode(database, edge_logits, color_logits)
+    plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, len(painted.colors))
+    banks, explained = refine(database, banks, plan, on_step)
+    return ExplainedPatterns(
+        adjacency(banks.edges.long(), pattern_size).numpy(),
+        banks.colors.numpy(),
+        painted.names,
+        explained.numpy(),
+        relaxed.double().numpy(),
+        decoded.numpy(),
+    )
+
+
+def walk_database(painted: PaintedGraphs, steps: int, closed: tuple[int, ...], *, compress: bool) -> WalkDatabase:
+    """Prepare painted graphs for the objective, compressed or node by node; float64."""
+    return (CompressedWalks if compress else PlainWalks).of(painted, steps, closed)
+
+
+def initial_logits(
+    generators: list[np.random.Generator], n_patterns: int, size: int, num_colors: int
+) -> tuple[Tensor, Tensor]:
+    """Logits of edges ``(R, k, pairs)`` from U(-1, 1), of colors ``(R, k, M, C)`` from U(0, 1), as in the paper."""
+    pairs = size * (size - 1) // 2
+    edges = np.stack([rng.uniform(-1, 1, (n_patterns, pairs)) for rng in generators])
+    colors = np.stack([rng.uniform(0, 1, (n_patterns, size, num_colors)) for rng in generators])
+    return torch.from_numpy(edges).float(), torch.from_numpy(colors).float()
+
+
+def train(
+    database: WalkDatabase,
+    edge_logits: Tensor,
+    color_logits: Tensor,
+    epochs: int,
+    on_step: Callable[[str], None] | None = None,
+) -> Tensor:
+    """Raise the explained fraction of all restarts by Adam, cooling down; changes the logits, returns ``(R,)``."""
+    size = color_logits.size(2)
+    edge_logits.requires_grad_()
+    color_logits.requires_grad_()
+    optimizer = torch.optim.Adam([edge_logits, color_logits], lr=LEARNING_RATE)
+    score = torch.zeros(edge_logits.size(0))
+    for epoch in range(epochs):
+        temperature = COLDEST ** (epoch / max(epochs - 1, 1))
+        hidden_x = torch.softmax(color_logits / temperature, -1) @ database.colors
+        hidden_adj = adjacency(torch.sigmoid(edge_logits / temperature), size)
+        score = database.objective(hidden_x, hidden_adj)
+        optimizer.zero_grad()
+        (-score.sum()).backward()
+        optimizer.step()
+        if on_step is not None and (epoch + 1) % 10 == 0:
+            on_step(f"epoch {epoch + 1}, best {float(score.detach().max()):.4f}")
+    edge_logits.requires_grad_(False)
+    color_logits.requires_grad_(False)
+    return score.detach()
+
+
+def decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple[DiscreteBanks, Tensor]:
+    """Take each node's likeliest color and, of several thresholds for edges, the one that explains most."""
+    colors = color_logits.argmax(-1)
+    best: tuple[DiscreteBanks, Tensor] | None = None
+    for threshold in THRESHOLDS:
+        banks = DiscreteBanks(torch.sigmoid(edge_logits) > threshold, colors)
+        score = database.objective(*banks.dense(database))
+        if best is None:
+            best = banks, score
+            continue
+        better = (score > best[1] + 1e-9).nonzero().squeeze(1)
+        best = best[0].changed(better, banks[better]), torch.maximum(score, best[1])
+    assert best is not None
+    return best
+
+
+def _check(
+    restarts: list[int],
+    n_patterns: int,
+    pattern_size: int,
+    steps: int,
+    closed: bool | Sequence[int],
+    epochs: int,
+    kicks: int,
+) -> tuple[int, ...]:
+    """Refuse impossible arguments; return the lengths of closed walks."""
+    lowest = {"n_patterns": (n_patterns, 1), "pattern_size": (pattern_size, 2), "steps": (steps, 1)}
+    lowest |= {"restarts": (len(restarts), 1), "epochs": (epochs, 0), "kicks": (kicks, 0)}
+    for name, (value, least) in lowest.items():
+        if value < least:
+            raise ParameterError(f"{name} must be at least {least}, got {value}.")
+    lengths = (CLOSED if closed else ()) if isinstance(closed, bool) else tuple(closed)
+    if any(not 2 <= length <= MAX_WALKS for length in lengths) or steps > MAX_WALKS:
+        raise ParameterError(
+            f"walks may have up to {MAX_WALKS} edges, closed ones at least 2; got steps={steps}, closed={lengths}."
+        )
+    return lengths

@@ -1,0 +1,145 @@
+"""Beam search along real embeddings: patterns grow edge by edge and never stop occurring."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rwkplus.mining.chance import Chance, SpareEnds, evidence
+from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.shape import Shape
+from rwkplus.ops.embeddings import Ints, grow_embeddings
+
+STEP_COST = 5.0
+"""Nats charged per edge: about the logarithm of the number of extensions one could have chosen."""
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A pattern with its embeddings."""
+
+    shape: Shape
+    embeddings: Ints
+    support: int
+    score: float  # evidence for every edge but the first, minus their cost
+    surprise: float  # nats by which one occurrence surprises chance
+
+
+@dataclass(frozen=True)
+class Extension:
+    """One edge more for a grown pattern, not yet carried out."""
+
+    base: Grown
+    shape: Shape
+    support: int
+    score: float
+    surprise: float
+    rows: Ints
+    nodes: Ints | None
+
+    def carry_out(self, max_embeddings: int, rng: np.random.Generator) -> Grown:
+        """Extend the embeddings; beyond ``max_embeddings`` a random part of them goes on."""
+        embeddings = self.base.embeddings[self.rows]
+        if self.nodes is not None:
+            embeddings = np.column_stack([embeddings, self.nodes])
+        if len(embeddings) > max_embeddings:
+            embeddings = embeddings[np.sort(rng.permutation(len(embeddings))[:max_embeddings])]
+        return Grown(self.shape, embeddings, self.support, self.score, self.surprise)
+
+
+@dataclass(frozen=True)
+class Beam:
+    """How to search."""
+
+    width: int = 30
+    max_size: int = 12
+    max_edges: int = 18
+    min_support: int = 3
+    fidelity: float = 0.7
+    step_cost: float = STEP_COST
+    max_embeddings: int = 50_000
+
+
+def grow_patterns(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[Grown]:
+    """Yield the patterns of the beam, level by level: all with one edge, then with two, ...
+
+    Extensions are ranked by evidence against the configuration model (see :mod:`rwkplus.mining.chance`).
+    """
+    rng = np.random.default_rng(seed)
+    chance = Chance.of(database)
+    front = single_edges(database, beam.min_support)
+    while front:
+        yield from front
+        best: dict[tuple[int, int, int], Extension] = {}
+        for grown in front:
+            for extension in extensions(database, chance, grown, beam):
+                known = best.get(extension.shape.fingerprint)
+                if known is None or known.score < extension.score:
+                    best[extension.shape.fingerprint] = extension
+        ranked = sorted(best.values(), key=lambda extension: -extension.score)[: beam.width]
+        front = [extension.carry_out(beam.max_embeddings, rng) for extension in ranked]
+
+
+def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
+    """All patterns of one edge."""
+    rows = database.rows
+    first, second = rows.label[database.source], rows.label[rows.neighbor]
+    kind = (first * database.num_edge_labels + rows.edge_label) * database.num_labels + second
+    grown = []
+    for code in np.unique(kind[first <= second]).tolist():
+        a, edge, b = (
+            code // database.num_labels // database.num_edge_labels,
+            code // database.num_labels % database.num_edge_labels,
+            code % database.num_labels,
+        )
+        entries = np.flatnonzero(kind == code)
+        embeddings = np.column_stack([database.source[entries], rows.neighbor[entries]])
+        support = np.unique(rows.graph[embeddings[:, 0]]).size
+        if support >= min_support:
+            surprise = -float(np.log(embeddings.shape[0] * (2 if a != b else 1) / rows.neighbor.size))
+            grown.append(Grown(Shape((a, b), ((0, 1, edge),)), embeddings, support, 0.0, surprise))
+    return grown
+
+
+def extensions(
+    database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, used: Ints | None = None
+) -> Iterator[Extension]:
+    """Every extension of a pattern by one edge, with the evidence for it.
+
+    ``used (count, n)`` tells how many of the pattern's edges each node has; all of them by default.
+    """
+    shape, rows = grown.shape, database.rows
+    if len(shape.edges) >= beam.max_edges:
+        return
+    row, start, end, edge, node = grow_embeddings(rows, grown.embeddings, shape.joined)
+    if shape.size >= beam.max_size:
+        closing = node < 0
+        row, start, end, edge, node = row[closing], start[closing], end[closing], edge[closing], node[closing]
+    if not row.size:
+        return
+    label = np.where(node < 0, 0, rows.label[node])
+    kind = ((start * (shape.size + 1) + end) * database.num_edge_labels + edge) * database.num_labels + label
+    kinds, first, place = np.unique(kind, return_index=True, return_inverse=True)
+    graph = rows.graph[grown.embeddings.max(1)]
+    pairs = np.unique(place * database.num_graphs + graph[row])
+    supports = np.bincount(pairs // database.num_graphs, minlength=kinds.size)
+    if used is None:
+        used = np.broadcast_to(shape.joined.sum(0), grown.embeddings.shape)
+    spare = SpareEnds(chance, shape, grown.embeddings, used, graph)
+    order = np.argsort(place, kind="stable")
+    bounds = np.searchsorted(place[order], np.arange(kinds.size + 1))
+    for k in np.flatnonzero(supports >= beam.min_support).tolist():
+        i, j, e, to = int(start[first[k]]), int(end[first[k]]), int(edge[first[k]]), int(label[first[k]])
+        closes = j < shape.size
+        expected = spare.of_new_edge(i, j, e) if closes else spare.of_new_node(i, e, to)
+        gain = evidence(int(supports[k]), expected.graphs, expected.in_graph, beam.fidelity) - beam.step_cost
+        members = order[bounds[k] : bounds[k + 1]]
+        yield Extension(
+            grown,
+            shape.with_edge(i, j, e) if closes else shape.with_node(i, e, to),
+            int(supports[k]),
+            grown.score + gain,
+            grown.surprise - float(np.log(max(expected.at_embedding, 1e-9))),
+            row[members],
+            None if closes else node[members],
+        )

@@ -1,0 +1,1 @@
+"""Architectures: no data, no optimizer, no loss."""

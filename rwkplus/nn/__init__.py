@@ -1,0 +1,1 @@
+"""PyTorch shell: parameters and a call into :mod:`rwkplus.functional`."""

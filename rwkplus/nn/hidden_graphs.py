@@ -1,0 +1,113 @@
+"""The learnable graphs of a kernel convolution network."""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from rwkplus.errors import ParameterError
+
+AdjacencyMap = Literal["sigmoid", "relu"]
+FeatureMap = Literal["raw", "softmax", "sigmoid"]
+
+
+class HiddenGraphs(nn.Module):
+    """A bank of ``num_hidden`` undirected weighted graphs without self-loops.
+
+    Args:
+        num_hidden: Number of graphs K.
+        hidden_nodes: Nodes M of each.
+        num_features: Features D of a node; several widths make several views, each mapped on its own.
+        adjacency: ``"sigmoid"`` weights in (0, 1), or ``"relu"`` as in RWNN.
+        features: ``"raw"``, ``"softmax"`` (a distribution over colors) or ``"sigmoid"``; one for all views or one each.
+        generator: Source of the initial values; torch's global one by default.
+    """
+
+    upper: Tensor  # (2, M(M-1)/2), a buffer: moves with the module, is not saved
+
+    def __init__(
+        self,
+        num_hidden: int,
+        hidden_nodes: int,
+        num_features: int | Sequence[int],
+        adjacency: AdjacencyMap = "sigmoid",
+        features: FeatureMap | Sequence[FeatureMap] = "raw",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        widths = (num_features,) if isinstance(num_features, int) else tuple(num_features)
+        maps: tuple[FeatureMap, ...] = (features,) * len(widths) if isinstance(features, str) else tuple(features)  # type: ignore[assignment]
+        _check(num_hidden, hidden_nodes, widths, adjacency, maps)
+        self.hidden_nodes = hidden_nodes
+        self.widths = widths
+        self.adjacency = adjacency
+        self.features = maps
+        upper = torch.triu_indices(hidden_nodes, hidden_nodes, offset=1)
+        self.register_buffer("upper", upper, persistent=False)
+        self.edge_logits = nn.Parameter(torch.empty(num_hidden, upper.size(1)))
+        self.node_logits = nn.ParameterList(torch.empty(num_hidden, hidden_nodes, width) for width in widths)
+        self.reset_parameters(generator)
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw edges from U(-1, 1), then features from U(0, 1), the first view first."""
+        self.edge_logits.uniform_(-1, 1, generator=generator)
+        for logits in self.node_logits:
+            logits.uniform_(0, 1, generator=generator)
+
+    @property
+    def num_hidden(self) -> int:
+        """Number of graphs."""
+        return self.edge_logits.size(0)
+
+    @property
+    def adj(self) -> Tensor:
+        """Symmetric adjacencies with an empty diagonal: ``(K, M, M)``."""
+        weights = torch.sigmoid(self.edge_logits) if self.adjacency == "sigmoid" else torch.relu(self.edge_logits)
+        adj = weights.new_zeros(weights.size(0), self.hidden_nodes, self.hidden_nodes)
+        adj[:, self.upper[0], self.upper[1]] = weights
+        return adj + adj.mT
+
+    @property
+    def views(self) -> list[Tensor]:
+        """Node features of every view: ``(K, M, D)`` each."""
+        return [_mapped(logits, how) for logits, how in zip(self.node_logits, self.features, strict=True)]
+
+    @property
+    def x(self) -> Tensor:
+        """Node features, all views side by side: ``(K, M, D)``."""
+        return torch.cat(self.views, -1)
+
+    def extra_repr(self) -> str:
+        """Sizes and maps."""
+        return (
+            f"{self.num_hidden}, {self.hidden_nodes}, {sum(self.widths)}, adjacency={self.adjacency!r}, "
+            f"features={'+'.join(self.features)!r}"
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.extra_repr()})"
+
+
+def _mapped(logits: Tensor, how: FeatureMap) -> Tensor:
+    if how == "softmax":
+        return logits.softmax(-1)
+    return logits.sigmoid() if how == "sigmoid" else logits
+
+
+def _check(
+    num_hidden: int, hidden_nodes: int, widths: tuple[int, ...], adjacency: str, maps: tuple[FeatureMap, ...]
+) -> None:
+    if num_hidden < 1 or hidden_nodes < 1 or not widths or min(widths) < 1:
+        raise ParameterError(
+            "hidden graphs need at least one graph, node and feature, "
+            f"got num_hidden={num_hidden}, hidden_nodes={hidden_nodes}, num_features={widths}."
+        )
+    if adjacency not in get_args(AdjacencyMap):
+        raise ParameterError(f"adjacency must be one of {', '.join(get_args(AdjacencyMap))}, got {adjacency!r}.")
+    if len(maps) != len(widths) or not set(maps) <= set(get_args(FeatureMap)):
+        raise ParameterError(
+            f"features must be one of {', '.join(get_args(FeatureMap))}, or one for each of the {len(widths)} views, "
+            f"got {maps}."
+        )

@@ -1,0 +1,182 @@
+"""Compiled loops over the occurrences of small labelled graphs: finding them, and growing them by an edge."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+class Adjacency(NamedTuple):
+    """Undirected labelled graphs side by side in sparse row form; every edge stands in both rows."""
+
+    indptr: Ints  # (N + 1,)
+    neighbor: Ints  # (2E,)
+    edge_label: Ints  # (2E,)
+    label: Ints  # (N,)
+    graph: Ints  # (N,): ascending
+
+
+class MatchPlan(NamedTuple):
+    """A connected pattern as a way to look for it: node after node, each joined to one found before."""
+
+    label: Ints  # (n,)
+    anchor: Ints  # (n,): earlier position this node hangs on; -1 for the first
+    anchor_edge: Ints  # (n,)
+    check_ptr: Ints  # (n + 1,)
+    check: Ints  # positions of further neighbors found before
+    check_edge: Ints
+
+
+def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1) -> Ints:
+    """Return every embedding of a pattern, as rows of nodes: ``(count, n)``.
+
+    Embeddings are injective and keep labels and edges; the database may have further edges between the
+    nodes. A pattern with symmetries is found once per symmetry.
+
+    Args:
+        graphs: The database.
+        plan: The pattern.
+        limit: Embeddings kept per graph, the first found; all by default.
+    """
+    found: Ints = _find(*graphs, *plan, limit)
+    return found
+
+
+def grow_embeddings(
+    graphs: Adjacency, embeddings: Ints, joined: NDArray[np.bool_]
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """List every way to extend every embedding by one edge of the database.
+
+    Args:
+        graphs: The database.
+        embeddings: Rows of nodes ``(count, n)``; -1 for positions that a distorted occurrence lacks.
+        joined: Which positions the pattern joins already ``(n, n)``.
+
+    Returns:
+        For every extension: the embedding's row, the position it starts from, the later position it closes a
+        cycle with (``n`` for a new node), the edge's label, and the new node (-1 for none).
+    """
+    grown: tuple[Ints, Ints, Ints, Ints, Ints] = _grow(*graphs[:4], embeddings, joined)
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def pack(entries: Any, num_entries: int) -> Any:
+    """Choose rows of ``entries (count, edges)`` that share no entry with an earlier chosen row."""
+    taken = np.zeros(num_entries, np.bool_)
+    chosen = np.zeros(entries.shape[0], np.bool_)
+    for e in range(entries.shape[0]):
+        free = True
+        for k in range(entries.shape[1]):
+            if taken[entries[e, k]]:
+                free = False
+                break
+        if free:
+            chosen[e] = True
+            for k in range(entries.shape[1]):
+                taken[entries[e, k]] = True
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def _find(
+    indptr: Any, neighbor: Any, edge_label: Any, node_label: Any, graph: Any,
+    label: Any, anchor: Any, anchor_edge: Any, check_ptr: Any, check: Any, check_edge: Any, limit: int,
+) -> Any:  # fmt: skip
+    n = label.size
+    found = np.empty((256, n), np.int64)
+    count, in_graph, current = 0, 0, -1
+    place = np.empty(n, np.int64)
+    cursor = np.empty(n, np.int64)
+    for root in range(node_label.size):
+        if graph[root] != current:
+            current, in_graph = graph[root], 0
+        if node_label[root] != label[0] or in_graph == limit:
+            continue
+        place[0] = root
+        depth = 1
+        if n > 1:
+            cursor[1] = indptr[place[anchor[1]]]
+        while depth > 0:
+            if depth == n:
+                if count == found.shape[0]:
+                    larger = np.empty((2 * count, n), np.int64)
+                    larger[:count] = found
+                    found = larger
+                found[count] = place
+                count += 1
+                in_graph += 1
+                depth -= 1
+                if in_graph == limit:
+                    break
+                if depth == 0:
+                    break
+                continue
+            p = cursor[depth]
+            if p == indptr[place[anchor[depth]] + 1]:
+                depth -= 1
+                if depth == 0:
+                    break
+                continue
+            cursor[depth] = p + 1
+            v = neighbor[p]
+            alike = node_label[v] == label[depth] and edge_label[p] == anchor_edge[depth]
+            if alike and _fits(indptr, neighbor, edge_label, place, depth, v, check_ptr, check, check_edge):
+                place[depth] = v
+                depth += 1
+                if depth < n:
+                    cursor[depth] = indptr[place[anchor[depth]]]
+    return found[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _fits(
+    indptr: Any, neighbor: Any, edge_label: Any, place: Any, depth: int, v: int,
+    check_ptr: Any, check: Any, check_edge: Any,
+) -> bool:  # fmt: skip
+    """Whether node ``v`` is new and has the pattern's other edges to the nodes placed before."""
+    for k in range(depth):
+        if place[k] == v:
+            return False
+    for c in range(check_ptr[depth], check_ptr[depth + 1]):
+        joined = False
+        for p in range(indptr[v], indptr[v + 1]):
+            if neighbor[p] == place[check[c]] and edge_label[p] == check_edge[c]:
+                joined = True
+                break
+        if not joined:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _grow(indptr: Any, neighbor: Any, edge_label: Any, label: Any, embeddings: Any, joined: Any) -> Any:
+    count, n = embeddings.shape
+    total = 0
+    for e in range(count):
+        for i in range(n):
+            if embeddings[e, i] >= 0:
+                total += indptr[embeddings[e, i] + 1] - indptr[embeddings[e, i]]
+    row = np.empty(total, np.int64)
+    start = np.empty(total, np.int64)
+    end = np.empty(total, np.int64)
+    edge = np.empty(total, np.int64)
+    node = np.empty(total, np.int64)
+    used = 0
+    for e in range(count):
+        for i in range(n):
+            u = embeddings[e, i]
+            if u < 0:
+                continue
+            for p in range(indptr[u], indptr[u + 1]):
+                j = 0
+                while j < n and embeddings[e, j] != neighbor[p]:
+                    j += 1
+                if j == n or (j > i and not joined[i, j]):
+                    row[used], start[used], end[used], edge[used] = e, i, j, edge_label[p]
+                    node[used] = neighbor[p] if j == n else -1
+                    used += 1
+    return row[:used], start[:used], end[:used], edge[:used], node[:used]

@@ -1,0 +1,147 @@
+"""The scikit-learn contract for estimators on graphs: one call per estimator, any later one can join.
+
+scikit-learn's own ``check_estimator`` feeds matrices, so what it asks for is asked here with graphs.
+"""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+
+def check_graph_estimator(estimator, graphs):
+    """Check a transformer of graphs; ``graphs`` are at least four PyG ``Data`` with ``x``."""
+    for check in (
+        check_arguments_are_stored_and_survive_clone,
+        check_not_fitted,
+        check_fit_returns_self_and_changes_no_argument,
+        check_fit_transform_is_fit_then_transform,
+        check_transform_keeps_the_order_of_graphs,
+        check_transform_does_not_depend_on_company,
+        check_refit_forgets,
+        check_graphs_are_neither_changed_nor_kept,
+        check_pickle,
+        check_names_and_pandas,
+        check_pipeline,
+    ):
+        check(clone(estimator), graphs)
+
+
+def dense(output):
+    return output.toarray() if sparse.issparse(output) else np.asarray(output)
+
+
+def check_arguments_are_stored_and_survive_clone(estimator, graphs):
+    params = estimator.get_params(deep=False)
+    names = [name for name in inspect.signature(type(estimator).__init__).parameters if name != "self"]
+    assert sorted(params) == sorted(names)
+    for name in names:
+        assert getattr(estimator, name) is params[name]
+    fresh = type(estimator)()
+    assert fresh.set_params(**params) is fresh
+    assert repr(fresh.get_params()) == repr(estimator.get_params())
+    estimator.fit(graphs)
+    again = clone(estimator)
+    assert repr(again.get_params()) == repr(estimator.get_params())
+    assert not [name for name in vars(again) if name.endswith("_") and not name.startswith("_")]
+
+
+def check_not_fitted(estimator, graphs):
+    for method in ("transform", "diagonal"):
+        if hasattr(estimator, method):
+            with pytest.raises(NotFittedError):
+                getattr(estimator, method)(graphs)
+    with pytest.raises(NotFittedError):
+        estimator.get_feature_names_out()
+
+
+def check_fit_returns_self_and_changes_no_argument(estimator, graphs):
+    before = copy.deepcopy(vars(estimator))
+    assert estimator.fit(graphs, y=[0] * len(graphs)) is estimator
+    assert repr({name: vars(estimator)[name] for name in before}) == repr(before)
+    assert any(name.endswith("_") for name in vars(estimator))
+
+
+def check_fit_transform_is_fit_then_transform(estimator, graphs):
+    at_once = dense(estimator.fit_transform(graphs, [0] * len(graphs)))
+    assert at_once.shape[0] == len(graphs)
+    np.testing.assert_allclose(dense(clone(estimator).fit(graphs).transform(graphs)), at_once, atol=1e-9)
+
+
+def check_transform_keeps_the_order_of_graphs(estimator, graphs):
+    forth = dense(estimator.fit(graphs).transform(graphs))
+    np.testing.assert_allclose(dense(estimator.transform(graphs[::-1])), forth[::-1], rtol=1e-12, atol=1e-12)
+
+
+def check_transform_does_not_depend_on_company(estimator, graphs):
+    together = dense(estimator.fit(graphs[:-1]).transform(graphs))
+    alone = np.concatenate([dense(estimator.transform([graph])) for graph in graphs])
+    np.testing.assert_allclose(alone, together, rtol=1e-12, atol=1e-12)
+
+
+def check_refit_forgets(estimator, graphs):
+    once = dense(clone(estimator).fit(graphs[:3]).transform(graphs))
+    twice = dense(estimator.fit(graphs).fit(graphs[:3]).transform(graphs))
+    assert np.array_equal(once, twice)
+
+
+def check_graphs_are_neither_changed_nor_kept(estimator, graphs):
+    graphs = [graph.clone() for graph in graphs]
+    originals = [graph.clone() for graph in graphs]
+    expected = dense(estimator.fit(graphs).transform(graphs))
+    for graph, original in zip(graphs, originals, strict=True):
+        assert graph.keys() == original.keys()
+        for field, value in original:
+            assert value.equal(graph[field]) if hasattr(value, "equal") else value == graph[field]
+    for graph in graphs:  # what happens to them after fit is nobody's business
+        graph.x.zero_()
+        graph.edge_index.zero_()
+        for field in ("edge_attr", "edge_weight"):
+            if graph.get(field) is not None:
+                graph[field].zero_()
+    assert np.array_equal(dense(estimator.transform(originals)), expected)
+    first = [originals[0].clone()]  # nor is a single graph, where concatenation could be a view
+    lonely = clone(estimator).fit(first)
+    expected = dense(lonely.transform(originals[:1]))
+    first[0].x.zero_()
+    assert np.array_equal(dense(lonely.transform(originals[:1])), expected)
+
+
+def check_pickle(estimator, graphs):
+    expected = dense(estimator.fit(graphs).transform(graphs))
+    loaded = pickle.loads(pickle.dumps(estimator))
+    assert np.array_equal(dense(loaded.transform(graphs)), expected)
+
+
+def check_names_and_pandas(estimator, graphs):
+    names = estimator.fit(graphs).get_feature_names_out()
+    output = estimator.transform(graphs)
+    assert names.dtype == object
+    assert len(names) == output.shape[1]
+    assert len(set(names)) == len(names)
+    if sparse.issparse(output):
+        return
+    try:
+        import pandas as pd
+    except ImportError:
+        return
+    estimator.set_output(transform="pandas")
+    for frame in (estimator.transform(graphs), estimator.fit_transform(graphs)):
+        assert isinstance(frame, pd.DataFrame)
+        assert frame.columns.tolist() == names.tolist()
+        np.testing.assert_allclose(frame.to_numpy(), dense(output), atol=1e-9)
+
+
+def check_pipeline(estimator, graphs):
+    pipeline = make_pipeline(estimator, FunctionTransformer(dense))
+    assert isinstance(clone(pipeline), Pipeline)
+    expected = dense(clone(estimator).fit(graphs).transform(graphs))
+    np.testing.assert_allclose(pipeline.fit(graphs).transform(graphs), expected, atol=1e-9)
+    assert len(pipeline[:1].get_feature_names_out()) == expected.shape[1]

@@ -1,0 +1,207 @@
+import zipfile
+
+import pytest
+import torch_geometric.datasets
+
+from rwkplus.data import REGISTRY, load
+from rwkplus.data.registry import cache_folder, find
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.graphs import as_batch
+
+FILES = {
+    "A": "1, 2\n2, 1\n3, 4\n4, 3\n4, 5\n5, 4\n",
+    "graph_indicator": "1\n1\n2\n2\n2\n",
+    "graph_labels": "1\n2\n",
+}
+NODE_FILES = {"node_labels": "0\n1\n0\n1\n1\n", "node_attributes": "1.5\n2\n3\n4\n5\n"}
+
+
+def write(folder, name, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, text in files.items():
+        (folder / f"{name}_{part}.txt").write_text(text)
+    return folder
+
+
+def pack(folder, name, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / f"{name}.zip", "w") as file:
+        for part, text in files.items():
+            file.writestr(f"{name}/{name}_{part}.txt", text)
+    return folder / f"{name}.zip"
+
+
+@pytest.fixture(name="data", autouse=True)
+def _data(tmp_path, monkeypatch):
+    """No network, and folders of our own for data and downloads."""
+
+    def refuse(*args, **kwargs):
+        raise OSError("no network")
+
+    monkeypatch.setattr(torch_geometric.datasets, "TUDataset", refuse)
+    monkeypatch.setenv("RWKPLUS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("RWKPLUS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "data"
+
+
+def classes(graphs):
+    return [int(graph.y) for graph in graphs]
+
+
+# By name
+
+
+def test_the_embedded_set_needs_no_files(monkeypatch):
+    monkeypatch.delenv("RWKPLUS_DATA")
+    graphs = load("functional-groups")
+    assert len(graphs) == 200
+    assert sorted(set(classes(graphs))) == [0, 1]
+    assert as_batch(graphs).num_graphs == 200
+
+
+def test_the_data_folder_holds_a_zip_per_name(data):
+    pack(data / "NCI1", "NCI1", {**FILES, **NODE_FILES})
+    graphs = load("NCI1")
+    assert [graph.num_nodes for graph in graphs] == [2, 3]
+    assert classes(graphs) == [0, 1]
+
+
+@pytest.mark.parametrize("below", ["", "NCI1", "raw"])
+def test_the_data_folder_holds_text_files(data, below):
+    write(data / "NCI1" / below, "NCI1", {**FILES, **NODE_FILES})
+    assert len(load("NCI1")) == 2
+
+
+def test_a_set_of_a_collection_lies_in_the_folder_of_the_collection(data):
+    pack(data / "NCI_balanced", "MCF-7_balanced", {**FILES, **NODE_FILES})
+    assert len(load("MCF-7_balanced")) == 2
+
+
+def test_a_name_that_is_not_registered_is_found_as_well(data):
+    pack(data / "OWN", "OWN", {**FILES, **NODE_FILES})
+    assert len(load("OWN")) == 2
+
+
+def test_the_data_folder_comes_before_the_cache(data):
+    pack(data / "DD", "DD", {**FILES, **NODE_FILES})
+    write(cache_folder() / "DD" / "raw", "DD", {"A": "1, 1\n", "graph_indicator": "1\n", "node_labels": "0\n"})
+    assert len(load("DD")) == 2
+
+
+def test_the_cache_is_found_without_a_data_folder(monkeypatch):
+    monkeypatch.delenv("RWKPLUS_DATA")
+    write(cache_folder() / "DD" / "raw", "DD", {**FILES, **NODE_FILES})
+    assert len(load("DD")) == 2
+
+
+def test_atoms_and_bonds_of_mutag_have_their_names(data):
+    nodes = "".join(f"{i}\n" for i in range(7))
+    chain = "".join(f"{i}, {i + 1}\n" for i in range(1, 5))
+    files = {"A": chain, "graph_indicator": "1\n" * 7, "node_labels": nodes, "edge_labels": "0\n1\n2\n3\n"}
+    pack(data / "MUTAG", "MUTAG", files)
+    (graph,) = load("MUTAG")
+    assert graph.node_label_names == ("C", "N", "O", "F", "I", "Cl", "Br")
+    assert graph.edge_label_names == (":", "-", "=", "#")
+
+
+@pytest.mark.parametrize(("choice", "width"), [("labels", 2), ("attributes", 1), ("both", 3)])
+def test_node_features_are_chosen(data, choice, width):
+    pack(data / "ENZYMES", "ENZYMES", {**FILES, **NODE_FILES})
+    assert load("ENZYMES", node_features=choice)[0].x.shape == (2, width)
+
+
+@pytest.mark.parametrize("name", ["functional-groups", "ENZYMES"])
+def test_other_node_features_are_refused(name):
+    with pytest.raises(ParameterError, match=r"node_features must be 'labels'.*got 'all'"):
+        load(name, node_features="all")
+
+
+def test_sets_without_labels_get_one_hot_degrees(data):
+    pack(data / "IMDB-BINARY", "IMDB-BINARY", FILES)
+    graphs = load("IMDB-BINARY")
+    assert [graph.x.argmax(1).tolist() for graph in graphs] == [[1, 1], [1, 2, 1]]
+    assert graphs[0].node_label_names == ("0", "1", "2")
+
+
+# By path
+
+
+def test_a_folder_or_zip_is_read(tmp_path):
+    folder = write(tmp_path / "mine", "M", {**FILES, **NODE_FILES})
+    zipped = pack(tmp_path, "M", FILES)
+    for path in (folder, str(folder), zipped, str(zipped)):
+        assert classes(load(path)) == [0, 1]
+
+
+def test_a_path_without_labels_gets_degrees_too(tmp_path):
+    assert load(pack(tmp_path, "M", FILES))[1].x.argmax(1).tolist() == [1, 2, 1]
+
+
+def test_smiles_are_read_line_by_line(tmp_path):
+    pytest.importorskip("rdkit", reason="RDKit is the extra 'chem'")
+    path = tmp_path / "set.smi"
+    path.write_text("CCO ethanol\n\nN#N\tnitrogen\nC\n")
+    graphs = load(path)
+    assert [graph.num_nodes for graph in graphs] == [3, 2, 1]
+    assert graphs[0].node_label_names == ("C", "N", "O")
+
+
+def test_a_smiles_file_without_molecules_is_refused(tmp_path):
+    pytest.importorskip("rdkit", reason="RDKit is the extra 'chem'")
+    (tmp_path / "set.smi").write_text("\n\n")
+    with pytest.raises(DataError, match=r"set\.smi holds no SMILES"):
+        load(tmp_path / "set.smi")
+
+
+# What is not there
+
+
+@pytest.mark.parametrize(
+    ("typo", "name"),
+    [
+        ("MUTAGG", "MUTAG"),
+        ("ENZYME", "ENZYMES"),
+        ("functional_groups", "functional-groups"),
+        ("IMDB_BINARY", "IMDB-BINARY"),
+    ],
+)
+def test_a_typo_suggests_the_name(typo, name):
+    with pytest.raises(DataError, match=f"no data set or file '{typo}'. Did you mean '{name}'"):
+        load(typo)
+
+
+@pytest.mark.parametrize("path", ["some/folder", "molecules.smi", "set.zip"])
+def test_a_path_that_does_not_exist_is_no_name(path):
+    with pytest.raises(DataError, match=f"there is no data set or file '{path}'"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"), [("PROTEINS", "PROTEINS"), ("PC-3_balanced", "NCI_balanced"), ("AIDS99", "AIDS99")]
+)
+def test_without_network_the_error_tells_where_to_put_the_file(name, folder):
+    with pytest.raises(DataError) as caught:
+        load(name)
+    for part in (f"{name}.zip", f"folder {folder} ", "RWKPLUS_DATA", "OSError"):
+        assert part in str(caught.value)
+
+
+def test_what_pyg_downloads_is_read_from_the_cache(monkeypatch):
+    def download(root, name):
+        write(cache_folder() / name / "raw", name, {**FILES, **NODE_FILES})
+        assert root == str(cache_folder())
+
+    monkeypatch.setattr(torch_geometric.datasets, "TUDataset", download)
+    assert len(load("PROTEINS")) == 2
+    assert find(REGISTRY["PROTEINS"]) == cache_folder() / "PROTEINS" / "raw"
+
+
+def test_a_download_without_the_files_is_an_error(monkeypatch):
+    monkeypatch.setattr(torch_geometric.datasets, "TUDataset", lambda root, name: None)
+    with pytest.raises(DataError, match=r"PROTEINS was downloaded.*no PROTEINS_A\.txt"):
+        load("PROTEINS")
+
+
+def test_every_entry_is_listed_under_its_own_name_with_a_description():
+    assert all(entry.name == name and entry.about for name, entry in REGISTRY.items())
+    assert {"functional-groups", "MUTAG", "NCI1", "ENZYMES", "PROTEINS", "IMDB-BINARY"} <= set(REGISTRY)

@@ -1,0 +1,91 @@
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from rwkplus.errors import ParameterError
+from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors, whitened
+
+
+def edges(graph):
+    return torch.tensor([*graph.edges, *((v, u) for u, v in graph.edges)]).t()
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+PATH = nx.path_graph(4)
+
+
+@pytest.mark.parametrize("kind", ["gat", "gin", "random-walk"])
+def test_copies_of_a_graph_get_the_same_colors(kind):
+    two = nx.disjoint_union(PATH, PATH)
+    batch = torch.tensor([0] * 4 + [1] * 4)
+    colors = structural_colors(edges(two), 8, batch=batch, kind=kind, generator=generator())
+    assert colors.shape == (8, 16)
+    torch.testing.assert_close(colors[:4], colors[4:])
+    alone = structural_colors(edges(PATH), 4, kind=kind, generator=generator())
+    torch.testing.assert_close(colors[:4], alone)
+
+
+@pytest.mark.parametrize("kind", ["gat", "gin"])
+def test_colors_follow_the_generator(kind):
+    first, again, other = (
+        structural_colors(edges(PATH), 4, kind=kind, generator=generator(seed)) for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again)
+    assert not torch.allclose(first, other)
+
+
+@pytest.mark.parametrize("kind", ["gat", "gin"])
+def test_from_features_only_alike_nodes_are_colored_alike(kind):
+    # The two ends of a path look the same, and so do the two nodes between them.
+    x = torch.ones(4, 1)
+    colors = structural_colors(edges(PATH), 4, x=x, kind=kind, generator=generator(), dim=5)
+    torch.testing.assert_close(colors, colors.flip(0))
+    # Attention averages: it cannot tell nodes apart by degree where all start alike, sums can.
+    assert torch.allclose(colors[0], colors[1], atol=1e-6) == (kind == "gat")
+
+
+def test_return_probabilities_are_those_of_the_transition_matrix():
+    graph = nx.lollipop_graph(3, 2)
+    adjacency = nx.to_numpy_array(graph)
+    transition = adjacency / adjacency.sum(1, keepdims=True)
+    expected = np.stack([np.diag(np.linalg.matrix_power(transition, i)) for i in range(1, 6)], 1)
+    colors = structural_colors(edges(graph), 5, kind="random-walk", dim=5, generator=generator())
+    np.testing.assert_allclose(colors.numpy(), expected, atol=1e-6)
+
+
+def test_attention_weights_of_a_node_add_up_to_one():
+    # Without differences to attend to, one layer returns every node's own projection.
+    x = torch.ones(4, 2)
+    one = structural_colors(edges(PATH), 4, x=x, layers=1, generator=generator())
+    lonely = structural_colors(torch.empty(2, 0, dtype=torch.long), 4, x=x, layers=1, generator=generator())
+    torch.testing.assert_close(one, lonely)
+
+
+def test_whitened_colors_of_few_nodes_are_as_different_as_the_identity():
+    colors = structural_colors(edges(PATH), 4, generator=generator(), whiten=True)
+    torch.testing.assert_close(colors @ colors.t(), torch.eye(4), atol=1e-5, rtol=0)
+    many = whitened(torch.rand(40, 3, generator=generator()))
+    torch.testing.assert_close(many.t() @ many, 40 / 3 * torch.eye(3), atol=1e-4, rtol=0)
+
+
+def test_whitening_does_not_depend_on_copies():
+    colors = torch.rand(4, 16, generator=generator())
+    torch.testing.assert_close(whitened(colors.repeat(3, 1))[:4], whitened(colors), atol=1e-4, rtol=0)
+
+
+def test_identity_numbers_the_nodes_of_every_graph():
+    batch = torch.tensor([0, 0, 1, 1, 1])
+    assert node_ranks(batch).tolist() == [0, 1, 0, 1, 2]
+    assert identity_colors(batch).argmax(1).tolist() == [0, 1, 0, 1, 2]
+    assert identity_colors(batch, width=2).sum(1).tolist() == [1, 1, 1, 1, 0]
+
+
+def test_unknown_kinds_are_refused():
+    with pytest.raises(ParameterError, match="kind"):
+        structural_colors(edges(PATH), 4, kind="gcn", generator=generator())
+    with pytest.raises(ParameterError, match="dim"):
+        structural_colors(edges(PATH), 4, dim=0, generator=generator())

@@ -1,0 +1,198 @@
+import networkx as nx
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from rwkplus.errors import GraphError
+from rwkplus.graphs import Schema, as_batch, from_networkx, from_smiles, one_hot_degree
+
+POLICIES = ("new", "ignore", "error")
+
+
+def pair(x=None, **fields):
+    x = torch.eye(2) if x is None else x
+    return Data(x=x, edge_index=torch.tensor([[0, 1], [1, 0]]), **fields)
+
+
+def conform(fitted, later, unknown_label="new"):
+    return Schema.of(as_batch(fitted)).conform(as_batch(later), unknown_label)
+
+
+def molecule(*atoms, bond="-"):
+    graph = nx.path_graph(len(atoms))
+    nx.set_node_attributes(graph, dict(enumerate(atoms)), "label")
+    nx.set_edge_attributes(graph, bond, "label")
+    return graph
+
+
+# What a schema says
+
+
+def test_one_hot_rows_are_discrete_and_others_are_not():
+    assert Schema.of(as_batch([pair()])).discrete
+    assert not Schema.of(as_batch([pair(torch.rand(2, 2) / 2)])).discrete
+    assert not Schema.of(as_batch([pair(edge_attr=torch.tensor([[0.5], [1]]))])).discrete
+    assert Schema.of(as_batch([pair(edge_attr=torch.eye(2))])).discrete
+
+
+def test_weights_and_edge_colors_are_noticed():
+    plain, rich = as_batch([pair()]), as_batch([pair(edge_attr=torch.eye(2), edge_weight=torch.ones(2))])
+    assert (Schema.of(plain).edges, Schema.of(plain).weighted) == (None, False)
+    assert (Schema.of(rich).edges.width, Schema.of(rich).weighted) == (2, True)
+
+
+def test_colors_have_their_names_or_numbers():
+    assert Schema.of(as_batch([pair(node_label_names=("C", "O"))])).nodes.name(1) == "O"
+    assert Schema.of(as_batch([pair()])).nodes.name(1) == "1"
+
+
+def test_the_number_of_names_must_be_that_of_the_columns():
+    with pytest.raises(GraphError, match="node_label_names has 3 names but x has 2 columns"):
+        Schema.of(as_batch([pair(node_label_names=("C", "O", "N"))]))
+
+
+# Columns by name
+
+
+def test_separately_parsed_molecules_are_aligned_by_element():
+    pytest.importorskip("rdkit", reason="RDKit is the extra 'chem'")
+    train, test = from_smiles(["CCO", "CN"]), from_smiles(["OF", "BrO", "N"])
+    assert train[0].node_label_names == ("C", "N", "O")
+    assert test[0].node_label_names == ("Br", "F", "N", "O")
+    batch = conform(train, test)
+    # O, F, Br, O, N in the columns C, N, O, then those that fitting did not see.
+    assert batch.x.argmax(1).tolist() == [2, 4, 3, 2, 1]
+    assert batch.x.sum(1).tolist() == [1] * 5
+
+
+def test_fewer_names_than_fitted_land_in_their_columns():
+    batch = conform([molecule("C", "N", "O")], [molecule("O", "O")])
+    assert batch.x.tolist() == [[0, 0, 1], [0, 0, 1]]
+
+
+def test_the_same_graphs_conform_unchanged():
+    graphs = [molecule("C", "N", "O"), molecule("O", "C", bond="=")]
+    before = as_batch(graphs)
+    for policy in POLICIES:
+        after = conform(graphs, graphs, policy)
+        assert after.x.equal(before.x)
+        assert after.edge_attr.equal(before.edge_attr)
+
+
+def test_degrees_of_separate_sets_are_aligned():
+    path, star = nx.path_graph(3), nx.star_graph(4)
+    fitted, later = (one_hot_degree(from_networkx([graph])) for graph in (star, path))
+    assert conform(fitted, later).x.argmax(1).tolist() == [1, 2, 1]
+
+
+def test_edge_labels_are_aligned_by_name():
+    batch = conform([molecule("C", "C", bond="-"), molecule("C", "C", bond="=")], [molecule("C", "C", bond="=")])
+    assert batch.edge_attr.tolist() == [[0, 1], [0, 1]]
+
+
+def test_continuous_features_are_aligned_by_name_as_well():
+    fitted = [pair(torch.tensor([[0.5, 2], [1, 3]]), node_label_names=("a", "b"))]
+    later = [pair(torch.tensor([[7.0, 0.25], [9, 4]]), node_label_names=("b", "a"))]
+    assert conform(fitted, later).x.tolist() == [[0.25, 7], [4, 9]]
+
+
+def test_without_names_columns_are_taken_as_they_stand():
+    batch = conform([pair()], [pair(torch.tensor([[0.0, 1], [0, 1]]))])
+    assert batch.x.tolist() == [[0, 1], [0, 1]]
+
+
+def test_without_names_another_width_is_refused():
+    with pytest.raises(GraphError, match=r"graph 0: x has 3 columns, the fitted graphs had 2.*same columns"):
+        conform([pair()], [pair(torch.eye(3)[:2])])
+    with pytest.raises(GraphError, match="graph 0: edge_attr has 1 columns, the fitted graphs had 2"):
+        conform([pair(edge_attr=torch.eye(2))], [pair(edge_attr=torch.ones(2, 1))])
+
+
+# Labels that fitting did not see
+
+
+def test_new_node_labels_stay_colors_of_their_own():
+    batch = conform([molecule("C", "O")], [molecule("O", "S"), molecule("S", "P")], "new")
+    assert batch.x.argmax(1).tolist() == [1, 3, 3, 2]
+
+
+def test_unknown_node_labels_are_blanked():
+    batch = conform([molecule("C", "O")], [molecule("O", "S")], "ignore")
+    assert batch.x[0].tolist()[:2] == [0, 1]
+    assert batch.x[1].sum() == 0
+
+
+def test_unknown_node_labels_are_refused_with_their_graph():
+    with pytest.raises(GraphError, match=r"graph 1: x holds a label that no fitted graph had.*unknown_label='new'"):
+        conform([molecule("C", "O")], [molecule("O", "C"), molecule("S", "C")], "error")
+
+
+def test_new_edge_labels_stay_colors_of_their_own():
+    batch = conform([molecule("C", "C", bond="-")], [molecule("C", "C", bond="#"), molecule("C", "C")], "new")
+    assert batch.edge_attr.argmax(1).tolist() == [1, 1, 0, 0]
+
+
+def test_unknown_edge_labels_are_blanked():
+    batch = conform([molecule("C", "C", bond="-")], [molecule("C", "C", bond="#"), molecule("C", "C")], "ignore")
+    assert batch.edge_attr.sum(1).tolist() == [0, 0, 1, 1]
+
+
+def test_unknown_edge_labels_are_refused_with_their_graph():
+    with pytest.raises(GraphError, match="graph 1: edge_attr holds a label that no fitted graph had"):
+        conform([molecule("C", "C")], [molecule("C", "C"), molecule("C", "C", bond="#")], "error")
+
+
+def test_a_column_that_no_fitted_graph_used_counts_as_unknown():
+    fitted, later = [pair(torch.tensor([[1.0, 0], [1, 0]]))], [pair()]
+    assert conform(fitted, later, "new").x.equal(torch.eye(2))
+    assert conform(fitted, later, "ignore").x.tolist() == [[1, 0], [0, 0]]
+    with pytest.raises(GraphError, match="graph 0: x"):
+        conform(fitted, later, "error")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_continuous_features_know_no_unknown_labels(policy):
+    fitted = [pair(torch.tensor([[0.5, 0], [2, 0]]))]
+    later = torch.tensor([[0.5, 3], [2, 4]])
+    assert conform(fitted, [pair(later)], policy).x.equal(later)
+
+
+# Graphs that changed between fit and transform
+
+
+def test_other_values_where_labels_were_are_refused_with_their_graph():
+    continuous = pair(torch.tensor([[1, 0], [0.5, 0.5]]))
+    with pytest.raises(GraphError, match=r"graph 1: x holds other values than the one-hot labels.*Encode both alike"):
+        conform([pair()], [pair(), continuous])
+    with pytest.raises(GraphError, match="graph 0: edge_attr holds other values"):
+        conform([pair(edge_attr=torch.eye(2))], [pair(edge_attr=torch.full((2, 2), 0.5))])
+
+
+def test_labels_where_continuous_features_were_are_fine():
+    assert conform([pair(torch.rand(2, 2) / 2)], [pair()]).x.equal(torch.eye(2))
+
+
+def test_edge_attr_on_one_side_only_is_refused():
+    plain, colored = pair(), pair(edge_attr=torch.eye(2))
+    with pytest.raises(GraphError, match=r"fitted graphs had no edge_attr, these have.*ignore="):
+        conform([plain], [colored])
+    with pytest.raises(GraphError, match=r"fitted graphs had edge_attr, these have none.*ignore="):
+        conform([colored], [plain])
+
+
+def test_edge_weight_on_one_side_only_is_refused():
+    plain, weighted = pair(), pair(edge_weight=torch.ones(2))
+    with pytest.raises(GraphError, match=r"fitted graphs had no edge_weight, these have.*ones are neutral"):
+        conform([plain], [weighted])
+    with pytest.raises(GraphError, match=r"fitted graphs had edge_weight, these have none.*ones are neutral"):
+        conform([weighted], [plain])
+
+
+def test_graphs_without_edges_need_no_edge_fields():
+    fitted = [nx.Graph([(0, 1, {"label": "-", "weight": 2})])]
+    nx.set_node_attributes(fitted[0], "C", "label")
+    single = nx.empty_graph(1)
+    single.nodes[0]["label"] = "C"
+    batch = conform(fitted, [single])
+    assert batch.edge_attr.shape == (0, 1)
+    assert batch.edge_weight.shape == (0,)

@@ -1,0 +1,83 @@
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from rwkplus.graphs import as_batch
+from rwkplus.graphs.arrays import as_arrays
+from rwkplus.kernels.storage import ResumableMatrix, fingerprint
+from tests.strategies import data_list, random_graphs
+
+
+def arrays(*, labels=True, **fields):
+    graphs = random_graphs(3, edge_colors=True, edge_weights=True, **fields)
+    return as_arrays(as_batch(data_list(graphs)), labels=labels)
+
+
+def test_in_memory_rows_and_their_mirror_are_stored():
+    matrix = ResumableMatrix((3, 3), None, "")
+    matrix.write(0, 2, 0, np.array([[1.0, 2, 3], [2, 4, 5]]), mirror=True)
+    matrix.write(2, 3, 2, np.array([[6.0]]), mirror=True)
+    assert matrix.complete().tolist() == [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
+
+
+def test_the_file_appears_only_when_it_is_complete(tmp_path):
+    path = tmp_path / "gram.npy"
+    matrix = ResumableMatrix((2, 2), path, "key")
+    matrix.write(0, 1, 0, np.array([[1.0, 2.0]]), mirror=False)
+    assert not path.exists()
+    matrix.write(1, 2, 0, np.array([[3.0, 4.0]]), mirror=False)
+    assert not path.exists()
+    assert matrix.complete().tolist() == [[1, 2], [3, 4]]
+    assert np.load(path).tolist() == [[1, 2], [3, 4]]
+    assert [file.name for file in tmp_path.iterdir()] == ["gram.npy"]
+
+
+def test_finished_blocks_survive_an_interruption(tmp_path):
+    ResumableMatrix((2, 2), tmp_path / "k.npy", "key").write(0, 1, 0, np.array([[1.0, 2.0]]), mirror=False)
+    again = ResumableMatrix((2, 2), str(tmp_path / "k.npy"), "key")
+    assert again.finished == {(0, 1)}
+    assert again.values[0].tolist() == [1, 2]
+
+
+def test_blocks_of_another_computation_are_not_taken(tmp_path):
+    ResumableMatrix((2, 2), tmp_path / "k.npy", "one").write(0, 1, 0, np.array([[1.0, 2.0]]), mirror=False)
+    other = ResumableMatrix((2, 2), tmp_path / "k.npy", "other")
+    assert other.finished == set()
+    assert other.values.tolist() == [[0, 0], [0, 0]]
+
+
+def test_blocks_overwritten_by_another_computation_are_not_taken_back(tmp_path):
+    ResumableMatrix((2, 2), tmp_path / "k.npy", "one").write(0, 1, 0, np.array([[1.0, 2.0]]), mirror=False)
+    ResumableMatrix((2, 2), tmp_path / "k.npy", "other")  # interrupted before its first block
+    assert ResumableMatrix((2, 2), tmp_path / "k.npy", "one").finished == set()
+
+
+@pytest.mark.parametrize(
+    "note", ["", "{", "[]", "{}", '{"fingerprint": "key"}', '{"fingerprint": "key", "finished": 1}']
+)
+def test_a_damaged_note_means_to_start_again(tmp_path, note):
+    ResumableMatrix((2, 2), tmp_path / "k.npy", "key").write(0, 1, 0, np.array([[1.0, 2.0]]), mirror=False)
+    (tmp_path / "k.npy.progress").write_text(note)
+    assert ResumableMatrix((2, 2), tmp_path / "k.npy", "key").finished == set()
+
+
+def test_a_note_without_its_blocks_means_to_start_again(tmp_path):
+    (tmp_path / "k.npy.progress").write_text(json.dumps({"fingerprint": "key", "finished": [[0, 1]]}))
+    assert ResumableMatrix((2, 2), tmp_path / "k.npy", "key").finished == set()
+
+
+def test_the_fingerprint_is_reproducible_and_sees_settings():
+    assert fingerprint({"steps": 2}, [arrays()]) == fingerprint({"steps": 2}, [arrays()])
+    assert fingerprint({"steps": 2}, [arrays()]) != fingerprint({"steps": 3}, [arrays()])
+    assert fingerprint({}, [arrays()]) != fingerprint({}, [arrays(), arrays()])
+    assert fingerprint({}, [arrays()]) != fingerprint({}, [arrays(seed=1)])
+
+
+@pytest.mark.parametrize("field", ["source", "target", "weight", "label", "edge_label", "x", "edge_attr"])
+def test_the_fingerprint_sees_every_number_of_the_graphs(field):
+    graphs = arrays(labels=field in ("label", "edge_label"))
+    changed = getattr(graphs, field).copy()
+    changed.flat[-1] += 1
+    assert fingerprint({}, [dataclasses.replace(graphs, **{field: changed})]) != fingerprint({}, [graphs])

@@ -1,0 +1,70 @@
+import pytest
+import torch
+
+from rwkplus.errors import ParameterError
+from rwkplus.nn.hidden_graphs import HiddenGraphs
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("adjacency", ["sigmoid", "relu"])
+def test_graphs_are_undirected_without_loops(adjacency):
+    adj = HiddenGraphs(5, 4, 3, adjacency, generator=generator()).adj
+    assert adj.shape == (5, 4, 4)
+    assert torch.equal(adj, adj.mT)
+    assert not adj.diagonal(dim1=1, dim2=2).any()
+    assert (adj >= 0).all()
+
+
+def test_weights_are_mapped_from_parameters_between_minus_one_and_one():
+    hidden = HiddenGraphs(200, 4, 3, generator=generator())
+    off = hidden.adj[:, hidden.upper[0], hidden.upper[1]]
+    low, high = torch.tensor([-1.0, 1.0]).sigmoid()
+    assert low <= off.min() < low + 0.02
+    assert high - 0.02 < off.max() <= high
+    assert (HiddenGraphs(200, 4, 3, "relu", generator=generator()).adj == 0).float().mean() > 0.5
+    assert 0 <= hidden.x.min() < 0.02 < 0.98 < hidden.x.max() <= 1
+
+
+def test_features_are_mapped_view_by_view():
+    hidden = HiddenGraphs(2, 3, (4, 5), features=("softmax", "sigmoid"), generator=generator())
+    first, second = hidden.views
+    torch.testing.assert_close(first.sum(-1), torch.ones(2, 3))
+    assert ((second > 0.5) & (second < 0.74)).all()  # sigmoid of U(0, 1)
+    assert torch.equal(hidden.x, torch.cat([first, second], -1))
+
+
+def test_initial_values_come_from_the_generator_and_not_from_later_views():
+    one, same, other = (
+        HiddenGraphs(2, 3, widths, generator=generator(s)) for widths, s in ((4, 1), ((4, 2), 1), (4, 2))
+    )
+    assert torch.equal(one.adj, same.adj)
+    assert torch.equal(one.x, same.views[0])
+    assert not torch.equal(one.x, other.x)
+
+
+def test_gradients_reach_edges_and_features():
+    hidden = HiddenGraphs(2, 3, 4, features="softmax", generator=generator())
+    (hidden.adj.sum() + hidden.x[..., 0].sum()).backward()
+    assert all(parameter.grad.abs().min() > 0 for parameter in hidden.parameters())
+
+
+def test_it_says_what_it_is():
+    hidden = HiddenGraphs(2, 3, (4, 5), features="softmax")
+    assert repr(hidden) == "HiddenGraphs(2, 3, 9, adjacency='sigmoid', features='softmax+softmax')"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        ({"num_hidden": 0}, "num_hidden"),
+        ({"adjacency": "tanh"}, "adjacency"),
+        ({"features": "tanh"}, "features"),
+        ({"num_features": (2, 2), "features": ("raw",)}, "features"),
+    ],
+)
+def test_impossible_sizes_and_maps_are_refused(wrong, name):
+    with pytest.raises(ParameterError, match=name):
+        HiddenGraphs(**{"num_hidden": 1, "hidden_nodes": 2, "num_features": 2} | wrong)
