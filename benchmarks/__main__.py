@@ -3,7 +3,15 @@
 import subprocess
 import sys
 
-NAMES = ("gram_mutag", "gram_nci1", "features_nci1", "features_zinc", "blocks_growth", "blocks_large")
+NAMES = (
+    "gram_mutag",
+    "gram_nci1",
+    "features_nci1",
+    "features_zinc",
+    "blocks_growth",
+    "blocks_large",
+    "mining_restarts",
+)
 
 
 def main():

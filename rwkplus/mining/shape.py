@@ -29,16 +29,6 @@ class Shape:
         """Hang a new node on position ``i``."""
         return Shape((*self.labels, label), (*self.edges, (i, self.size, edge)))
 
-    def without_edge(self, k: int) -> "Shape | None":
-        """Remove an edge, and the node it leaves alone; None where the rest falls apart or is too small."""
-        edges = self.edges[:k] + self.edges[k + 1 :]
-        kept = sorted({v for i, j, _ in edges for v in (i, j)})
-        if len(kept) < max(self.size - 1, 2):
-            return None
-        place = {v: p for p, v in enumerate(kept)}
-        rest = Shape(tuple(self.labels[v] for v in kept), tuple((place[i], place[j], edge) for i, j, edge in edges))
-        return rest if rest.is_connected else None
-
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
         """Which positions share an edge."""
@@ -68,33 +58,31 @@ class Shape:
         return hash(tuple(sorted(colors))), self.size, len(self.edges)
 
     @cached_property
-    def plan(self) -> MatchPlan:
-        """An order of search: from the first node on, most constrained nodes first."""
-        order, anchors = [0], [(-1, -1)]
-        checks: list[list[tuple[int, int]]] = [[]]
-        edge_of = {(i, j): e for i, j, e in self.edges} | {(j, i): e for i, j, e in self.edges}
-        while len(order) < self.size:
-            rest = [v for v in range(self.size) if v not in order]
-            links = {v: [(p, edge_of[u, v]) for p, u in enumerate(order) if (u, v) in edge_of] for v in rest}
-            following = max(rest, key=lambda v: len(links[v]))
-            order.append(following)
-            anchors.append(links[following][0])
-            checks.append(links[following][1:])
-        flat = [check for part in checks for check in part]
-        return MatchPlan(
-            np.array([self.labels[v] for v in order]),
-            np.array([a for a, _ in anchors]),
-            np.array([e for _, e in anchors]),
-            np.concatenate([[0], np.cumsum([len(part) for part in checks])]).astype(np.int64),
-            np.array([p for p, _ in flat], np.int64),
-            np.array([e for _, e in flat], np.int64),
-        )
-
-    @cached_property
     def search_order(self) -> list[int]:
-        """Position of each column of an embedding found with :attr:`plan`."""
+        """Positions in the order of search: from the first on, always the one with most edges to those before."""
         order = [0]
         while len(order) < self.size:
             rest = [v for v in range(self.size) if v not in order]
             order.append(max(rest, key=lambda v: int(self.joined[v, order].sum())))
         return order
+
+    @cached_property
+    def plan(self) -> MatchPlan:
+        """The shape as :func:`rwkplus.ops.embeddings.find_embeddings` looks for it."""
+        order = self.search_order
+        label_of = {(i, j): edge for i, j, edge in self.edges} | {(j, i): edge for i, j, edge in self.edges}
+        links = [
+            [(place, label_of[u, v]) for place, u in enumerate(order[:k]) if (u, v) in label_of]
+            for k, v in enumerate(order)
+        ]
+        anchors = [(-1, -1), *(part[0] for part in links[1:])]
+        checks = [part[1:] for part in links]
+        flat = [check for part in checks for check in part]
+        return MatchPlan(
+            np.array([self.labels[v] for v in order]),
+            np.array([place for place, _ in anchors]),
+            np.array([edge for _, edge in anchors]),
+            np.concatenate([[0], np.cumsum([len(part) for part in checks])]).astype(np.int64),
+            np.array([place for place, _ in flat], np.int64),
+            np.array([edge for _, edge in flat], np.int64),
+        )

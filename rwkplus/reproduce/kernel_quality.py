@@ -1,22 +1,24 @@
 """Accuracy of walk kernels with an SVM beside Weisfeiler-Leman and trivial guards, in the same folds."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from rwkplus.data import load
-from rwkplus.errors import MissingExtraError
+from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.evaluate import guard_scores, nested_cross_validation
 from rwkplus.evaluate.nested import COSTS
 from rwkplus.graphs.features import label_numbers
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.results import save_result
+from rwkplus.reproduce.results import read_result, save_result
 
 DATASETS = ("MUTAG", "ENZYMES", "PROTEINS", "IMDB-BINARY", "NCI1")
 STEPS = (1, 2, 3, 4, 5, 6)
 FOLDS = 10
+CHOSEN = "chosen (steps, C)"
 
 Array = NDArray[np.float64]
 GramOf = Callable[[Sequence[Data], int], Array]
@@ -70,24 +72,13 @@ def run_kernel_quality(
     jobs: int = 1,
     on_step: Callable[[str], None] | None = None,
 ) -> dict[str, list[list[float]]]:
-    """Run every method and guard on one data set; write and return accuracy per method, seed and fold."""
+    """Run every method and guard on one data set; write and return accuracy per method, seed and fold.
+
+    The result file is written after every method; an interrupted run goes on where it stopped.
+    """
     tell = on_step or (lambda _: None)
     graphs = load(dataset)
     y = np.array([int(graph.y) for graph in graphs])
-    scores: dict[str, list[list[float]]] = {}
-    chosen: dict[str, list[object]] = {}
-    for name, gram_of in METHODS.items():
-        tell(f"{dataset}: {name}")
-        grams = {steps: gram_of(graphs, steps) for steps in STEPS}
-        runs = [
-            nested_cross_validation(grams, y, folds=FOLDS, inner_folds=inner_folds, seed=seed, n_jobs=jobs)
-            for seed in seeds
-        ]
-        scores[name] = [run.accuracy for run in runs]
-        chosen[name] = [run.chosen for run in runs]
-    for seed in seeds:
-        for name, accuracy in guard_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, seed=seed).items():
-            scores.setdefault(f"guard: {name}", []).append(accuracy)
     config = {
         "command": f"rwkplus reproduce kernels --dataset {dataset} --seeds {len(seeds)} --inner-folds {inner_folds}",
         "dataset": dataset,
@@ -95,8 +86,35 @@ def run_kernel_quality(
         "seeds": list(seeds),
         "folds": FOLDS,
         "inner_folds": inner_folds,
-        "steps": STEPS,
-        "costs": COSTS,
+        "steps": list(STEPS),
+        "costs": list(COSTS),
     }
-    save_result(f"kernel_quality/{dataset}", config, {"accuracy": scores, "chosen (steps, C)": chosen})
-    return scores
+    name = f"kernel_quality/{dataset}"
+    accuracy, chosen = _finished(name, config)
+    for method, gram_of in METHODS.items():
+        tell(f"{dataset}: {method}")
+        if method in accuracy:
+            continue
+        grams = {steps: gram_of(graphs, steps) for steps in STEPS}
+        runs = [
+            nested_cross_validation(grams, y, folds=FOLDS, inner_folds=inner_folds, seed=seed, n_jobs=jobs)
+            for seed in seeds
+        ]
+        accuracy[method] = [run.accuracy for run in runs]
+        chosen[method] = [run.chosen for run in runs]
+        save_result(name, config, {"accuracy": accuracy, CHOSEN: chosen})
+    guards = [guard_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, seed=seed) for seed in seeds]
+    accuracy |= {f"guard: {guard}": [scores[guard] for scores in guards] for guard in guards[0]}
+    save_result(name, config, {"accuracy": accuracy, CHOSEN: chosen})
+    return accuracy
+
+
+def _finished(name: str, config: dict[str, Any]) -> tuple[dict[str, list[list[float]]], dict[str, Any]]:
+    """Return what an interrupted run with the same settings has finished already."""
+    try:
+        record = read_result(name)
+    except DataError:
+        return {}, {}
+    if record["config"] != config or any(method.startswith("guard") for method in record["values"]["accuracy"]):
+        return {}, {}  # other settings, or a complete run: begin anew
+    return record["values"]["accuracy"], record["values"][CHOSEN]

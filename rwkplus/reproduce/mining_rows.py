@@ -106,6 +106,7 @@ def _task_1_2() -> list[Testbed]:
         *with_settings(diverse, "diversity 100", diversity=100.0),
         *with_settings(diverse[1:2], "diversity 100, 1000 epochs", diversity=100.0, epochs=1000),
         *with_settings(diverse, "logarithm of diversity, weight 0.5", diversity=0.5, diversity_loss="log"),
+        *with_settings(diverse, "cosine diversity, weight 3", diversity=3.0, diversity_loss="cosine"),
         *with_settings(plain[:1], "one mean over the database", average="database"),
         *with_settings(diverse[:1], "one mean over the database", average="database"),
     )

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from rwkplus.data import load
 from rwkplus.kernels import RandomWalkKernel
@@ -21,3 +22,25 @@ def test_a_run_writes_every_method_and_guard(tmp_path, monkeypatch):
     assert set(kernel_quality.METHODS) < set(scores)
     assert len(seen) == len(kernel_quality.METHODS)
     assert (tmp_path / "results" / "kernel_quality" / "functional-groups.json").exists()
+
+
+def test_an_interrupted_run_keeps_the_methods_it_finished(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kernel_quality, "STEPS", (1,))
+    monkeypatch.setattr(kernel_quality, "FOLDS", 2)
+    asked = []
+
+    def gram(graphs, steps, fail):
+        asked.append(fail)
+        if fail:
+            raise KeyboardInterrupt
+        return RandomWalkKernel(steps=steps).fit_transform(graphs)
+
+    first, second = (lambda g, s: gram(g, s, False)), (lambda g, s: gram(g, s, True))
+    monkeypatch.setattr(kernel_quality, "METHODS", {"first": first, "second": second})
+    with pytest.raises(KeyboardInterrupt):
+        kernel_quality.run_kernel_quality("functional-groups", [0], inner_folds=2)
+    monkeypatch.setattr(kernel_quality, "METHODS", {"first": second, "second": first})
+    scores = kernel_quality.run_kernel_quality("functional-groups", [0], inner_folds=2)
+    assert asked == [False, True, False]
+    assert {"first", "second", "guard: size"} <= set(scores)

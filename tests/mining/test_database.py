@@ -1,0 +1,67 @@
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from rwkplus.data import functional_groups
+from rwkplus.errors import GraphError, RWKPlusWarning
+from rwkplus.graphs import as_batch
+from rwkplus.graphs.arrays import as_arrays
+from rwkplus.mining.database import MiningDatabase
+
+
+def database(graphs):
+    return MiningDatabase.of(as_arrays(as_batch(graphs), labels=True))
+
+
+def graph(edges, num_nodes=3):
+    return Data(x=torch.ones(num_nodes, 1), edge_index=torch.tensor(edges).view(-1, 2).t())
+
+
+def test_a_directed_edge_is_refused_with_its_graph():
+    with pytest.raises(GraphError, match="graph 1"):
+        database([graph([(0, 1), (1, 0)]), graph([(0, 1)])])
+
+
+def test_loops_and_repeated_edges_are_left_out_with_a_warning():
+    with pytest.warns(RWKPlusWarning, match="3 self-loops"):
+        data = database([graph([(0, 1), (1, 0), (0, 1), (1, 0), (2, 2)])])
+    assert data.num_edges == 1
+
+
+def test_a_node_without_label_is_refused_with_its_graph():
+    blank = Data(x=torch.tensor([[1.0], [0.0]]), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    with pytest.raises(GraphError, match="graph 0: x"):
+        database([blank])
+
+
+def test_shuffling_keeps_labels_degrees_and_simple_graphs_but_not_the_structure():
+    data = database(functional_groups(20))
+    rewired = data.shuffled(np.random.default_rng(0))
+    np.testing.assert_array_equal(rewired.degree, data.degree)
+    np.testing.assert_array_equal(rewired.rows.label, data.rows.label)
+    assert sorted(rewired.rows.edge_label) == sorted(data.rows.edge_label)
+    pairs = set(zip(rewired.source.tolist(), rewired.rows.neighbor.tolist(), strict=True))
+    assert len(pairs) == rewired.source.size
+    assert all(u != v and (v, u) in pairs for u, v in pairs)
+    assert (rewired.rows.graph[rewired.source] == rewired.rows.graph[rewired.rows.neighbor]).all()
+    before = set(zip(data.source.tolist(), data.rows.neighbor.tolist(), strict=True))
+    assert len(pairs & before) < 0.7 * len(pairs)
+
+
+def test_a_subset_is_the_database_of_the_chosen_graphs():
+    graphs = functional_groups(6)
+    chosen = np.array([1, 4])
+    subset, expected = database(graphs).graphs_subset(chosen), database([graphs[i] for i in chosen])
+    for mine, theirs in zip(subset.rows, expected.rows, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_removing_edges_leaves_the_others_in_place():
+    path = nx.path_graph(4)
+    nx.set_node_attributes(path, "C", "label")
+    data = database([path])
+    ends = np.stack([data.source, data.rows.neighbor], 1)
+    rest = data.without_edges((ends == [1, 2]).all(1) | (ends == [2, 1]).all(1))
+    assert np.stack([rest.source, rest.rows.neighbor], 1).tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]

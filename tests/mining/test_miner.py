@@ -1,0 +1,159 @@
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
+from sklearn.base import clone
+
+from rwkplus.data import functional_groups
+from rwkplus.data.planted import planted_database, random_pattern
+from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
+from rwkplus.mining import Pattern, PatternMiner
+
+NODES = categorical_node_match("label", None)
+
+
+def same(pattern, target):
+    renamed = nx.relabel_nodes(target, {})
+    nx.set_node_attributes(renamed, {v: str(label) for v, label in target.nodes(data="label")}, "label")
+    return nx.is_isomorphic(pattern.to_networkx(), renamed, node_match=NODES)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("size", "cyclic", "distortion"), [(4, True, 0.1), (6, True, 0.2), (7, False, 0.1)])
+def test_a_random_planted_pattern_is_found_exactly(seed, size, cyclic, distortion):
+    rng = np.random.default_rng(770_000 + seed)
+    target = random_pattern(size, rng, cyclic=cyclic)
+    graphs = planted_database([target], rng, distortion=distortion)
+    miner = PatternMiner(n_patterns=1, n_controls=0, beam_width=20, random_state=0).fit(graphs)
+    assert same(miner.patterns_[0], target)
+
+
+def test_two_planted_patterns_are_found_one_after_the_other():
+    rng = np.random.default_rng(880_000)
+    targets = [random_pattern(6, rng), random_pattern(5, rng)]
+    graphs = planted_database(targets, rng, distortion=0.05)
+    miner = PatternMiner(n_patterns=2, n_controls=0, beam_width=20, random_state=0).fit(graphs)
+    assert all(any(same(pattern, target) for pattern in miner.patterns_) for target in targets)
+
+
+def test_a_database_without_patterns_yields_none_and_says_so():
+    graphs = planted_database([], np.random.default_rng(990_000), num_graphs=60)
+    miner = PatternMiner(n_controls=5, beam_width=10, random_state=0)
+    with pytest.warns(RWKPlusWarning, match="no pattern beats chance"):
+        miner.fit(graphs)
+    assert miner.patterns_ == []
+    with pytest.raises(GraphError, match="no patterns"):
+        miner.transform(graphs)
+
+
+@pytest.fixture(scope="module")
+def molecules():
+    return functional_groups(60)
+
+
+@pytest.fixture(scope="module")
+def mined(molecules):
+    return PatternMiner(n_patterns=3, n_controls=0, beam_width=10, random_state=0).fit(molecules)
+
+
+def as_networkx(data):
+    graph = nx.Graph()
+    for v, row in enumerate(data.x):
+        graph.add_node(v, label=data.node_label_names[int(row.argmax())])
+    for k, (u, v) in enumerate(data.edge_index.t().tolist()):
+        graph.add_edge(u, v, label=data.edge_label_names[int(data.edge_attr[k].argmax())])
+    return graph
+
+
+def test_support_and_occurrences_are_those_of_subgraph_isomorphism(molecules, mined):
+    for pattern in mined.patterns_:
+        shape = pattern.to_networkx()
+        found = {}
+        for i, data in enumerate(molecules):
+            matcher = GraphMatcher(as_networkx(data), shape, NODES, categorical_edge_match("label", None))
+            images = {
+                frozenset(frozenset((place[u], place[v])) for u, v in shape.edges)
+                for mapping in matcher.subgraph_monomorphisms_iter()
+                for place in [{p: v for v, p in mapping.items()}]
+            }
+            if images:
+                found[i] = len(images)
+        assert pattern.support == len(found)
+        assert pattern.graphs == tuple(sorted(found))
+        assert len(pattern.occurrences) == sum(found.values())
+
+
+def test_occurrences_name_nodes_with_the_labels_of_the_pattern(molecules, mined):
+    for pattern in mined.patterns_:
+        for occurrence in pattern.occurrences[:20]:
+            graph = as_networkx(molecules[occurrence.graph])
+            assert tuple(graph.nodes[v]["label"] for v in occurrence.nodes) == pattern.labels
+            for i, j, label in pattern.edges:
+                assert graph.edges[occurrence.nodes[i], occurrence.nodes[j]]["label"] == label
+
+
+def test_explained_edges_add_up_from_the_gains(mined):
+    np.testing.assert_allclose(mined.explained_, np.cumsum([pattern.gain for pattern in mined.patterns_]))
+    assert all(0 < pattern.gain <= pattern.edge_coverage <= 1 for pattern in mined.patterns_)
+
+
+def test_the_same_seed_gives_the_same_patterns(molecules, mined):
+    again = clone(mined).fit(molecules)
+    assert [pattern.to_dict() for pattern in again.patterns_] == [pattern.to_dict() for pattern in mined.patterns_]
+
+
+def test_transform_is_the_cosine_of_walks_with_each_pattern(molecules, mined):
+    similarity = mined.transform(molecules)
+    assert similarity.shape == (60, len(mined.patterns_))
+    assert (similarity >= 0).all()
+    assert (similarity <= 1 + 1e-12).all()
+
+
+def test_a_pattern_survives_json(mined):
+    for pattern in mined.patterns_:
+        assert Pattern.from_dict(json.loads(json.dumps(pattern.to_dict()))) == pattern
+
+
+def test_a_pattern_of_elements_and_bonds_is_a_molecule(mined):
+    assert all(pattern.to_smiles() for pattern in mined.patterns_)
+
+
+def test_building_blocks_of_the_molecules_begin_with_the_ring(molecules):
+    miner = PatternMiner(1, criterion="blocks", n_controls=0, beam_width=10, random_state=0).fit(molecules)
+    ring = miner.patterns_[0]
+    assert ring.labels == ("C",) * 6
+    assert len(ring.edges) == 6
+    assert ring.support == 60
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"n_patterns": 0}, "n_patterns"),
+        ({"n_patterns": "many"}, "n_patterns"),
+        ({"pattern_size": 1}, "pattern_size"),
+        ({"pattern_size": (5, 3)}, "pattern_size"),
+        ({"pattern_size": "large"}, "pattern_size"),
+        ({"criterion": "best"}, "criterion"),
+        ({"fidelity": 0}, "fidelity"),
+    ],
+)
+def test_impossible_parameters_are_named(molecules, parameters, named):
+    with pytest.raises(ParameterError, match=named):
+        PatternMiner(**parameters).fit(molecules)
+
+
+def test_graphs_without_edges_are_refused():
+    graph = nx.empty_graph(3)
+    nx.set_node_attributes(graph, "C", "label")
+    with pytest.raises(GraphError, match="no graph has an edge"):
+        PatternMiner().fit([graph])
+
+
+def test_continuous_colors_are_refused():
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, 0.5, "x")
+    with pytest.raises(GraphError, match="labels"):
+        PatternMiner().fit([graph])
