@@ -5,16 +5,19 @@ import statistics
 import sys
 import time
 
+from threadpoolctl import threadpool_limits
+
 from rwkplus.reproduce.results import save_result
 
 
 def cpu_seconds(function, repeats=5):
-    """Median CPU time of a call over all threads of this process, and its last result."""
+    """Median CPU time of a call on one thread, and its last result."""
     times = []
-    for _ in range(repeats):
-        begin = time.process_time()
-        result = function()
-        times.append(time.process_time() - begin)
+    with threadpool_limits(1):
+        for _ in range(repeats):
+            begin = time.process_time()
+            result = function()
+            times.append(time.process_time() - begin)
     return statistics.median(times), result
 
 

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from rwkplus import __version__
-from rwkplus.cli import classify, datasets, kernel, reproduce
+from rwkplus.cli import classify, datasets, kernel, mine, reproduce
 from rwkplus.cli.console import err
 from rwkplus.errors import RWKPlusError
 
 app = typer.Typer(
-    help="Random walk kernels on graphs: matrices, features, honest classification, the paper's experiments.",
+    help="Random walk kernels on graphs: matrices, features, classification, patterns, the paper's experiments.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command()(datasets.datasets)
 app.command()(kernel.kernel)
 app.command()(classify.classify)
+app.command()(mine.mine)
 app.add_typer(reproduce.app, name="reproduce")
 
 

@@ -87,12 +87,13 @@ def _pack(graphs: GraphArrays) -> PackedGraphs:
     value = np.ones((graphs.source.size, 1)) if graphs.edge_attr is None else graphs.edge_attr
     if graphs.weight is not None:
         value = value * graphs.weight[:, None]
+    order = np.argsort(graphs.source, kind="stable")  # rows of Y stay in the cache; also keeps edges sorted by graph
     return PackedGraphs(
         graphs.node_ptr,
         graphs.edge_ptr,
-        graphs.source,
-        graphs.target,
-        np.ascontiguousarray(value),
+        graphs.source[order],
+        graphs.target[order],
+        np.ascontiguousarray(value[order]),
         np.ascontiguousarray(graphs.x),
     )
 

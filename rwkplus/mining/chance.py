@@ -104,10 +104,9 @@ def evidence(holds: int, graphs: int, expected: float, fidelity: float) -> float
     """Log-likelihood ratio that an extension belongs to the pattern rather than to chance.
 
     If it belongs, it holds in a share of at least ``fidelity`` of the graphs that have the pattern; by chance
-    it holds in a share ``expected``. Negative where chance explains ``holds`` of ``graphs`` better.
+    it holds in a share of at most ``expected``. Negative where chance explains ``holds`` of ``graphs`` better.
     """
     share = holds / graphs
-    if share <= expected:
-        return 0.0
-    shortfall = divergence(share, fidelity) if share < fidelity else 0.0
-    return graphs * (divergence(share, expected) - shortfall)
+    beyond_chance = divergence(share, expected) if share > expected else 0.0
+    unfaithful = divergence(share, fidelity) if share < fidelity else 0.0
+    return graphs * (beyond_chance - unfaithful)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from rwkplus.mining.chance import Chance
+from rwkplus.mining.chance import Chance, divergence
 from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.growth import Beam, Grown, extensions
+from rwkplus.mining.growth import Beam, Extension, Grown, extensions
 from rwkplus.mining.shape import Shape
 from rwkplus.ops.embeddings import Ints, find_embeddings
 
@@ -25,14 +25,26 @@ def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
     while True:
         embeddings, used = near_embeddings(database, grown.shape)
         loose = replace(grown, embeddings=embeddings)
-        best = max(extensions(database, chance, loose, beam, used), key=lambda extension: extension.score, default=None)
-        if best is None or best.score <= grown.score:
+        ahead = (more for more in extensions(database, chance, loose, beam, used) if more.score > grown.score)
+        for extension in sorted(ahead, key=lambda extension: -extension.score):
+            extended = _carried_out(database, extension)
+            if extended.support >= beam.min_support and not _contradicted(grown, extended, beam):
+                grown = extended
+                break
+        else:
             return grown
-        embeddings = exact_embeddings(database, best.shape)
-        support = np.unique(database.rows.graph[embeddings[:, 0]]).size
-        if support < beam.min_support:
-            return grown
-        grown = Grown(best.shape, embeddings, support, best.score, best.surprise)
+
+
+def _carried_out(database: MiningDatabase, extension: Extension) -> Grown:
+    embeddings = exact_embeddings(database, extension.shape)
+    support = np.unique(database.rows.graph[embeddings[:, 0]]).size
+    return Grown(extension.shape, embeddings, support, extension.score, extension.surprise)
+
+
+def _contradicted(grown: Grown, extended: Grown, beam: Beam) -> bool:
+    """Whether complete copies lack the new edge more often than fidelity allows: then it is not part of them."""
+    share = extended.support / grown.support
+    return share < beam.fidelity and grown.support * divergence(share, beam.fidelity) > beam.step_cost
 
 
 def exact_embeddings(database: MiningDatabase, shape: Shape, limit: int = -1) -> Ints:

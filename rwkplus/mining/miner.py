@@ -52,9 +52,9 @@ class PatternMiner(TransformerMixin, BaseEstimator):
 
     Example:
         >>> from rwkplus.data import load
-        >>> miner = PatternMiner(n_patterns=1, random_state=0).fit(load("functional-groups"))
-        >>> miner.patterns_[0].support
-        200
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit(load("functional-groups"))
+        >>> miner.patterns_[0].labels, miner.patterns_[0].support
+        (('C', 'C', 'C', 'C', 'C', 'C'), 200)
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.functional.colors import node_ranks, structural_colors
+from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors
 from rwkplus.graphs.arrays import GraphArrays, Ints, as_arrays
 from rwkplus.graphs.features import is_one_hot, label_numbers
 
@@ -55,9 +55,11 @@ def paint(batch: Batch, view: View = "labels", *, random_state: int = 0) -> Pain
         colors = torch.eye(int(color.max()) + 1, dtype=torch.float64)
     else:
         generator = torch.Generator().manual_seed(random_state)
+        # In float64, so that equal places in different graphs round to equal colors.
+        start = identity_colors(batch.batch).double()
         rows = structural_colors(
-            batch.edge_index, batch.x.size(0), generator=generator, batch=batch.batch, whiten=True
-        ).double()
+            batch.edge_index, len(start), generator=generator, batch=batch.batch, x=start, whiten=True
+        )
         colors, color = torch.unique(rows.round(decimals=DECIMALS), dim=0, return_inverse=True)
     if len(colors) > MAX_COLORS:
         raise GraphError(

@@ -60,6 +60,14 @@ class Pattern:
         """Indices of the graphs that have the pattern."""
         return tuple(sorted({occurrence.graph for occurrence in self.occurrences}))
 
+    @property
+    def short_name(self) -> str:
+        """SMILES where the pattern is a molecule, otherwise its edges."""
+        try:
+            return self.to_smiles()
+        except (DataError, MissingExtraError):
+            return ", ".join(f"{self.labels[i]}{i}{edge or '-'}{self.labels[j]}{j}" for i, j, edge in self.edges)
+
     def to_networkx(self) -> nx.Graph:
         """Return the pattern with node and, where there are any, edge attribute ``label``."""
         graph = nx.Graph()
@@ -90,7 +98,7 @@ class Pattern:
             for i, j, edge in self.edges:
                 molecule.AddBond(i, j, bonds[BOND_ORDERS[edge or "-"]])
         except (RuntimeError, KeyError) as error:
-            raise DataError(f"the pattern {self} is not a molecule: {error}.") from error
+            raise DataError(f"the labels {sorted(set(self.labels))} are not those of a molecule.") from error
         return str(Chem.MolToSmiles(molecule))
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,5 +123,4 @@ class Pattern:
             raise DataError(f"this is not a stored pattern: {error}.") from error
 
     def __str__(self) -> str:
-        links = ", ".join(f"{self.labels[i]}{i}{edge or '-'}{self.labels[j]}{j}" for i, j, edge in self.edges)
-        return f"{links}  ({self.support} of {self.num_graphs} graphs)"
+        return f"{self.short_name} ({self.support} of {self.num_graphs} graphs)"

@@ -52,53 +52,62 @@ def self_scores(graphs: PackedGraphs, steps: int, *, match_all: bool, closed: bo
 def _all_pairs(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool, upper: bool) -> Any:
     num_rows, num_cols = rows.node_ptr.size - 1, cols.node_ptr.size - 1
     scores = np.zeros((steps, num_rows, num_cols))
+    room = _room(rows, cols)
     for g in range(num_rows):
         for h in range(g if upper else 0, num_cols):
-            _one_pair(rows, g, cols, h, match_all, closed, scores[:, g, h])
+            _one_pair(rows, g, cols, h, match_all, closed, room, scores[:, g, h])
     return scores
 
 
 @njit(cache=True, nogil=True)
 def _diagonal(graphs: Any, steps: int, match_all: bool, closed: bool) -> Any:
     scores = np.zeros((steps, graphs.node_ptr.size - 1))
+    room = _room(graphs, graphs)
     for g in range(scores.shape[1]):
-        _one_pair(graphs, g, graphs, g, match_all, closed, scores[:, g])
+        _one_pair(graphs, g, graphs, g, match_all, closed, room, scores[:, g])
     return scores
 
 
 @njit(cache=True, nogil=True)
-def _one_pair(rows: Any, g: int, cols: Any, h: int, match_all: bool, closed: bool, scores: Any) -> None:
-    y0 = np.dot(rows.x[rows.node_ptr[g] : rows.node_ptr[g + 1]], cols.x[cols.node_ptr[h] : cols.node_ptr[h + 1]].T)
+def _room(rows: Any, cols: Any) -> Any:
+    """Memory for the matrices of the largest pair: fresh pages for each pair would cost more than the arithmetic."""
+    n = np.max(rows.node_ptr[1:] - rows.node_ptr[:-1])
+    m = np.max(cols.node_ptr[1:] - cols.node_ptr[:-1])
+    return np.empty((4, n * m))
+
+
+@njit(cache=True, nogil=True)
+def _one_pair(rows: Any, g: int, cols: Any, h: int, match_all: bool, closed: bool, room: Any, scores: Any) -> None:
+    x_rows = rows.x[rows.node_ptr[g] : rows.node_ptr[g + 1]]
+    x_cols = cols.x[cols.node_ptr[h] : cols.node_ptr[h + 1]]
+    n, m = x_rows.shape[0], x_cols.shape[0]
+    y0, y = room[0, : n * m].reshape(n, m), room[1, : n * m].reshape(n, m)
+    moved, reached = room[2, : n * m].reshape(n, m), room[3, : n * m].reshape(n, m)
+    y0[:] = np.dot(x_rows, x_cols.T)
     if not closed:
-        y = y0.copy()
+        y[:] = y0
         for step in range(scores.size):
-            y, matched = _one_step(rows, g, cols, h, y0, y, match_all)
-            scores[step] = matched.sum()
+            _propagate(rows, g, cols, h, y, moved, reached)
+            scores[step] = _match(y0, reached, match_all, y)
         return
-    for u in range(y0.shape[0]):
-        for v in range(y0.shape[1]):
+    for u in range(n):
+        for v in range(m):
             if y0[u, v] != 0.0:
-                y = np.zeros_like(y0)
+                y[:] = 0.0
                 y[u, v] = y0[u, v]
                 for step in range(scores.size):
-                    y, matched = _one_step(rows, g, cols, h, y0, y, match_all)
-                    scores[step] += matched[u, v]
+                    _propagate(rows, g, cols, h, y, moved, reached)
+                    scores[step] += y0[u, v] * reached[u, v]
+                    _match(y0, reached, match_all, y)
 
 
 @njit(cache=True, nogil=True)
-def _one_step(rows: Any, g: int, cols: Any, h: int, y0: Any, y: Any, match_all: bool) -> Any:
-    reached = _propagate(rows, g, cols, h, y)
-    matched = y0 * reached  # line 5
-    return (y0 * matched if match_all else reached), matched  # line 6
-
-
-@njit(cache=True, nogil=True)
-def _propagate(rows: Any, g: int, cols: Any, h: int, y: Any) -> Any:
+def _propagate(rows: Any, g: int, cols: Any, h: int, y: Any, moved: Any, reached: Any) -> None:
     """Line 4, A_G Y A_H^T, in two sparse products per channel: first the walker on H, then the one on G."""
     top, left = rows.node_ptr[g], cols.node_ptr[h]
-    reached = np.zeros_like(y)
+    reached[:] = 0.0
     for c in range(rows.value.shape[1]):
-        moved = np.zeros_like(y)
+        moved[:] = 0.0
         for u in range(y.shape[0]):
             for f in range(cols.edge_ptr[h], cols.edge_ptr[h + 1]):
                 moved[u, cols.source[f] - left] += cols.value[f, c] * y[u, cols.target[f] - left]
@@ -106,4 +115,15 @@ def _propagate(rows: Any, g: int, cols: Any, h: int, y: Any) -> Any:
             weight, u, w = rows.value[e, c], rows.source[e] - top, rows.target[e] - top
             for v in range(y.shape[1]):
                 reached[u, v] += weight * moved[w, v]
-    return reached
+
+
+@njit(cache=True, nogil=True)
+def _match(y0: Any, reached: Any, match_all: bool, y: Any) -> float:
+    """Return the sum of the matched walks; leave in ``y`` what takes the next step."""
+    total = 0.0
+    for u in range(y.shape[0]):
+        for v in range(y.shape[1]):
+            matched = y0[u, v] * reached[u, v]  # line 5
+            total += matched
+            y[u, v] = y0[u, v] * matched if match_all else reached[u, v]  # line 6
+    return total

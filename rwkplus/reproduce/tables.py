@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,10 +71,25 @@ def _kernel_page(folder: Path) -> str | None:
         "deviation over seeds; differences are paired over all folds, with p-values from the t-test corrected for "
         "overlapping training sets (Nadeau and Bengio 2003).\n\n"
         f"{quality_table(datasets, folder)}\n"
-        "Plain walk kernels trail Weisfeiler-Leman; node-centric colors close the gap. Guards see no structure: "
-        "the majority class, the numbers of nodes and edges, the sums of node and edge colors.\n\n"
+        "Guards see no structure: the majority class, the numbers of nodes and edges, the sums of node and edge "
+        f"colors. {_guard_warning(records)}\n\n"
         "Command: `rwkplus reproduce kernels`, then `rwkplus reproduce tables`. "
         f"Ran on {describe(record['environment'])}.\n"
+    )
+
+
+def _guard_warning(records: dict[str, dict[str, Any]]) -> str:
+    """Name the data sets on which a guard does as well as every kernel."""
+    telling = []
+    for name, record in records.items():
+        means = {method: np.mean(scores) for method, scores in record["values"]["accuracy"].items()}
+        guard = max((method for method in means if method.startswith("guard")), key=lambda method: means[method])
+        if means[guard] >= max(means[method] for method in METHODS):
+            telling.append(f"{name} ({guard.removeprefix('guard: ')}, {100 * means[guard]:.1f})")
+    if not telling:
+        return "No guard does as well as the best kernel."
+    return (
+        f"**A guard does as well as every kernel on {', '.join(telling)}**: accuracy there says little about structure."
     )
 
 
@@ -95,7 +111,9 @@ def _speed_page(folder: Path) -> str | None:
 
 
 def _number(value: object) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _cells(*cells: object) -> str:

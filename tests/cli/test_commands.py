@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from rwkplus.cli.main import app, run
 from rwkplus.data import load
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
+from rwkplus.mining.files import load_patterns
 
 
 @pytest.fixture
@@ -125,3 +126,16 @@ def test_an_existing_file_is_not_overwritten_without_force(rwkplus, tmp_path):
     assert out.read_text() == "precious"
     invoke("kernel", "functional-groups", "--steps", "1", "--out", str(out), "--force")
     assert np.load(out)["gram"].shape == (200, 200)
+
+
+def test_mine_prints_the_patterns_and_stores_their_occurrences(rwkplus, tmp_path):
+    folder = tmp_path / "patterns"
+    arguments = ("mine", "functional-groups", "--criterion", "blocks", "--patterns", "1", "--controls", "0")
+    facts = json.loads(invoke(*arguments, "--out", str(folder), "--json"))
+    (ring,) = load_patterns(folder / "patterns.json")
+    assert facts["patterns"][0]["support"] == ring.support == 200
+    assert ring.labels == ("C",) * 6
+    code, _, stderr = rwkplus(*arguments, "--out", str(folder))
+    assert code == 2
+    assert "--force" in stderr
+    assert "C1=CC=CC=C1" in invoke(*arguments, "--out", str(folder), "--force")

@@ -11,8 +11,8 @@ def test_divergence_is_zero_only_for_equal_coins():
 
 
 def test_what_chance_expects_anyway_is_no_evidence():
-    assert evidence(50, 100, 0.5, fidelity=0.7) == 0
-    assert evidence(10, 100, 0.5, fidelity=0.7) == 0
+    assert evidence(90, 100, 0.95, fidelity=0.7) == 0
+    assert evidence(10, 100, 0.5, fidelity=0.7) < 0
 
 
 def test_evidence_grows_with_the_number_of_graphs():

@@ -17,10 +17,10 @@ def test_labels_are_colors_by_default():
 
 @pytest.mark.parametrize("view", ["identity", "structural"])
 def test_other_views_tell_all_nodes_of_a_ring_apart_and_remember_their_labels(view):
-    painted = paint(as_batch(copies(ring("RRBRRB"), 3)), view)
+    painted = paint(as_batch(copies(ring("RRBRRB"), 100)), view)
     assert len(painted.colors) == 6
     assert painted.orthonormal
-    assert [painted.names[color] for color in painted.arrays.label] == ["red", "red", "blue"] * 6
+    assert [painted.names[color] for color in painted.arrays.label] == ["red", "red", "blue"] * 200
 
 
 def test_a_view_with_too_many_colors_is_refused():
