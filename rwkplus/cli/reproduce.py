@@ -78,6 +78,19 @@ def _task(task: str, restarts: int, quick: bool, faithful_only: bool) -> None:
 
 
 @app.command()
+def planted(
+    databases: Annotated[int, typer.Option(help="Databases per cell, at seeds not used for design.", min=1)] = 30,
+) -> None:
+    """Planted patterns of unknown size: exact recovery and false alarms; writes results/planted.json."""
+    from rwkplus.reproduce.planted import run_planted
+    from rwkplus.reproduce.tables import planted_table
+
+    with progress("planted") as advance:
+        run_planted(databases, on_step=advance)
+    out.print(planted_table(), markup=False)
+
+
+@app.command()
 def tables(
     docs: Annotated[Path, typer.Option(help="Folder to write.")] = Path("docs/results"),
 ) -> None:

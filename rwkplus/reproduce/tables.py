@@ -18,6 +18,7 @@ def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
     """Write every page whose result files exist; return their paths."""
     pages: dict[str, Callable[[Path], str | None]] = {
         "kernels": _kernel_page,
+        "planted": _planted_page,
         "speed": _speed_page,
         "mining_tasks": mining_task_page,
     }
@@ -76,6 +77,44 @@ def _kernel_page(folder: Path) -> str | None:
         "Command: `rwkplus reproduce kernels`, then `rwkplus reproduce tables`. "
         f"Ran on {describe(record['environment'])}.\n"
     )
+
+
+def planted_table(folder: Path = RESULTS) -> str:
+    """Recovery by shape, size and distortion."""
+    rows = read_result("planted", folder)["values"]["rows"]
+    distortions = sorted({row["distortion"] for row in rows})
+    lines = [_cells("patterns", "nodes", *(f"{d:.0%} distortion" for d in distortions), "seconds each")]
+    lines.append(_cells(*["---"] * (len(distortions) + 3)))
+    for kind in dict.fromkeys((row["patterns"], row["shape"], row["size"]) for row in rows):
+        cells = {r["distortion"]: r for r in rows if (r["patterns"], r["shape"], r["size"]) == kind}
+        shares = [f"{100 * cells[d]['share']:.0f}%" if d in cells else "" for d in distortions]
+        seconds = np.mean([row["seconds each"] for row in cells.values()])
+        lines.append(_cells(f"{kind[0]} {kind[1]}", kind[2], *shares, f"{seconds:.1f}"))
+    return "\n".join(lines) + "\n"
+
+
+def _planted_page(folder: Path) -> str | None:
+    if not (folder / "planted.json").exists():
+        return None
+    record = read_result("planted", folder)
+    config, alarms = record["config"], record["values"]["false alarms"]
+    return (
+        "# Planted patterns\n\n"
+        f"Every graph of a database of {config['graphs']} hides a copy of one or three random patterns in a random "
+        f"background of {config['background nodes'][0]} to {config['background nodes'][1]} nodes with "
+        f"{config['labels']} labels; distortion is the probability of each edge of a copy to be missing. The miner is "
+        "told the number of patterns, not their size. A database counts as recovered if every planted pattern is found "
+        "exactly, node for "
+        f"node and edge for edge; {config['databases']} databases per cell, with seeds from {config['first_seed']} on, "
+        "not used for design.\n\n"
+        f"{planted_table(folder)}\n"
+        f"{_alarm_sentence(alarms, config['databases'])}"
+        f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n"
+    )
+
+
+def _alarm_sentence(alarms: int | None, databases: int) -> str:
+    return "" if alarms is None else f"False alarms on databases without a pattern: {alarms} of {databases}.\n\n"
 
 
 def _guard_warning(records: dict[str, dict[str, Any]]) -> str:

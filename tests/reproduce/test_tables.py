@@ -46,3 +46,22 @@ def test_missing_and_broken_result_files_are_named(tmp_path):
     (tmp_path / "broken.json").write_text(json.dumps({})[:1])
     with pytest.raises(DataError, match=r"broken\.json"):
         read_result("broken", tmp_path)
+
+
+def test_the_planted_page_has_a_row_per_shape_and_a_column_per_distortion(tmp_path):
+    rows = [
+        {"patterns": 1, "shape": "tree", "size": 4, "distortion": d, "share": share, "seconds each": 0.5}
+        for d, share in ((0.0, 1.0), (0.1, 0.9))
+    ]
+    config = {
+        "databases": 10,
+        "first_seed": 7,
+        "graphs": 100,
+        "labels": 4,
+        "background nodes": [10, 20],
+        "command": "c",
+    }
+    save_result("planted", config, {"rows": rows, "false alarms": 1}, tmp_path)
+    (page,) = write_tables(tmp_path / "docs", tmp_path)
+    assert "| 1 tree | 4 | 100% | 90% | 0.5 |" in page.read_text()
+    assert "1 of 10" in page.read_text()
