@@ -1,8 +1,10 @@
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rwkplus.errors import ShapeError
 from rwkplus.functional import product_graph, rwk_plus_by_product_graph
 from rwkplus.functional.reference import dense_rwk
 from tests.oracles import dense_kernel
@@ -61,3 +63,9 @@ def test_gradients_flow_to_both_sides():
     leaves = [arguments[name].requires_grad_() for name in ("x", "hidden_x", "hidden_adj")]
     rwk_plus_by_product_graph(**arguments, steps=2).sum().backward()
     assert all(leaf.grad.abs().sum() > 0 for leaf in leaves)
+
+
+def test_edge_colors_on_one_side_only_are_refused():
+    x, edge_index = torch.ones(2, 1), torch.tensor([[0, 1], [1, 0]])
+    with pytest.raises(ShapeError, match="hidden_edge_attr"):
+        product_graph(x, edge_index, x[None], torch.ones(1, 2, 2), edge_attr=torch.ones(2, 1))
