@@ -59,9 +59,9 @@ def main():
     record(
         "mining_restarts",
         "Fifty restarts of gradient-trained mining",
-        f"100 triangle chains, {PATTERNS} patterns of {SIZE} nodes, {RESTARTS} restarts of {SETTINGS['epochs']} epochs, "
-        "decoding and ascent over single changes (without kicks, whose candidates are scored side by side even within "
-        "one restart). Objective and gradients of the compressed database equal the "
+        f"100 triangle chains, {PATTERNS} patterns of {SIZE} nodes, {RESTARTS} restarts, {SETTINGS['epochs']} "
+        "epochs, decoding and ascent over single changes (without kicks, whose candidates are scored side by side even "
+        "within one restart). Objective and gradients of the compressed database equal the "
         "plain ones to rounding. The last column tells which share of the restarts ends with the same objective, to "
         "1e-9, as one after the other: training in float32 rounds differently in tensors of another shape. "
         "CPU time on one thread, from networkx graphs to patterns.",

@@ -4,7 +4,7 @@ from importlib import import_module
 from types import ModuleType
 
 __version__ = "0.1.0"
-__all__ = ["data", "errors", "evaluate", "functional", "graphs", "kernels", "mining", "models", "nn", "types"]
+__all__ = ["data", "errors", "evaluate", "functional", "graphs", "kernels", "mining", "models", "nn", "types", "viz"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -13,7 +13,9 @@ from rwkplus.errors import ParameterError
 
 def mine(
     dataset: Dataset,
-    out_folder: Annotated[Path, typer.Option("--out", help="Folder for patterns.json; must not exist yet.")],
+    out_folder: Annotated[
+        Path, typer.Option("--out", help="Folder for report.html and patterns.json; must not exist yet.")
+    ],
     patterns: Annotated[int, typer.Option(help="How many patterns at most.", min=1)] = 6,
     criterion: Annotated[str, typer.Option(help="maximal or blocks.")] = "maximal",
     size: Annotated[str, typer.Option(help="Nodes of a pattern: a number, a range such as 3-8, or auto.")] = "auto",
@@ -32,6 +34,7 @@ def mine(
     from rwkplus.data import load
     from rwkplus.mining import PatternMiner
     from rwkplus.mining.files import save_patterns
+    from rwkplus.viz import write_report
 
     if out_folder.exists() and not force:
         raise ParameterError(f"--out {out_folder} exists already; --force writes into it.")
@@ -46,7 +49,8 @@ def mine(
     )
     with progress("mining", total=patterns) as advance:
         miner.fit(graphs, on_pattern=advance)
-    path = save_patterns(miner.patterns_, out_folder / "patterns.json")
+    save_patterns(miner.patterns_, out_folder / "patterns.json")
+    report = write_report(miner, graphs, dataset, out_folder / "report.html")
     rows = [_row(pattern) for pattern in miner.patterns_]
     if as_json:
         print_json({"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_, "patterns": rows})
@@ -63,7 +67,9 @@ def mine(
             f"{row['score']:.0f}",
         )
     out.print(table)
-    out.print(f"\nChance alone reaches a score of {miner.threshold_:.0f}. Occurrences are in {path}.", highlight=False)
+    out.print(
+        f"\nChance alone reaches a score of {miner.threshold_:.0f}. The page to look at is {report}.", highlight=False
+    )
     if not rows:
         err.print("No pattern beats chance.")
 

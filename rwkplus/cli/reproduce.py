@@ -78,6 +78,15 @@ def _task(task: str, restarts: int, quick: bool, faithful_only: bool) -> None:
 
 
 @app.command()
+def explained(quick: Annotated[bool, typer.Option("--quick", help="Few restarts; a file of its own.")] = False) -> None:
+    """Our gradient miner on the paper's tasks, at seeds not used for design; writes results/mining_explained/."""
+    from rwkplus.reproduce.explained_tasks import run_explained_tasks
+
+    with progress("explained") as advance:
+        run_explained_tasks(quick, on_step=advance)
+
+
+@app.command()
 def planted(
     databases: Annotated[int, typer.Option(help="Databases per cell, at seeds not used for design.", min=1)] = 30,
 ) -> None:

@@ -65,14 +65,6 @@ def run_explained_tasks(
     return results
 
 
-def mine_restarts(
-    graphs: Sequence[nx.Graph], n_patterns: int, pattern_size: int, *, restarts: int, seed: int
-) -> list[list[nx.Graph]]:
-    """Patterns of every restart as networkx graphs, in the settings of Task 2, which suit all tasks."""
-    found = explained_patterns(graphs, n_patterns, pattern_size, restarts=restarts, random_state=seed, **TASK_2)
-    return [found.to_networkx(restart) for restart in range(restarts)]
-
-
 def _task_1_1(seeds: Sequence[int], restarts: int, quick: bool, tell: Tell) -> tuple[list[Row], Row]:
     tell("task 1-1")
     targets = [testbeds.butterfly(), testbeds.three_star("red"), testbeds.three_star("blue")]

@@ -1,8 +1,6 @@
 import numpy as np
 
-from rwkplus.data.testbeds import chain_patterns, triangle_chains
 from rwkplus.mining.gradient import ExplainedPatterns
-from rwkplus.mining.recovery import recovered
 from rwkplus.reproduce import explained_tasks
 from rwkplus.reproduce.results import read_result
 
@@ -25,12 +23,6 @@ def test_every_cell_is_written_with_seeds_that_design_did_not_use(tmp_path, monk
     copied = [row["copying, with labels"] for row in results["task-2"]]
     assert copied == [0.0] * 15
     assert all(row["untrained, without labels"] > 1 for row in results["task-2"])
-
-
-def test_patterns_of_every_restart_are_networkx_graphs():
-    mined = explained_tasks.mine_restarts(triangle_chains(5), 2, 3, restarts=2, seed=0)
-    assert [len(patterns) for patterns in mined] == [2, 2]
-    assert recovered(mined[0], chain_patterns()[0], strict=True)
 
 
 def test_the_best_of_ten_is_chosen_by_the_objective():

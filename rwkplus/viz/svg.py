@@ -1,0 +1,110 @@
+"""Small labelled graphs as SVG: no files, no fonts, no scripts."""
+
+from collections.abc import Collection, Mapping
+from html import escape
+
+import networkx as nx
+import numpy as np
+
+ELEMENT_COLORS = {
+    "C": "#5b6770", "N": "#3567c4", "O": "#cc3b33", "S": "#c9a227", "P": "#d97a1d", "F": "#4f9d45",
+    "Cl": "#3a8f3a", "Br": "#8a4b2a", "I": "#6d3f99", "H": "#9aa4ab", "Na": "#7d5fc0", "K": "#7d5fc0",
+}  # fmt: skip
+"""Colors in which chemists expect the elements."""
+
+PALETTE = ("#3567c4", "#cc3b33", "#4f9d45", "#d97a1d", "#6d3f99", "#2a8c8c", "#b0417f", "#7a6a1f", "#5b6770")
+BOND_LINES = {"=": 2, "#": 3}
+SIZE = 200
+MARGIN = 22
+
+
+def label_colors(labels: Collection[str]) -> dict[str, str]:
+    """Choose a color for every label: by element where all are elements, else from a palette."""
+    ordered = sorted(set(labels))
+    if set(ordered) <= ELEMENT_COLORS.keys():
+        return {label: ELEMENT_COLORS[label] for label in ordered}
+    return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(ordered)}
+
+
+def draw(
+    graph: nx.Graph,
+    colors: Mapping[str, str],
+    *,
+    highlighted: Collection[int] | None = None,
+    title: str = "",
+) -> str:
+    """Draw a graph whose nodes carry ``label``; with ``highlighted`` the other nodes fade.
+
+    Double and triple bonds have two and three lines, aromatic ones (``:``) are dashed, other edge labels are
+    written beside the edge.
+    """
+    places = _layout(graph)
+    faded = set() if highlighted is None else set(graph) - set(highlighted)
+    radius = 12.0 if len(graph) <= 15 else 8.0
+    parts = [f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">']
+    for u, v, label in graph.edges(data="label"):
+        dim = u in faded or v in faded
+        parts.append(_edge(places[u], places[v], label, 0.25 if dim else 1.0))
+    for v, label in graph.nodes(data="label"):
+        (x, y), dim = places[v], v in faded
+        opacity = 0.25 if dim else 1.0
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colors[str(label)]}" opacity="{opacity}"/>'
+            f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" text-anchor="middle" font-size="{radius * 0.95:.0f}" '
+            f'fill="#fff" opacity="{max(opacity, 0.6)}">{escape(str(label))}</text>'
+        )
+    return "".join([*parts, "</svg>"])
+
+
+def curve(values: Collection[float]) -> str:
+    """Draw shares in [0, 1] as a rising line over 1, 2, ..."""
+    points = [(0.0, 0.0), *((i + 1.0, value) for i, value in enumerate(values))]
+    width, height, left = 360.0, 160.0, 40.0
+    step = (width - left - 10) / max(len(points) - 1, 1)
+    places = [(left + i * step, height - 24 - value * (height - 40)) for i, value in points]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    parts = [f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="share of edges explained">']
+    for share in (0, 0.5, 1):
+        y = height - 24 - share * (height - 40)
+        parts.append(
+            f'<line x1="{left}" x2="{width - 10}" y1="{y}" y2="{y}" stroke="#ccc"/>'
+            f'<text x="{left - 6}" y="{y + 4}" text-anchor="end" font-size="11" fill="#666">{share:.0%}</text>'
+        )
+    parts.append(f'<polyline points="{line}" fill="none" stroke="#3567c4" stroke-width="2.5"/>')
+    for i, (x, y) in enumerate(places):
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="#3567c4"/>'
+            f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle" font-size="11" fill="#666">{i}</text>'
+        )
+    return "".join([*parts, "</svg>"])
+
+
+def _layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
+    """Places of the nodes inside the picture; the same for the same graph."""
+    if len(graph) == 1:
+        return dict.fromkeys(graph, (SIZE / 2, SIZE / 2))
+    raw = nx.kamada_kawai_layout(graph)
+    places = np.array([raw[v] for v in graph])
+    places -= (places.max(0) + places.min(0)) / 2
+    places *= (SIZE / 2 - MARGIN) / max(float(np.abs(places).max()), 1e-9)
+    return {v: (float(x) + SIZE / 2, float(y) + SIZE / 2) for v, (x, y) in zip(graph, places, strict=True)}
+
+
+def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opacity: float) -> str:
+    lines = BOND_LINES.get(label or "", 1)
+    along = np.array(b) - np.array(a)
+    aside = np.array([-along[1], along[0]]) / max(float(np.hypot(*along)), 1e-9)
+    dashed = ' stroke-dasharray="5 3"' if label == ":" else ""
+    parts = []
+    for i in range(lines):
+        x, y = aside * 4.5 * (i - (lines - 1) / 2)
+        parts.append(
+            f'<line x1="{a[0] + x:.1f}" y1="{a[1] + y:.1f}" x2="{b[0] + x:.1f}" y2="{b[1] + y:.1f}" '
+            f'stroke="#444" stroke-width="2" opacity="{opacity}"{dashed}/>'
+        )
+    if label is not None and label not in ("-", "=", "#", ":"):
+        x, y = (np.array(a) + np.array(b)) / 2 + aside * 8
+        parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="9" fill="#666">{escape(label)}</text>'
+        )
+    return "".join(parts)

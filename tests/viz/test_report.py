@@ -1,0 +1,84 @@
+import re
+from html.parser import HTMLParser
+
+import networkx as nx
+import pytest
+
+from rwkplus.data import functional_groups
+from rwkplus.mining import PatternMiner
+from rwkplus.viz import curve, draw, label_colors, mining_report, write_report
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return functional_groups(30)
+
+
+@pytest.fixture(scope="module")
+def miner(graphs):
+    return PatternMiner(2, criterion="blocks", n_controls=0, beam_width=8).fit(graphs)
+
+
+class Balanced(HTMLParser):
+    """Follows the tags of a page and fails where they do not nest."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "line", "circle", "polyline"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_asks_for_nothing_from_outside(miner, graphs):
+    page = mining_report(miner, graphs, "molecules <30>")
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == []
+    assert not any({"src", "href"} & attributes.keys() for _, attributes in parser.seen)
+    assert not re.search(r"https?://|url\(|@import|<script", page)
+    assert "molecules &lt;30&gt;" in page
+
+
+def test_every_pattern_is_drawn_with_its_support_and_examples(miner, graphs):
+    page = mining_report(miner, graphs, "molecules")
+    assert page.count("<section>") == len(miner.patterns_)
+    for pattern in miner.patterns_:
+        assert f"{pattern.support} of 30" in page
+        for graph in pattern.graphs[:3]:
+            assert f"graph {graph}</figcaption>" in page
+
+
+def test_the_file_is_written_whole(miner, graphs, tmp_path):
+    path = write_report(miner, graphs, "molecules", tmp_path / "new" / "report.html")
+    assert path.read_text(encoding="utf-8").endswith("</html>")
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+
+
+def test_a_drawing_has_every_node_and_bond():
+    acid = nx.Graph([(0, 1), (0, 2)])
+    nx.set_node_attributes(acid, {0: "C", 1: "O", 2: "O"}, "label")
+    nx.set_edge_attributes(acid, {(0, 1): "=", (0, 2): "-"}, "label")
+    picture = draw(acid, label_colors("CO"))
+    assert picture.count("<circle") == 3
+    assert picture.count("<line") == 3  # two for the double bond
+    faded = draw(acid, label_colors("CO"), highlighted=[0, 1])
+    assert faded.count('opacity="0.25"') == 2  # the third atom and its bond
+
+
+def test_elements_have_the_colors_of_chemistry_and_others_distinct_ones():
+    assert label_colors(["O", "C"]) != label_colors(["O", "Q"])
+    assert len(set(label_colors(["red", "blue", "green"]).values())) == 3
+
+
+def test_the_curve_rises_with_the_share():
+    heights = [float(y) for y in re.findall(r'cy="([\d.]+)"', curve([0.25, 0.5, 1.0]))]
+    assert heights == sorted(heights, reverse=True)
