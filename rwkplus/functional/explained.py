@@ -71,8 +71,8 @@ def pair_walks(
     Leading dimensions broadcast: ``(R, k, 1, M, D)`` with ``(R, 1, k, M, D)`` gives the Gram matrices of R banks.
     """
     y0 = x @ other_x.mT
-    walks = walk_steps(y0, lambda y: adj @ y @ other_adj.mT, steps)
-    return torch.stack([y.sum((-2, -1)) for y in (y0.square(), *walks)])
+    walks = walk_steps(y0.unsqueeze(0), lambda y: adj @ y @ other_adj.mT, steps)
+    return torch.cat([y.sum((-2, -1)) for y in (y0.square().unsqueeze(0), *walks)])
 
 
 def pair_closed_walks(
@@ -116,13 +116,13 @@ def sequence_walks(
         prefixes: Sequences of 0, 1, ... edges that longer ones begin with.
         sequences: Sequences of 1, 2, ... edges to score.
     """
-    walked, features = y0[prefixes[0].color], []
+    walked, features = y0.index_select(0, prefixes[0].color), []
     for step, ends in enumerate(sequences, start=1):
         reached = einsum("pkm,kml->pkl", walked, hidden_adj)
-        features.append((reached[ends.prefix] * y0[ends.color]).sum(-1))
+        features.append((reached.index_select(0, ends.prefix) * y0.index_select(0, ends.color)).sum(-1))
         if step < len(sequences):
             level = prefixes[step]
-            walked = reached[level.prefix] * y0[level.color].square()
+            walked = reached.index_select(0, level.prefix) * y0.square().index_select(0, level.color)
     return features
 
 
@@ -130,8 +130,12 @@ def sequence_closed_walks(
     y0: Float[Tensor, "C K M"], hidden_adj: Float[Tensor, "K M M"], cycles: Int[Tensor, "S L"]
 ) -> Float[Tensor, "S K"]:
     """Closed-walk features of hidden graphs: how much of each returns to its start along each cyclic color sequence."""
-    step = y0.square().unsqueeze(-2) * hidden_adj  # (C, K, M, M): move to a node and match it twice
-    walked = step[cycles[:, 0]]
-    for column in cycles.T[1:-1]:
-        walked = walked @ step[column]
-    return einsum("skml,sklm->sk", walked, step[cycles[:, -1]])
+    matched = y0.square()  # every node of a closed walk is matched twice
+
+    def at(column: int) -> Tensor:
+        return matched.index_select(0, cycles[:, column])
+
+    walked = hidden_adj * at(1).unsqueeze(2)  # (S, K, M, M): from a first node to a second
+    for column in range(2, cycles.size(1)):
+        walked = einsum("skam,kml->skal", walked, hidden_adj) * at(column).unsqueeze(2)
+    return (einsum("skam,kma->ska", walked, hidden_adj) * at(0)).sum(-1)

@@ -70,7 +70,7 @@ class SpareEnds:
         """What chance expects of this neighbor at position ``i``."""
         rows = self._distinct(i, i)
         spare = self.chance.degree[self.embeddings[rows, i]] - self.used[rows, i]
-        share = self.chance.end_share[self.labels[i], edge, label]
+        share = min(float(self.chance.end_share[self.labels[i], edge, label]), 1 - 1e-9)  # 1 where all is one label
         return self._mean(rows, spare * np.log1p(-share))
 
     def of_new_edge(self, i: int, j: int, edge: int) -> "Expected":

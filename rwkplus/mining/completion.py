@@ -14,6 +14,9 @@ from rwkplus.ops.embeddings import Ints, find_embeddings
 MISSING_SHARE = 0.25
 """Share of a pattern's edges that a distorted occurrence may lack."""
 
+LIMIT = 500
+"""Embeddings looked at per graph: a clique has factorially many, which all say the same."""
+
 
 def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
     """Add edges that the distorted copies of a pattern support beyond chance, one after the other.
@@ -36,7 +39,7 @@ def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
 
 
 def _carried_out(database: MiningDatabase, extension: Extension) -> Grown:
-    embeddings = exact_embeddings(database, extension.shape)
+    embeddings = exact_embeddings(database, extension.shape, LIMIT)
     support = np.unique(database.rows.graph[embeddings[:, 0]]).size
     return Grown(extension.shape, embeddings, support, extension.score, extension.surprise)
 
@@ -69,7 +72,7 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
             break
         newly = np.zeros_like(served)
         for smaller, positions in _smaller_shapes(shape, missing):
-            found = exact_embeddings(database, smaller)
+            found = exact_embeddings(database, smaller, LIMIT)
             graph = database.rows.graph[found[:, 0]]
             found = found[~served[graph]]
             newly[graph] = True

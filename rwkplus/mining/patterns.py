@@ -91,14 +91,16 @@ class Pattern:
             3.0: Chem.BondType.TRIPLE,
             1.5: Chem.BondType.AROMATIC,
         }
+        table = Chem.GetPeriodicTable()
+        elements = {table.GetElementSymbol(number) for number in range(1, 119)}
+        orders = {edge or "-" for _, _, edge in self.edges}
+        if not set(self.labels) <= elements or not orders <= BOND_ORDERS.keys():
+            raise DataError(f"labels {sorted(set(self.labels))} and edges {sorted(orders)} do not make a molecule.")
         molecule = Chem.RWMol()
-        try:
-            for label in self.labels:
-                molecule.AddAtom(Chem.Atom(label))
-            for i, j, edge in self.edges:
-                molecule.AddBond(i, j, bonds[BOND_ORDERS[edge or "-"]])
-        except (RuntimeError, KeyError) as error:
-            raise DataError(f"the labels {sorted(set(self.labels))} are not those of a molecule.") from error
+        for label in self.labels:
+            molecule.AddAtom(Chem.Atom(label))
+        for i, j, edge in self.edges:
+            molecule.AddBond(i, j, bonds[BOND_ORDERS[edge or "-"]])
         return str(Chem.MolToSmiles(molecule))
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.base import clone
 
 from rwkplus.data import functional_groups
 from rwkplus.data.planted import planted_database, random_pattern
-from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
+from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining import Pattern, PatternMiner
 
 NODES = categorical_node_match("label", None)
@@ -157,3 +158,19 @@ def test_continuous_colors_are_refused():
     nx.set_node_attributes(graph, 0.5, "x")
     with pytest.raises(GraphError, match="labels"):
         PatternMiner().fit([graph])
+
+
+def test_graphs_of_one_label_are_mined_without_complaint():
+    ring = nx.cycle_graph(6)
+    nx.set_node_attributes(ring, "A", "label")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        miner = PatternMiner(1, n_controls=0, beam_width=5).fit([ring] * 100)
+    assert miner.patterns_[0].support == 100
+
+
+def test_labels_that_are_no_elements_make_no_molecule():
+    pattern = Pattern(("R", "B"), ((0, 1, None),), "maximal", 1.0, 1, 1, (), 1.0, 1.0, 1.0)
+    with pytest.raises(DataError, match="molecule"):
+        pattern.to_smiles()
+    assert pattern.short_name == "R0-B1"

@@ -4,7 +4,7 @@ from rwkplus.mining.gradient import ExplainedPatterns
 from rwkplus.reproduce import explained_tasks
 from rwkplus.reproduce.results import read_result
 
-SHORT = {"epochs": 30, "kicks": 1}
+SHORT = {"epochs": 4, "kicks": 0}
 
 
 def test_every_cell_is_written_with_seeds_that_design_did_not_use(tmp_path, monkeypatch):
