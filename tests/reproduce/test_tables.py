@@ -65,3 +65,13 @@ def test_the_planted_page_has_a_row_per_shape_and_a_column_per_distortion(tmp_pa
     (page,) = write_tables(tmp_path / "docs", tmp_path)
     assert "| 1 tree | 4 | 100% | 90% | 0.5 |" in page.read_text()
     assert "1 of 10" in page.read_text()
+
+
+def test_the_page_of_our_gradient_miner_lists_the_tasks_in_order(tmp_path):
+    for task in ("task-2", "task-1-1"):
+        config = {"seeds": [1000], "restarts per seed": 5, "settings": {"steps": 3}, "command": "c"}
+        save_result(f"mining_explained/{task}", config, {"rows": [{"testbed": task, "found": 100.0}]}, tmp_path)
+    (page,) = write_tables(tmp_path / "docs", tmp_path)
+    text = page.read_text()
+    assert text.index("| task-1-1 | 100 |") < text.index("| task-2 | 100 |")
+    assert "5 restarts each; steps 3." in text
