@@ -106,6 +106,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         search = Search(self.criterion, beam, sizes[0], seed)
         sample = database.graphs_subset(chosen)
         self.patterns_: list[Pattern] = []
+        self.control_, self.threshold_ = np.empty(0), 0.0
         try:
             self.control_ = search.control(sample, self.n_controls)
             self.threshold_ = control_threshold(self.control_)

@@ -174,3 +174,16 @@ def test_labels_that_are_no_elements_make_no_molecule():
     with pytest.raises(DataError, match="molecule"):
         pattern.to_smiles()
     assert pattern.short_name == "R0-B1"
+
+
+@pytest.mark.parametrize("where", ["control", "one_after_the_other"])
+def test_an_interrupted_miner_stays_usable(molecules, monkeypatch, where):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"rwkplus.mining.search.Search.{where}", interrupt)
+    with pytest.warns(RWKPlusWarning, match="interrupted: 0 patterns"):
+        miner = PatternMiner(n_controls=0).fit(molecules)
+    assert miner.patterns_ == []
+    assert miner.threshold_ == 0
+    assert miner.explained_.size == 0
