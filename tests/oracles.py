@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from rwkplus.functional.reference import node_walk_color, walk_colors, walk_weight, walks
+from rwkplus.functional.reference import node_walk_color, product_scores, walk_colors, walk_weight, walks
 from tests.strategies import dense
 
 
@@ -15,15 +15,7 @@ def dense_kernel(g, h, steps, *, match_all=True, closed=False):
         product = np.kron(adj_g, adj_h)
     else:
         product = sum(np.kron(adj_g * colors_g[..., c], adj_h * colors_h[..., c]) for c in range(colors_g.shape[2]))
-    s = (x_g @ x_h.T).flatten()
-    scores = []
-    for i in range(1, steps + 1):
-        if match_all:
-            power = np.linalg.matrix_power(np.outer(s, s) * product, i)
-        else:
-            power = np.outer(s, s) * np.linalg.matrix_power(product, i)
-        scores.append(float(np.trace(power) if closed else power.sum()))
-    return scores
+    return product_scores(product, (x_g @ x_h.T).flatten(), steps, match_all=match_all, closed=closed)
 
 
 def sequence_names(graph, steps, *, match_all=True, closed=False):

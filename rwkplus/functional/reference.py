@@ -67,7 +67,13 @@ def dense_rwk(
 ) -> list[float]:
     """Kernel of one pair of graphs from the dense Kronecker product, by its definition (Eq. 6 and 9)."""
     s = (x_h @ x_g.T).flatten(order="F")  # vec stacks columns: pairs ordered by node of G, then of H
-    product = np.kron(adj_g, adj_h)
+    return product_scores(np.kron(adj_g, adj_h), s, steps, match_all=match_all, closed=closed)
+
+
+def product_scores(
+    product: NDArray[np.floating], s: NDArray[np.floating], steps: int, *, match_all: bool, closed: bool
+) -> list[float]:
+    """Scores from the adjacency of a product graph, colors left out, and the similarities of its pairs."""
     scores = []
     for i in range(1, steps + 1):
         if match_all:

@@ -47,13 +47,13 @@ class BlockKernel:
         Blocks whose ``(start, stop)`` is in ``skip`` are left out.
         """
         _check_size(rows, cols)
-        todo = [(i, j) for i, j in rows.blocks(BLOCK_NODES) if (i, j) not in skip]
+        pending = [(i, j) for i, j in rows.blocks(BLOCK_NODES) if (i, j) not in skip]
         work = (
             delayed(_block)(self, rows.block(i, j), cols.block(i, cols.num_graphs) if symmetric else cols, symmetric)
-            for i, j in todo
+            for i, j in pending
         )
         results = Parallel(n_jobs=n_jobs, return_as="generator")(work)
-        for (i, j), values in zip(todo, results, strict=True):
+        for (i, j), values in zip(pending, results, strict=True):
             yield i, j, i if symmetric else 0, finite(values)
 
     def diagonal(self, graphs: GraphArrays, n_jobs: int | None) -> Floats:

@@ -8,7 +8,7 @@ from rwkplus.errors import NumericError
 
 Floats = NDArray[np.float64]
 DENSE_SHARE = 0.03
-"""Columns with a larger share of nonzeros go through BLAS; measured break-even with scipy's sparse product."""
+"""Columns with a larger share of nonzeros go through BLAS, the others through scipy's sparse product."""
 
 
 def feature_gram(rows: sparse.csr_matrix, cols: sparse.csr_matrix) -> Floats:

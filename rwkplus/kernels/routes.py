@@ -4,7 +4,7 @@ import numpy as np
 
 from rwkplus.graphs.arrays import Floats, GraphArrays
 
-# Nanoseconds on one core, fitted to runs on MUTAG, NCI1, ENZYMES and IMDB-BINARY; only their ratio matters.
+# Rough nanoseconds on one core, read off runs on MUTAG, NCI1 and ENZYMES; only their ratio matters.
 _PER_WALK = 60.0
 _PER_GRAM_ENTRY = 20.0
 _PER_PAIR_CELL = 0.7

@@ -63,6 +63,7 @@ def _kernel_page(folder: Path) -> str | None:
     records = {name: read_result(f"kernel_quality/{name}", folder) for name in datasets}
     record = records[datasets[0]]
     config = record["config"]
+    commands = ", ".join(f"`{part['config']['command']}`" for part in records.values())
     inner = ", ".join(f"{name} {records[name]['config']['inner_folds']}" for name in datasets)
     return (
         "# Walk kernels with a support vector machine\n\n"
@@ -76,7 +77,7 @@ def _kernel_page(folder: Path) -> str | None:
         f"{quality_table(datasets, folder)}\n"
         "Guards see no structure: the majority class, the numbers of nodes and edges, the sums of node and edge "
         f"colors. {_guard_warning(records)}\n\n"
-        "Command: `rwkplus reproduce kernels`, then `rwkplus reproduce tables`. "
+        f"Commands: {commands}. "
         f"Ran on {describe(record['environment'])}.\n"
     )
 

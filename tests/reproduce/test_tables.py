@@ -12,7 +12,7 @@ from rwkplus.reproduce.tables import quality_table, write_tables
 def folder(tmp_path):
     accuracy = {method: [[0.8, 0.9], [0.7, 0.8]] for method in METHODS} | {"guard: majority": [[0.5, 0.5], [0.5, 0.5]]}
     accuracy["RWK+"] = [[0.6, 0.6], [0.6, 0.6]]
-    config = {"folds": 2, "inner_folds": 2, "seeds": [0, 1], "steps": [1, 2], "costs": [1.0]}
+    config = {"folds": 2, "inner_folds": 2, "seeds": [0, 1], "steps": [1, 2], "costs": [1.0], "command": "c"}
     save_result("kernel_quality/MUTAG", config, {"accuracy": accuracy}, tmp_path)
     rows = [{"library": "ours", "seconds": 0.5}, {"library": "theirs", "seconds": 1234.5}]
     save_result("benchmarks/one", {"title": "T", "about": "A.", "command": "c"}, {"rows": rows}, tmp_path)
