@@ -20,8 +20,8 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
-demo: $(VENV)/.installed ## Classify the embedded molecules with a walk kernel
-	$(BIN)/rwkplus classify functional-groups --steps 1,2,3
+demo: $(VENV)/.installed ## Mine the embedded molecules: names the planted groups, writes demo/report.html
+	$(BIN)/rwkplus mine planted-molecules --patterns 8 --criterion blocks --out demo --force
 
 test: check ## What CI runs: lint, types, tests
 

@@ -16,9 +16,11 @@ def mine(
     out_folder: Annotated[
         Path, typer.Option("--out", help="Folder for report.html and patterns.json; must not exist yet.")
     ],
-    patterns: Annotated[int, typer.Option(help="How many patterns at most.", min=1)] = 6,
+    patterns: Annotated[str, typer.Option(help="How many: a number, a range such as 2-8, or auto.")] = "6",
     criterion: Annotated[str, typer.Option(help="maximal or blocks.")] = "maximal",
     size: Annotated[str, typer.Option(help="Nodes of a pattern: a number, a range such as 3-8, or auto.")] = "auto",
+    colors: Annotated[str, typer.Option(help="auto, or structural: label nodes by their place in the graph.")] = "auto",
+    gradient: Annotated[bool, typer.Option(help="Also take candidates from gradient descent.")] = False,
     controls: Annotated[int, typer.Option(help="Rewired databases to compare with.", min=0)] = 10,
     node_features: NodeFeaturesOption = "labels",
     ignore: Ignore = None,
@@ -29,49 +31,109 @@ def mine(
     """Mine the patterns that describe a graph database.
 
     [bold]maximal[/] patterns are as large as the evidence carries; [bold]blocks[/] are small building blocks that
-    together explain most edges. Supports count all graphs, exactly.
+    together explain most edges. Supports count all graphs, exactly. Where the graphs have classes, the table tells
+    which class has a pattern more often.
     """
     from rwkplus.data import load
     from rwkplus.mining import PatternMiner
     from rwkplus.mining.files import save_patterns
-    from rwkplus.viz import write_report
+    from rwkplus.reports import write_report
 
     if out_folder.exists() and not force:
         raise ParameterError(f"--out {out_folder} exists already; --force writes into it.")
     graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
+    number = _range("--patterns", patterns)
     miner = PatternMiner(
-        patterns,
-        _sizes(size),
+        number,
+        _range("--size", size),
         criterion=criterion,  # type: ignore[arg-type]
+        colors=colors,  # type: ignore[arg-type]
+        candidates=("grown", "sampled", "gradient") if gradient else ("grown", "sampled"),
         n_controls=controls,
         ignore=tuple(ignore or ()),
         random_state=seed,
     )
-    with progress("mining", total=patterns) as advance:
-        miner.fit(graphs, on_pattern=advance)
+    with progress("mining", total=number if isinstance(number, int) else None) as advance:
+        miner.fit(graphs, _classes(graphs), on_pattern=advance)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
     report = write_report(miner, graphs, dataset, out_folder / "report.html")
-    rows = [_row(pattern) for pattern in miner.patterns_]
     if as_json:
+        rows = [_row(pattern) for pattern in miner.patterns_]
         print_json({"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_, "patterns": rows})
         return
-    table = Table("pattern", "nodes", "graphs", "occurrences", "edges covered", "new", "score", box=None)
-    for row in rows:
-        table.add_row(
-            row["pattern"],
-            str(row["nodes"]),
-            f"{row['support']} ({row['frequency']:.0%})",
-            str(row["occurrences"]),
-            f"{row['edge_coverage']:.0%}",
-            f"{row['gain']:.0%}",
-            f"{row['score']:.0f}",
-        )
-    out.print(table)
+    out.print(_table(miner.patterns_))
     out.print(
-        f"\nChance alone reaches a score of {miner.threshold_:.0f}. The page to look at is {report}.", highlight=False
+        "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before. "
+        f"Chance alone reaches a score of {miner.threshold_:.0f}.",
+        highlight=False,
     )
-    if not rows:
+    _tell_planted(dataset, miner.patterns_)
+    out.print(f"The page to look at is {report}.", highlight=False, soft_wrap=True)
+    if not miner.patterns_:
         err.print("No pattern beats chance.")
+
+
+def _table(patterns: list[Any]) -> Table:
+    classes = bool(patterns and patterns[0].contrast)
+    table = Table(box=None)
+    table.add_column("")
+    table.add_column("pattern", overflow="fold", min_width=14)
+    for column in ("nodes", "graphs", "times", "edges", "new", "score"):
+        table.add_column(column, justify="right", no_wrap=True)
+    if classes:
+        table.add_column("more often in", no_wrap=True)
+    for k, pattern in enumerate(patterns, start=1):
+        more = "" if pattern.exhaustive else ">"
+        cells = [
+            str(k),
+            pattern.short_name,
+            str(pattern.size),
+            f"{pattern.support} ({pattern.frequency:.0%})",
+            f"{more}{len(pattern.occurrences)}",
+            f"{pattern.edge_coverage:.0%}",
+            f"{pattern.gain:.0%}",
+            f"{pattern.score:.0f}",
+        ]
+        table.add_row(*cells, *([_preferred(pattern)] if classes else []))
+    return table
+
+
+def _preferred(pattern: Any) -> str:  # noqa: ANN401
+    """The class with the highest odds ratio, where it differs from the others by more than chance."""
+    best = max(pattern.contrast, key=lambda contrast: contrast.odds_ratio)
+    if best.corrected > 0.05:
+        return "-"
+    return f"class {best.name} ({best.odds_ratio:.3g} x)"
+
+
+def _tell_planted(dataset: str, patterns: list[Any]) -> None:
+    """For data sets made with known groups: say which were found."""
+    from rwkplus.data import REGISTRY
+    from rwkplus.mining.known import find_known
+
+    entry = REGISTRY.get(dataset)
+    if entry is None or entry.planted is None:
+        return
+    findings = find_known(patterns, entry.planted())
+    found = sum(finding is not None for finding in findings.values())
+    out.print(f"\nGroups planted in this database, {found} of {len(findings)} found:", highlight=False)
+    for name, finding in findings.items():
+        if finding is None:
+            out.print(f"  {name}: not found", highlight=False)
+        else:
+            more = f", which has {finding.further_nodes} more" if finding.further_nodes else ""
+            place = f"pattern {finding.pattern + 1}{more}"
+            out.print(f"  {name}: {place} ({patterns[finding.pattern].short_name})", highlight=False, markup=False)
+    out.print()
+
+
+def _classes(graphs: list[Any]) -> list[int] | None:
+    """Classes of the graphs, where each has one whole number as its target and there are a few of them."""
+    targets = [graph.get("y") for graph in graphs]
+    if any(y is None or y.numel() != 1 or y.is_floating_point() for y in targets):
+        return None
+    values = [int(y) for y in targets]
+    return values if 2 <= len(set(values)) <= 20 else None
 
 
 def _row(pattern: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -81,13 +143,15 @@ def _row(pattern: Any) -> dict[str, Any]:  # noqa: ANN401
         "support": pattern.support,
         "frequency": pattern.frequency,
         "occurrences": len(pattern.occurrences),
+        "exhaustive": pattern.exhaustive,
         "edge_coverage": pattern.edge_coverage,
         "gain": pattern.gain,
         "score": pattern.score,
+        "contrast": [contrast._asdict() for contrast in pattern.contrast],
     }
 
 
-def _sizes(text: str) -> Any:  # noqa: ANN401
+def _range(option: str, text: str) -> Any:  # noqa: ANN401
     if text == "auto":
         return text
     try:
@@ -95,5 +159,5 @@ def _sizes(text: str) -> Any:  # noqa: ANN401
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2):
-        raise ParameterError(f"--size must be a number, a range such as 3-8, or auto; got {text!r}.")
+        raise ParameterError(f"{option} must be a number, a range such as 3-8, or auto; got {text!r}.")
     return numbers[0] if len(numbers) == 1 else tuple(numbers)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import networkx as nx
 from torch_geometric.data import Data
 
+from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.synthetic import functional_groups
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import from_smiles, one_hot_degree, read_tu
@@ -30,6 +32,7 @@ class Entry:
     node_names: tuple[str, ...] | None = None
     edge_names: tuple[str, ...] | None = None
     make: Callable[[], list[Data]] | None = None  # for sets that are generated, not read
+    planted: Callable[[], dict[str, nx.Graph]] | None = None  # what a miner should find in it, by name
 
 
 def _screens() -> list[Entry]:
@@ -51,6 +54,12 @@ REGISTRY = {
             "functional-groups",
             "embedded: molecule-like graphs with a nitro group or its isomer",
             make=functional_groups,
+        ),
+        Entry(
+            "planted-molecules",
+            "embedded: molecule-like graphs with planted functional groups",
+            make=planted_molecules,
+            planted=planted_groups,
         ),
         Entry("MUTAG", "nitro compounds, mutagenic or not", None, MUTAG_ATOMS, (":", "-", "=", "#")),
         Entry("Mutagenicity", "molecules, mutagenic or not", None, MUTAGENICITY_ATOMS, ("-", "=", "#")),

@@ -32,16 +32,16 @@ def _molecule(group: tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]], r
     """A carbon skeleton of one or two rings with tails, carrying ``group`` and some decorations."""
     molecule = nx.Graph()
     for _ in range(rng.integers(1, 3)):
-        _attach(molecule, (("C",) * 6, tuple((i, (i + 1) % 6, "-="[i % 2]) for i in range(6))), rng)
+        attach(molecule, (("C",) * 6, tuple((i, (i + 1) % 6, "-="[i % 2]) for i in range(6))), rng)
     for _ in range(rng.integers(1, 5)):
-        _attach(molecule, (("C",), ()), rng)
+        attach(molecule, (("C",), ()), rng)
     for i in rng.integers(0, len(DECORATIONS), size=rng.integers(1, 4)):
-        _attach(molecule, DECORATIONS[i], rng)
-    _attach(molecule, group, rng)
+        attach(molecule, DECORATIONS[i], rng)
+    attach(molecule, group, rng)
     return molecule
 
 
-def _attach(
+def attach(
     molecule: nx.Graph,
     group: tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]],
     rng: np.random.Generator,

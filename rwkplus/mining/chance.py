@@ -23,7 +23,9 @@ Floats = NDArray[np.float64]
 class Chance:
     """Frequencies that the configuration model needs, read off a database."""
 
-    end_share: Floats  # (labels, edge labels, labels): neighbor seen from an edge's end at a node of the first label
+    seen: Ints  # ascending codes of (label, edge label, neighbor's label): only what occurs, labels may be thousands
+    times: Floats
+    label_ends: Floats  # (labels,): ends of edges at nodes of each label
     edge_share: Floats  # (edge labels,)
     degree: Ints  # (N,)
     ends: Floats  # (B,): ends of edges per graph
@@ -32,17 +34,26 @@ class Chance:
     def of(cls, database: MiningDatabase) -> "Chance":
         """Count ends of edges by label."""
         rows = database.rows
-        shape = (database.num_labels, database.num_edge_labels, database.num_labels)
-        ends = np.zeros(shape)
-        np.add.at(ends, (rows.label[database.source], rows.edge_label, rows.label[rows.neighbor]), 1.0)
-        smoothed = ends + 0.5  # an ending never seen so far is rare, not impossible
+        own = rows.label[database.source]
+        code = (own * database.num_edge_labels + rows.edge_label) * database.num_labels + rows.label[rows.neighbor]
+        seen, times = np.unique(code, return_counts=True)
         edges = np.bincount(rows.edge_label, minlength=database.num_edge_labels) + 0.5
         return cls(
-            smoothed / smoothed.sum((1, 2), keepdims=True),
+            seen,
+            times.astype(float),
+            np.bincount(own, minlength=database.num_labels).astype(float),
             edges / edges.sum(),
             database.degree,
             np.bincount(rows.graph, database.degree, database.num_graphs).astype(float),
         )
+
+    def end_share(self, label: int, edge: int, neighbor: int) -> float:
+        """Share of the ends at nodes of ``label`` that have this edge and neighbor; what was never seen is rare."""
+        num_labels, num_edge_labels = self.label_ends.size, self.edge_share.size
+        code = (label * num_edge_labels + edge) * num_labels + neighbor
+        place = int(np.searchsorted(self.seen, code))
+        times = self.times[place] if place < self.seen.size and self.seen[place] == code else 0.0
+        return float((times + 0.5) / (self.label_ends[label] + 0.5 * num_edge_labels * num_labels))
 
 
 class Expected(NamedTuple):
@@ -65,12 +76,13 @@ class SpareEnds:
         self.used = used  # (count, n): edges of the pattern at each node, fewer in distorted copies
         self.embeddings = embeddings
         self.graph = graph
+        self._known: dict[tuple[int, int], Ints] = {}
 
     def of_new_node(self, i: int, edge: int, label: int) -> "Expected":
         """What chance expects of this neighbor at position ``i``."""
         rows = self._distinct(i, i)
         spare = self.chance.degree[self.embeddings[rows, i]] - self.used[rows, i]
-        share = min(float(self.chance.end_share[self.labels[i], edge, label]), 1 - 1e-9)  # 1 where all is one label
+        share = min(self.chance.end_share(self.labels[i], edge, label), 1 - 1e-9)  # 1 where all is one label
         return self._mean(rows, spare * np.log1p(-share))
 
     def of_new_edge(self, i: int, j: int, edge: int) -> "Expected":
@@ -83,14 +95,18 @@ class SpareEnds:
 
     def _distinct(self, i: int, j: int) -> Ints:
         """One row for each node, or pair of nodes, at these positions."""
-        present = np.flatnonzero((self.embeddings[:, i] >= 0) & (self.embeddings[:, j] >= 0))
-        first, second = self.embeddings[present, i], self.embeddings[present, j]
-        return present[np.unique(first * self.chance.degree.size + second, return_index=True)[1]]
+        if (i, j) not in self._known:
+            present = np.flatnonzero((self.embeddings[:, i] >= 0) & (self.embeddings[:, j] >= 0))
+            first, second = self.embeddings[present, i], self.embeddings[present, j]
+            pair = first * self.chance.degree.size + second
+            self._known[i, j] = present[np.unique(pair, return_index=True)[1]]
+        return self._known[i, j]
 
     def _mean(self, rows: Ints, log_absent: Floats) -> Expected:
-        graphs, place = np.unique(self.graph[rows], return_inverse=True)
-        absent = np.exp(np.bincount(place, log_absent, graphs.size))
-        return Expected(graphs.size, float(1 - absent.mean()), float(-np.expm1(log_absent).mean()))
+        graph = self.graph[rows]
+        there = np.bincount(graph) > 0
+        absent = np.exp(np.bincount(graph, log_absent)[there])
+        return Expected(int(there.sum()), float(1 - absent.mean()), float(-np.expm1(log_absent).mean()))
 
 
 def divergence(observed: float, expected: float) -> float:

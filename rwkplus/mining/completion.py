@@ -14,8 +14,15 @@ from rwkplus.ops.embeddings import Ints, find_embeddings
 MISSING_SHARE = 0.25
 """Share of a pattern's edges that a distorted occurrence may lack."""
 
+MAX_MISSING = 2
+"""Edges that it may lack at most: there are as many ways to lack three as can be told apart in a minute."""
+
 LIMIT = 500
 """Embeddings looked at per graph: a clique has factorially many, which all say the same."""
+
+
+CONTRADICTION = 5.0
+"""Nats of evidence against an edge that outweigh what distorted copies say for it."""
 
 
 def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
@@ -47,7 +54,7 @@ def _carried_out(database: MiningDatabase, extension: Extension) -> Grown:
 def _contradicted(grown: Grown, extended: Grown, beam: Beam) -> bool:
     """Whether complete copies lack the new edge more often than fidelity allows: then it is not part of them."""
     share = extended.support / grown.support
-    return share < beam.fidelity and grown.support * divergence(share, beam.fidelity) > beam.step_cost
+    return share < beam.fidelity and grown.support * divergence(share, beam.fidelity) > CONTRADICTION
 
 
 def exact_embeddings(database: MiningDatabase, shape: Shape, limit: int = -1) -> Ints:
@@ -64,7 +71,7 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
     Returns:
         Rows of nodes with -1 for missing positions, and how many of the shape's edges each node has there.
     """
-    allowed = int(MISSING_SHARE * len(shape.edges))
+    allowed = min(int(MISSING_SHARE * len(shape.edges)), MAX_MISSING)
     served = np.zeros(database.num_graphs, bool)
     parts, used_parts = [], []
     for missing in range(allowed + 1):

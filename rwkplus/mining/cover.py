@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.shape import Shape
-from rwkplus.ops.embeddings import Ints, pack
+from rwkplus.ops.embeddings import Ints, find_entries, pack
 
 
 def used_entries(database: MiningDatabase, shape: Shape, embeddings: Ints) -> Ints:
@@ -13,17 +13,8 @@ def used_entries(database: MiningDatabase, shape: Shape, embeddings: Ints) -> In
 
     Both directions of an edge are given by the entry in the row of its smaller node: ``(count, edges)``.
     """
-    num_nodes = database.rows.label.size
-    keys = database.source * num_nodes + database.rows.neighbor
-    used = np.full((len(embeddings), len(shape.edges)), -1)
-    if not keys.size:
-        return used
-    for k, (i, j, _) in enumerate(shape.edges):
-        ends = np.sort(embeddings[:, [i, j]], axis=1)
-        wanted = ends[:, 0] * num_nodes + ends[:, 1]
-        place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-        there = (ends[:, 0] >= 0) & (keys[place] == wanted)
-        used[there, k] = place[there]
+    ends = np.array([(i, j) for i, j, _ in shape.edges])
+    used: Ints = find_entries(database.rows.indptr, database.rows.neighbor, embeddings, ends[:, 0], ends[:, 1])
     return used
 
 

@@ -43,6 +43,9 @@ class ExplainedPatterns:
     explained: NDArray[np.float64]  # (R,): share of the walk features that a restart's patterns explain
     relaxed: NDArray[np.float64]  # (R,): the same of the relaxed hidden graphs, before decoding
     decoded: NDArray[np.float64]  # (R,): after decoding, before refinement
+    edge_weights: NDArray[np.float64]  # (R, k, M, M): edges of the relaxed hidden graphs
+    color_weights: NDArray[np.float64]  # (R, k, M, C): and their colors, as distributions
+    history: NDArray[np.float64]  # (epochs,): share that the best restart explains, by epoch
 
     @property
     def best(self) -> int:
@@ -112,7 +115,7 @@ def explained_patterns(
     database = walk_database(painted, steps, lengths, compress=compress)
     generators = [np.random.default_rng((random_state, number)) for number in numbers]
     edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, len(painted.colors))
-    relaxed = train(database.to(torch.float32), edge_logits, color_logits, epochs, on_step)
+    history = train(database.to(torch.float32), edge_logits, color_logits, epochs, on_step)
     banks, decoded = decode(database, edge_logits, color_logits)
     plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, len(painted.colors))
     banks, explained = refine(database, banks, plan, on_step)
@@ -121,8 +124,11 @@ def explained_patterns(
         banks.colors.numpy(),
         painted.names,
         explained.numpy(),
-        relaxed.double().numpy(),
+        history[-1] if epochs else np.zeros(len(numbers)),
         decoded.numpy(),
+        adjacency(torch.sigmoid(edge_logits / COLDEST).double(), pattern_size).numpy(),
+        torch.softmax(color_logits / COLDEST, -1).double().numpy(),
+        history.max(1, initial=0.0),
     )
 
 
@@ -147,13 +153,18 @@ def train(
     color_logits: Tensor,
     epochs: int,
     on_step: Callable[[str], None] | None = None,
-) -> Tensor:
-    """Raise the explained fraction of all restarts by Adam, cooling down; changes the logits, returns ``(R,)``."""
+) -> NDArray[np.float64]:
+    """Raise the explained fraction of all restarts by Adam, cooling down; changes the logits.
+
+    Returns:
+        The explained fraction of every restart after each epoch: ``(epochs, R)``.
+    """
     size = color_logits.size(2)
     edge_logits.requires_grad_()
     color_logits.requires_grad_()
     optimizer = torch.optim.Adam([edge_logits, color_logits], lr=LEARNING_RATE)
     score = torch.zeros(edge_logits.size(0))
+    history = np.zeros((epochs, len(score)))
     block = max(1, BLOCK // (database.cost * color_logits.size(1) * size))
     for epoch in range(epochs):
         temperature = COLDEST ** (epoch / max(epochs - 1, 1))
@@ -166,11 +177,12 @@ def train(
             (-explained.sum()).backward()
             score[rows] = explained.detach()
         optimizer.step()
+        history[epoch] = score.numpy()
         if on_step is not None and (epoch + 1) % 10 == 0:
             on_step(f"epoch {epoch + 1}, best {float(score.max()):.4f}")
     edge_logits.requires_grad_(False)
     color_logits.requires_grad_(False)
-    return score
+    return history
 
 
 def decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple[DiscreteBanks, Tensor]:

@@ -8,10 +8,7 @@ import numpy as np
 from rwkplus.mining.chance import Chance, SpareEnds, evidence
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.shape import Shape
-from rwkplus.ops.embeddings import Ints, grow_embeddings
-
-STEP_COST = 5.0
-"""Nats charged per edge: about the logarithm of the number of extensions one could have chosen."""
+from rwkplus.ops.embeddings import Ints, group_by_kind, grow_embeddings
 
 
 @dataclass(frozen=True)
@@ -37,14 +34,22 @@ class Extension:
     rows: Ints
     nodes: Ints | None
 
-    def carry_out(self, max_embeddings: int, rng: np.random.Generator) -> Grown:
-        """Extend the embeddings; beyond ``max_embeddings`` a random part of them goes on."""
+    def carry_out(self, graph: Ints, max_per_graph: int, rng: np.random.Generator) -> Grown:
+        """Extend the embeddings; where a graph has more than ``max_per_graph``, a random part of them goes on."""
         embeddings = self.base.embeddings[self.rows]
         if self.nodes is not None:
             embeddings = np.column_stack([embeddings, self.nodes])
-        if len(embeddings) > max_embeddings:
-            embeddings = embeddings[np.sort(rng.permutation(len(embeddings))[:max_embeddings])]
+        embeddings = embeddings[_some_of_each(graph[embeddings[:, 0]], max_per_graph, rng)]
         return Grown(self.shape, embeddings, self.support, self.score, self.surprise)
+
+
+def _some_of_each(group: Ints, most: int, rng: np.random.Generator) -> Ints:
+    """Choose at most ``most`` items of each group at random; the order stays."""
+    if np.bincount(group).max(initial=0) <= most:
+        return np.arange(group.size)
+    shuffled = np.lexsort((rng.random(group.size), group))
+    begin = np.searchsorted(group[shuffled], group[shuffled])
+    return np.sort(shuffled[np.arange(group.size) - begin < most])
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,7 @@ class Beam:
     max_edges: int = 18
     min_support: int = 3
     fidelity: float = 0.7
-    step_cost: float = STEP_COST
-    max_embeddings: int = 50_000
+    max_per_graph: int = 100
 
 
 def grow_patterns(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[Grown]:
@@ -77,7 +81,7 @@ def grow_patterns(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[G
                 if known is None or known.score < extension.score:
                     best[extension.shape.fingerprint] = extension
         ranked = sorted(best.values(), key=lambda extension: -extension.score)[: beam.width]
-        front = [extension.carry_out(beam.max_embeddings, rng) for extension in ranked]
+        front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in ranked]
 
 
 def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
@@ -101,6 +105,13 @@ def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
     return grown
 
 
+def choice_cost(database: MiningDatabase, shape: Shape) -> float:
+    """Nats charged for one more edge: the logarithm of the number of extensions one could have chosen."""
+    new_nodes = shape.size * database.num_labels
+    closing = shape.size * (shape.size - 1) / 2
+    return float(np.log(database.num_edge_labels * (new_nodes + closing)))
+
+
 def extensions(
     database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, used: Ints | None = None
 ) -> Iterator[Extension]:
@@ -119,25 +130,23 @@ def extensions(
         return
     label = np.where(node < 0, 0, rows.label[node])
     kind = ((start * (shape.size + 1) + end) * database.num_edge_labels + edge) * database.num_labels + label
-    kinds, first, place = np.unique(kind, return_index=True, return_inverse=True)
     graph = rows.graph[grown.embeddings.max(1)]
-    pairs = np.unique(place * database.num_graphs + graph[row])
-    supports = np.bincount(pairs // database.num_graphs, minlength=kinds.size)
+    groups = group_by_kind(kind, graph[row], database.num_graphs)
     if used is None:
         used = np.broadcast_to(shape.joined.sum(0), grown.embeddings.shape)
+    cost = choice_cost(database, shape)
     spare = SpareEnds(chance, shape, grown.embeddings, used, graph)
-    order = np.argsort(place, kind="stable")
-    bounds = np.searchsorted(place[order], np.arange(kinds.size + 1))
-    for k in np.flatnonzero(supports >= beam.min_support).tolist():
-        i, j, e, to = int(start[first[k]]), int(end[first[k]]), int(edge[first[k]]), int(label[first[k]])
+    for k in np.flatnonzero(groups.graphs >= beam.min_support).tolist():
+        members = groups.order[groups.bounds[k] : groups.bounds[k + 1]]
+        first, support = members[0], int(groups.graphs[k])
+        i, j, e, to = int(start[first]), int(end[first]), int(edge[first]), int(label[first])
         closes = j < shape.size
         expected = spare.of_new_edge(i, j, e) if closes else spare.of_new_node(i, e, to)
-        gain = evidence(int(supports[k]), expected.graphs, expected.in_graph, beam.fidelity) - beam.step_cost
-        members = order[bounds[k] : bounds[k + 1]]
+        gain = evidence(support, expected.graphs, expected.in_graph, beam.fidelity) - cost
         yield Extension(
             grown,
             shape.with_edge(i, j, e) if closes else shape.with_node(i, e, to),
-            int(supports[k]),
+            support,
             grown.score + gain,
             grown.surprise - float(np.log(max(expected.at_embedding, 1e-9))),
             row[members],

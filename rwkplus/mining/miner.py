@@ -2,41 +2,54 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Self, get_args
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
+from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
-from rwkplus.graphs import Graphs, Schema, as_batch
+from rwkplus.graphs import Graphs, Schema
 from rwkplus.graphs.arrays import as_arrays
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.mining.completion import exact_embeddings
+from rwkplus.mining.candidates import labelled_shapes
+from rwkplus.mining.contrast import class_contrasts
 from rwkplus.mining.cover import covered, used_entries
 from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.growth import Beam, Grown
-from rwkplus.mining.occurrences import distinct_occurrences
-from rwkplus.mining.patterns import Occurrence, Pattern
+from rwkplus.mining.decoded import decoded_shapes
+from rwkplus.mining.growth import Beam
+from rwkplus.mining.occurrences import find_occurrences
+from rwkplus.mining.patterns import Pattern
+from rwkplus.mining.reading import Coloring, LabelReader
 from rwkplus.mining.search import Criterion, Search, control_threshold
+from rwkplus.mining.settings import MinerSettings
+from rwkplus.mining.shape import Shape
 
-MAX_AUTO_PATTERNS = 20
-DEFAULT_SIZES = {"maximal": (3, 12), "blocks": (3, 6)}
+LITTLE_GAIN = 0.01
+"""Share of edges below which a pattern adds too little for a reader who left their number open."""
 
 
 class PatternMiner(TransformerMixin, BaseEstimator):
-    """Mine the patterns that describe a database of labelled graphs, without supervision.
+    """Mine the patterns that describe a database of graphs, without supervision.
 
-    Patterns grow along their real occurrences, edge by edge, as long as an edge occurs beyond what labels and
-    degrees explain by chance. After each pattern, what it explains is taken away, so that the next says
-    something new. Supports are exact.
+    Candidates come from growth along real occurrences, from sampling and, if wanted, from gradient descent; all
+    are judged alike, by how much their edges occur beyond what labels and degrees explain by chance. After each
+    pattern, what it explains is taken away, so that the next says something new. Supports are exact.
 
     Args:
-        n_patterns: How many patterns at most, or ``"auto"`` for as many as beat chance.
-        pattern_size: Number of nodes, as a number, a range ``(3, 8)`` or ``"auto"``.
+        n_patterns: How many patterns at most, a range ``(2, 8)``, or ``"auto"``. Beyond the lower end, a pattern must
+            save description length beyond chance and explain another hundredth of all edges.
+        pattern_size: Number of nodes, as a number, a range ``(3, 8)`` or ``"auto"``: a pattern grows as long as that
+            saves description length.
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
             ``"blocks"``: small building blocks that together explain most of the edges.
+        colors: ``"auto"``: one-hot labels as they are, measurements cut into classes, one color where there are no
+            node features. ``"structural"``: classes of nodes by their place in the graph.
+        n_colors: Classes to cut measurements and structural colors into.
+        candidates: Where candidates come from: ``"grown"`` always, ``"sampled"`` and ``"gradient"`` if listed.
         fidelity: Share of its occurrences in which every edge of a maximal pattern should be present.
         search_graphs: Graphs looked at while searching; supports always count all graphs.
         beam_width: Patterns kept at every size; more is slower and more thorough.
@@ -49,6 +62,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         control_: Best scores on rewired databases.
         threshold_: Score a pattern had to beat.
         explained_: Share of all edges that the first 1, 2, ... patterns cover.
+        saved_: Nats of description length that the first 1, 2, ... patterns save.
+        training_: Explained share of walk features by epoch, where candidates come from gradients.
 
     Example:
         >>> from rwkplus.data import load
@@ -59,10 +74,13 @@ class PatternMiner(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_patterns: int | str = 6,
+        n_patterns: int | Sequence[int] | str = 6,
         pattern_size: int | Sequence[int] | str = "auto",
         *,
         criterion: Criterion = "maximal",
+        colors: Coloring = "auto",
+        n_colors: int = 8,
+        candidates: Sequence[str] = ("grown", "sampled"),
         fidelity: float = 0.7,
         search_graphs: int = 300,
         beam_width: int = 30,
@@ -73,6 +91,9 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         self.n_patterns = n_patterns
         self.pattern_size = pattern_size
         self.criterion = criterion
+        self.colors = colors
+        self.n_colors = n_colors
+        self.candidates = candidates
         self.fidelity = fidelity
         self.search_graphs = search_graphs
         self.beam_width = beam_width
@@ -80,37 +101,27 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         self.ignore = ignore
         self.random_state = random_state
 
-    def fit(self, graphs: Graphs, y: object = None, on_pattern: Callable[[], None] | None = None) -> Self:
+    def fit(
+        self, graphs: Graphs, y: Sequence[object] | None = None, on_pattern: Callable[[], None] | None = None
+    ) -> Self:
         """Mine ``graphs``. Interrupted by Ctrl-C, it keeps the patterns found so far.
 
         Args:
-            graphs: Anything the door accepts, with discrete labels; undirected.
-            y: Not used.
+            graphs: Anything the door accepts; undirected.
+            y: Classes of the graphs. They do not guide the search; patterns tell how classes differ in them.
             on_pattern: Called after every pattern.
         """
-        wanted, sizes = self._check_parameters()
-        batch = as_batch(graphs, ignore=self.ignore)
+        settings = MinerSettings.of(self)
+        self.reader_, batch = LabelReader.learn(graphs, self.colors, self.n_colors, self.ignore, settings.seed)
         self.schema_ = Schema.of(batch)
-        if not self.schema_.discrete or self.schema_.weighted:
-            what = "edge_weight" if self.schema_.weighted else "continuous x or edge_attr"
-            raise GraphError(
-                f"patterns are made of labels, these graphs have {what}. Use one-hot labels, "
-                "or leave fields out on purpose with ignore=."
-            )
         database = MiningDatabase.of(as_arrays(batch, labels=True))
-        if not database.num_edges:
-            raise GraphError("no graph has an edge: there are no patterns to find.")
-        seed = 0 if self.random_state is None else int(self.random_state)
-        chosen = np.sort(np.random.default_rng(seed).permutation(database.num_graphs)[: self.search_graphs])
-        beam = Beam(self.beam_width, sizes[1], sizes[1] + 6, max(2, min(3, chosen.size)), self.fidelity)
-        search = Search(self.criterion, beam, sizes[0], seed)
-        sample = database.graphs_subset(chosen)
+        settings.check_against(database)
+        if y is not None and len(y) != database.num_graphs:
+            raise ParameterError(f"y has {len(y)} classes for {database.num_graphs} graphs.")
         self.patterns_: list[Pattern] = []
-        self.control_, self.threshold_ = np.empty(0), 0.0
+        self.control_, self.threshold_, self.training_ = np.empty(0), 0.0, np.empty(0)
         try:
-            self.control_ = search.control(sample, self.n_controls)
-            self.threshold_ = control_threshold(self.control_)
-            self._collect(search, sample, database, wanted, on_pattern or (lambda: None))
+            self._mine(settings, database, batch, on_pattern or (lambda: None))
         except KeyboardInterrupt:
             warnings.warn(f"interrupted: {len(self.patterns_)} patterns so far.", RWKPlusWarning, stacklevel=2)
         if not self.patterns_:
@@ -120,75 +131,116 @@ class PatternMiner(TransformerMixin, BaseEstimator):
                 RWKPlusWarning,
                 stacklevel=2,
             )
+        if y is not None and self.patterns_:
+            contrasts = class_contrasts([pattern.graphs for pattern in self.patterns_], y)
+            self.patterns_ = [p.with_contrast(c) for p, c in zip(self.patterns_, contrasts, strict=True)]
         self.explained_ = np.cumsum([pattern.gain for pattern in self.patterns_])
+        self.saved_ = np.cumsum([pattern.score for pattern in self.patterns_])
         return self
 
     def transform(self, graphs: Graphs) -> NDArray[np.float64]:
         """Return the similarity of each graph to each pattern: the cosine of their walks, ``(B, k)``."""
-        check_is_fitted(self, "explained_")
-        if not self.patterns_:
-            raise GraphError("no patterns were found, so there is nothing to compare with.")
-        kernel = RandomWalkKernel("rwk+", steps=3, normalize=True, ignore=self.ignore)
+        self._check_patterns()
+        kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
         kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
-        return kernel.transform(graphs)
+        return kernel.transform(self._named(self.reader_.read(graphs)))
+
+    def score(self, graphs: Graphs, y: object = None) -> float:
+        """Return the share of the edges of ``graphs`` that lie in an occurrence of a pattern, between 0 and 1.
+
+        On graphs that were not mined, this tells how well the patterns describe what they have not seen.
+        """
+        self._check_patterns()
+        batch = self.schema_.conform(self.reader_.read(graphs), "new")
+        database = MiningDatabase.of(as_arrays(batch, labels=True))
+        explained = np.zeros(database.rows.neighbor.size, bool)
+        for pattern in self.patterns_:
+            shape = pattern.shape(self.schema_)
+            explained |= covered(database, used_entries(database, shape, find_occurrences(database, shape).rows))
+        return float(explained.mean()) if explained.size else 0.0
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything fitted into one file of the safetensors format, whole or not at all."""
+        from rwkplus.mining.files import save_miner
+
+        check_is_fitted(self, "explained_")
+        return save_miner(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "PatternMiner":
+        """Read what :meth:`save` wrote; nothing in the file is executed."""
+        from rwkplus.mining.files import load_miner
+
+        return load_miner(cls(), path)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
 
+    def _repr_html_(self) -> str:
+        """Patterns as pictures, once there are any."""
+        if not getattr(self, "patterns_", None):
+            return f"<code>{type(self).__name__}</code>"
+        return '<div style="display:flex;flex-wrap:wrap">' + "".join(p._repr_html_() for p in self.patterns_) + "</div>"
+
+    def _mine(self, settings: MinerSettings, database: MiningDatabase, batch: Batch, tell: Callable[[], None]) -> None:
+        chosen = settings.chosen_graphs(database)
+        sample = database.graphs_subset(chosen)
+        given: list[Shape] = []
+        if "gradient" in self.candidates:
+            shapes, self.training_ = decoded_shapes(batch, chosen, settings.sizes, settings.seed)
+            given = list(labelled_shapes(sample, shapes))
+        low, high = settings.sizes
+        beam = Beam(self.beam_width, high, high + 6, max(2, min(3, chosen.size)), self.fidelity)
+        search = Search(self.criterion, beam, low, settings.seed, "sampled" in self.candidates, given)
+        self.control_ = search.control(sample, self.n_controls)
+        self.threshold_ = control_threshold(self.control_)
+        self._collect(search, sample, database, settings, tell)
+
     def _collect(
-        self, search: Search, sample: MiningDatabase, database: MiningDatabase, wanted: int, tell: Callable[[], None]
+        self,
+        search: Search,
+        sample: MiningDatabase,
+        database: MiningDatabase,
+        settings: MinerSettings,
+        tell: Callable[[], None],
     ) -> None:
         explained = np.zeros(database.rows.neighbor.size, bool)
         for grown in search.one_after_the_other(sample, self.threshold_):
-            embeddings = exact_embeddings(database, grown.shape)
-            used = covered(database, used_entries(database, grown.shape, embeddings))
+            found = find_occurrences(database, grown.shape)
+            used = covered(database, used_entries(database, grown.shape, found.rows))
             gain = float((used & ~explained).mean())
+            if settings.open_ended and len(self.patterns_) >= settings.fewest and gain < LITTLE_GAIN:
+                return
             explained |= used
-            self.patterns_.append(self._pattern(database, grown, embeddings, float(used.mean()), gain))
+            self.patterns_.append(
+                Pattern.of(
+                    self.schema_,
+                    grown.shape,
+                    database,
+                    found,
+                    criterion=self.criterion,
+                    score=grown.score,
+                    edge_coverage=float(used.mean()),
+                    gain=gain,
+                )
+            )
             tell()
-            if len(self.patterns_) == wanted:
+            if len(self.patterns_) == settings.most:
                 return
 
-    def _pattern(
-        self, database: MiningDatabase, grown: Grown, embeddings: NDArray[np.int64], edge_coverage: float, gain: float
-    ) -> Pattern:
-        nodes, edges = self.schema_.nodes, self.schema_.edges
-        first_node = np.searchsorted(database.rows.graph, np.arange(database.num_graphs))
-        rows = distinct_occurrences(grown.shape, embeddings)
-        graph = database.rows.graph[rows[:, 0]]
-        local = rows - first_node[graph][:, None]
-        return Pattern(
-            labels=tuple(nodes.name(label) for label in grown.shape.labels),
-            edges=tuple((i, j, None if edges is None else edges.name(edge)) for i, j, edge in grown.shape.edges),
-            criterion=self.criterion,
-            score=grown.score,
-            support=np.unique(graph).size,
-            num_graphs=database.num_graphs,
-            occurrences=tuple(Occurrence(g, tuple(row)) for g, row in zip(graph.tolist(), local.tolist(), strict=True)),
-            node_coverage=np.unique(rows).size / database.rows.label.size,
-            edge_coverage=edge_coverage,
-            gain=gain,
-        )
+    def _named(self, batch: Batch) -> Batch:
+        """Give unnamed labels the names that patterns use, so that the kernel can compare them."""
+        for field, names, colors in (
+            ("x", "node_label_names", self.schema_.nodes),
+            ("edge_attr", "edge_label_names", self.schema_.edges),
+        ):
+            if colors is not None and batch.get(names) is None and batch.get(field) is not None:
+                batch[names] = tuple(map(str, range(batch[field].size(1))))
+        return batch
 
-    def _check_parameters(self) -> tuple[int, tuple[int, int]]:
-        if self.criterion not in get_args(Criterion):
-            raise ParameterError(f"criterion must be 'maximal' or 'blocks', got {self.criterion!r}.")
-        wanted = MAX_AUTO_PATTERNS if self.n_patterns == "auto" else self.n_patterns
-        if not isinstance(wanted, int | np.integer) or wanted < 1:
-            raise ParameterError(f"n_patterns must be a whole number of at least 1 or 'auto', got {self.n_patterns!r}.")
-        if not 0 < self.fidelity <= 1:
-            raise ParameterError(f"fidelity must lie above 0 and at most at 1, got {self.fidelity!r}.")
-        return int(wanted), self._sizes()
-
-    def _sizes(self) -> tuple[int, int]:
-        given = self.pattern_size
-        if isinstance(given, str):
-            if given != "auto":
-                raise ParameterError(f"pattern_size must be a number, a range or 'auto', got {given!r}.")
-            return DEFAULT_SIZES[self.criterion]
-        sizes = (given, given) if isinstance(given, int | np.integer) else tuple(given)
-        if len(sizes) != 2 or not 2 <= sizes[0] <= sizes[1]:
-            raise ParameterError(f"pattern_size must be at least 2, or a range such as (3, 8); got {given!r}.")
-        return int(sizes[0]), int(sizes[1])
+    def _check_patterns(self) -> None:
+        check_is_fitted(self, "explained_")
+        if not self.patterns_:
+            raise GraphError("no patterns were found, so there is nothing to compare with.")

@@ -2,13 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from typing import Any, NamedTuple
 
 import networkx as nx
+import numpy as np
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, MissingExtraError
+from rwkplus.graphs import Schema
 from rwkplus.graphs.from_networkx import from_networkx
+from rwkplus.mining.contrast import ClassContrast
+from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.naming import describe
+from rwkplus.mining.occurrences import Occurrences
+from rwkplus.mining.shape import Shape
+from rwkplus.viz import draw, label_colors
 
 BOND_ORDERS = {"-": 1.0, "=": 2.0, "#": 3.0, ":": 1.5}
 
@@ -44,6 +53,60 @@ class Pattern:
     """Share of all edges that lie in an occurrence."""
     gain: float
     """Share of all edges that lie in an occurrence of this pattern and of none before it."""
+    exhaustive: bool = True
+    """Whether ``occurrences`` lists all; where a graph has thousands, it lists some, and coverage counts those."""
+    contrast: tuple[ClassContrast, ...] = ()
+    """How classes differ in the pattern, for databases mined with ``y``."""
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        shape: Shape,
+        database: MiningDatabase,
+        found: Occurrences,
+        *,
+        criterion: str,
+        score: float,
+        edge_coverage: float,
+        gain: float,
+    ) -> "Pattern":
+        """Name the labels of a shape and number its occurrences within their graphs."""
+        edges = schema.edges
+        first_node = np.searchsorted(database.rows.graph, np.arange(database.num_graphs))
+        graph = database.rows.graph[found.rows[:, 0]]
+        local = found.rows - first_node[graph][:, None]
+        return cls(
+            labels=tuple(schema.nodes.name(label) for label in shape.labels),
+            edges=tuple((i, j, None if edges is None else edges.name(edge)) for i, j, edge in shape.edges),
+            criterion=criterion,
+            score=score,
+            support=np.unique(graph).size,
+            num_graphs=database.num_graphs,
+            occurrences=tuple(Occurrence(g, tuple(row)) for g, row in zip(graph.tolist(), local.tolist(), strict=True)),
+            node_coverage=np.unique(found.rows).size / database.rows.label.size,
+            edge_coverage=edge_coverage,
+            gain=gain,
+            exhaustive=found.exhaustive,
+        )
+
+    def shape(self, schema: Schema) -> Shape:
+        """Return the pattern with the numbers that a schema gives its labels."""
+
+        def number(names: tuple[str, ...] | None, name: str | None) -> int:
+            if name is None:
+                return 0
+            return int(name) if names is None else names.index(name)
+
+        edge_names = None if schema.edges is None else schema.edges.names
+        return Shape(
+            tuple(number(schema.nodes.names, label) for label in self.labels),
+            tuple((i, j, number(edge_names, edge)) for i, j, edge in self.edges),
+        )
+
+    def with_contrast(self, contrast: tuple[ClassContrast, ...]) -> "Pattern":
+        """Return the pattern with what is known about classes."""
+        return replace(self, contrast=contrast)
 
     @property
     def size(self) -> int:
@@ -62,11 +125,11 @@ class Pattern:
 
     @property
     def short_name(self) -> str:
-        """SMILES where the pattern is a molecule, otherwise its edges."""
+        """SMILES where the pattern is a molecule, otherwise its form and labels."""
         try:
             return self.to_smiles()
         except (DataError, MissingExtraError):
-            return ", ".join(f"{self.labels[i]}{i}{edge or '-'}{self.labels[j]}{j}" for i, j, edge in self.edges)
+            return describe(self.to_networkx())
 
     def to_networkx(self) -> nx.Graph:
         """Return the pattern with node and, where there are any, edge attribute ``label``."""
@@ -119,10 +182,18 @@ class Pattern:
                     "labels": tuple(values["labels"]),
                     "edges": tuple((i, j, edge) for i, j, edge in values["edges"]),
                     "occurrences": tuple(Occurrence(graph, tuple(nodes)) for graph, *nodes in values["occurrences"]),
+                    "contrast": tuple(ClassContrast(*part) for part in values.get("contrast", ())),
                 }
             )
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"this is not a stored pattern: {error}.") from error
+
+    def _repr_html_(self) -> str:
+        """The pattern as a picture, for notebooks."""
+        picture = draw(self.to_networkx(), label_colors(self.labels), title=self.short_name)
+        return (
+            f'<figure style="width:12rem;margin:.5rem">{picture}<figcaption>{escape(str(self))}</figcaption></figure>'
+        )
 
     def __str__(self) -> str:
         return f"{self.short_name} ({self.support} of {self.num_graphs} graphs)"

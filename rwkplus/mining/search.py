@@ -1,21 +1,27 @@
 """Patterns one after the other: find the best, take away what it explains, go on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.mining.blocks import best_block
+from rwkplus.mining.blocks import grow_blocks, rated_block
+from rwkplus.mining.candidates import rated_along_a_path, sampled_shapes
+from rwkplus.mining.chance import Chance
 from rwkplus.mining.completion import complete, near_embeddings
 from rwkplus.mining.cover import covered, used_entries
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.growth import Beam, Grown, grow_patterns
+from rwkplus.mining.shape import Shape
 
 Criterion = Literal["maximal", "blocks"]
 
 FINALISTS = 3
+NEARLY = 0.9
+"""A larger block must save a tenth more than a smaller one: blocks are to be read."""
+
 CONTROL_GRAPHS = 100
 """Graphs that a control rewires: the evidence that chance makes up hardly depends on their number."""
 
@@ -28,24 +34,47 @@ class Search:
     beam: Beam
     min_size: int
     seed: int
+    sample: bool = True
+    """Whether subgraphs sampled from the database join the pool of candidates."""
+    given: Sequence[Shape] = ()
+    """Further candidates, such as decoded hidden graphs."""
 
     def best(self, database: MiningDatabase) -> Grown | None:
         """Return the best pattern by the criterion, or None where there is nothing to gain."""
-        if self.criterion == "blocks":
-            return best_block(database, self.beam, self.min_size, self.seed)
-        seen = {grown.shape.fingerprint: grown for grown in grow_patterns(database, self.beam, self.seed)}
-        finalists = sorted(seen.values(), key=lambda grown: -grown.score)[:FINALISTS]
-        candidates = [complete(database, grown, self.beam) for grown in finalists]
-        fitting = [grown for grown in candidates if grown.shape.size >= self.min_size and grown.score > 0]
-        return max(fitting, key=lambda grown: grown.score, default=None)
+        pool = self._pool(database)
+        if self.criterion == "maximal":
+            finalists = sorted(pool, key=lambda grown: -grown.score)[:FINALISTS]
+            pool = [complete(database, grown, self.beam) for grown in finalists]
+        fitting = [grown for grown in pool if grown.shape.size >= self.min_size and grown.score > 0]
+        best = max(fitting, key=lambda grown: grown.score, default=None)
+        if best is None or self.criterion == "maximal":
+            return best
+        nearly = [grown for grown in fitting if grown.score >= NEARLY * best.score]
+        return min(nearly, key=lambda grown: (grown.shape.size, -grown.score))
+
+    def _pool(self, database: MiningDatabase) -> list[Grown]:
+        """Grow, sample and take what was given: every candidate occurs and is judged alike."""
+        blocks = self.criterion == "blocks"
+        grow = grow_blocks if blocks else grow_patterns
+        pool = {grown.shape.fingerprint: grown for grown in grow(database, self.beam, self.seed)}
+        chance = Chance.of(database)
+        sampled = sampled_shapes(database, self.beam, np.random.default_rng(self.seed)) if self.sample else []
+        for shape in (*sampled, *self.given):
+            if shape.fingerprint not in pool:
+                grown = rated_along_a_path(database, chance, shape, self.beam)
+                if grown is not None:
+                    pool[shape.fingerprint] = rated_block(database, grown) if blocks else grown
+        return list(pool.values())
 
     def one_after_the_other(self, database: MiningDatabase, threshold: float) -> Iterator[Grown]:
-        """Yield patterns above ``threshold``, each found where the ones before leave something unexplained."""
-        while True:
-            best = self.best(database)
-            if best is None or best.score <= threshold:
-                return
+        """Yield patterns, each found where the ones before leave something unexplained.
+
+        Every maximal pattern must beat the ``threshold`` of chance. Of blocks the first must: if the database has
+        any structure, the others say how the rest of it is put together.
+        """
+        while (best := self.best(database)) is not None and best.score > threshold:
             yield best
+            threshold = 0.0 if self.criterion == "blocks" else threshold
             embeddings, _ = near_embeddings(database, best.shape)
             database = database.without_edges(covered(database, used_entries(database, best.shape, embeddings)))
 

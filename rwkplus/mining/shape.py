@@ -68,7 +68,30 @@ class Shape:
 
     @cached_property
     def plan(self) -> MatchPlan:
-        """The shape as :func:`rwkplus.ops.embeddings.find_embeddings` looks for it."""
+        """The shape as :func:`rwkplus.ops.embeddings.find_embeddings` looks for it: every embedding."""
+        return self._plan([-1] * self.size)
+
+    @cached_property
+    def occurrence_plan(self) -> MatchPlan:
+        """Like :attr:`plan`, but interchangeable positions take their nodes in ascending order.
+
+        That leaves one embedding of a clique or star where there would be factorially many.
+        """
+        before = []
+        for k, v in enumerate(self.search_order):
+            twins = [place for place, u in enumerate(self.search_order[:k]) if self._interchangeable(u, v)]
+            before.append(max(twins, default=-1))
+        return self._plan(before)
+
+    def _interchangeable(self, i: int, j: int) -> bool:
+        """Whether swapping two positions leaves the shape as it is; such positions form classes."""
+        if self.labels[i] != self.labels[j]:
+            return False
+        swap = {i: j, j: i}
+        swapped = {(*sorted((swap.get(u, u), swap.get(v, v))), edge) for u, v, edge in self.edges}
+        return swapped == {(*sorted((u, v)), edge) for u, v, edge in self.edges}
+
+    def _plan(self, before: list[int]) -> MatchPlan:
         order = self.search_order
         label_of = {(i, j): edge for i, j, edge in self.edges} | {(j, i): edge for i, j, edge in self.edges}
         links = [
@@ -85,4 +108,5 @@ class Shape:
             np.concatenate([[0], np.cumsum([len(part) for part in checks])]).astype(np.int64),
             np.array([place for place, _ in flat], np.int64),
             np.array([edge for _, edge in flat], np.int64),
+            np.array(before, np.int64),
         )

@@ -28,13 +28,14 @@ class MatchPlan(NamedTuple):
     check_ptr: Ints  # (n + 1,)
     check: Ints  # positions of further neighbors found before
     check_edge: Ints
+    before: Ints  # (n,): earlier position whose node must have a smaller number; -1 for none
 
 
 def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1) -> Ints:
     """Return every embedding of a pattern, as rows of nodes: ``(count, n)``.
 
     Embeddings are injective and keep labels and edges; the database may have further edges between the
-    nodes. A pattern with symmetries is found once per symmetry.
+    nodes. A pattern with symmetries is found once per symmetry, unless the plan rules them out.
 
     Args:
         graphs: The database.
@@ -63,6 +64,49 @@ def grow_embeddings(
     return grown
 
 
+class Groups(NamedTuple):
+    """Items sorted by kind."""
+
+    kinds: Ints  # (k,): ascending
+    order: Ints  # items, kind after kind
+    bounds: Ints  # (k + 1,): where each kind begins in ``order``
+    graphs: Ints  # (k,): graphs that have an item of the kind
+
+
+def group_by_kind(kind: Ints, graph: Ints, num_graphs: int) -> Groups:
+    """Sort items by kind and count the graphs that have each kind.
+
+    Kinds are small numbers as a rule, and counting beats sorting; otherwise they are made small first.
+    """
+    kinds, small = None, kind
+    if kind.size and int(kind.max()) > 4 * kind.size + 1_000_000:
+        kinds, small = np.unique(kind, return_inverse=True)
+    counts = np.bincount(small)
+    present = np.flatnonzero(counts)
+    bounds = np.concatenate([[0], counts[present].cumsum()])
+    order, graphs = _sort_by_kind(small, graph, counts, present, num_graphs)
+    return Groups(present if kinds is None else kinds[present], order, bounds, graphs)
+
+
+@njit(cache=True, nogil=True)
+def find_entries(indptr: Any, neighbor: Any, embeddings: Any, first: Any, second: Any) -> Any:
+    """Entry of the adjacency for every embedding and edge ``(first[k], second[k])``, -1 where there is none.
+
+    Both directions of an edge are given by the entry in the row of its smaller node; rows are sorted.
+    """
+    entries = np.full((embeddings.shape[0], first.size), -1, np.int64)
+    for e in range(embeddings.shape[0]):
+        for k in range(first.size):
+            u = min(embeddings[e, first[k]], embeddings[e, second[k]])
+            v = max(embeddings[e, first[k]], embeddings[e, second[k]])
+            if u < 0:
+                continue
+            p = indptr[u] + np.searchsorted(neighbor[indptr[u] : indptr[u + 1]], v)
+            if p < indptr[u + 1] and neighbor[p] == v:
+                entries[e, k] = p
+    return entries
+
+
 @njit(cache=True, nogil=True)
 def pack(entries: Any, num_entries: int) -> Any:
     """Choose rows of ``entries (count, edges)`` that share no entry with an earlier chosen row."""
@@ -84,7 +128,7 @@ def pack(entries: Any, num_entries: int) -> Any:
 @njit(cache=True, nogil=True)
 def _find(
     indptr: Any, neighbor: Any, edge_label: Any, node_label: Any, graph: Any,
-    label: Any, anchor: Any, anchor_edge: Any, check_ptr: Any, check: Any, check_edge: Any, limit: int,
+    label: Any, anchor: Any, anchor_edge: Any, check_ptr: Any, check: Any, check_edge: Any, before: Any, limit: int,
 ) -> Any:  # fmt: skip
     n = label.size
     found = np.empty((256, n), np.int64)
@@ -124,6 +168,8 @@ def _find(
             cursor[depth] = p + 1
             v = neighbor[p]
             alike = node_label[v] == label[depth] and edge_label[p] == anchor_edge[depth]
+            if before[depth] >= 0 and v < place[before[depth]]:
+                continue
             if alike and _fits(indptr, neighbor, edge_label, place, depth, v, check_ptr, check, check_edge):
                 place[depth] = v
                 depth += 1
@@ -150,6 +196,30 @@ def _fits(
         if not joined:
             return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_kind(kind: Any, graph: Any, counts: Any, present: Any, num_graphs: int) -> Any:
+    slot = np.zeros(counts.size, np.int64)
+    begin = 0
+    for k in range(counts.size):
+        slot[k] = begin
+        begin += counts[k]
+    order = np.empty(kind.size, np.int64)
+    for item in range(kind.size):
+        order[slot[kind[item]]] = item
+        slot[kind[item]] += 1
+    graphs = np.zeros(present.size, np.int64)
+    seen_by = np.full(num_graphs, -1, np.int64)
+    place = 0
+    for k in range(present.size):
+        for _ in range(counts[present[k]]):
+            g = graph[order[place]]
+            place += 1
+            if seen_by[g] != k:
+                seen_by[g] = k
+                graphs[k] += 1
+    return order, graphs
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,5 @@
-"""Seeing: patterns and their occurrences as pictures and pages."""
+"""Pictures: small graphs and curves as SVG."""
 
-from rwkplus.viz.report import mining_report, write_report
 from rwkplus.viz.svg import curve, draw, label_colors
 
-__all__ = ["curve", "draw", "label_colors", "mining_report", "write_report"]
+__all__ = ["curve", "draw", "label_colors"]

@@ -1,6 +1,6 @@
 """Small labelled graphs as SVG: no files, no fonts, no scripts."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 import networkx as nx
@@ -56,26 +56,37 @@ def draw(
     return "".join([*parts, "</svg>"])
 
 
-def curve(values: Collection[float]) -> str:
-    """Draw shares in [0, 1] as a rising line over 1, 2, ..."""
-    points = [(0.0, 0.0), *((i + 1.0, value) for i, value in enumerate(values))]
-    width, height, left = 360.0, 160.0, 40.0
+def curve(values: Sequence[float], *, top: float | None = None, percent: bool = False, dots: bool = True) -> str:
+    """Draw values over 1, 2, ... as a line that begins at 0.
+
+    Args:
+        values: Numbers of at least 0.
+        top: Value at the upper end; the largest by default.
+        percent: Write values as percentages.
+        dots: Mark every value and number it; without, only the last is numbered.
+    """
+    width, height, left, foot = 360.0, 160.0, 44.0, 24.0
+    top = top or max(values, default=0.0) or 1.0
+    points = [0.0, *values]
     step = (width - left - 10) / max(len(points) - 1, 1)
-    places = [(left + i * step, height - 24 - value * (height - 40)) for i, value in points]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    parts = [f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="share of edges explained">']
+    places = [(left + i * step, height - foot - value / top * (height - 40)) for i, value in enumerate(points)]
+    parts = [f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="curve">']
     for share in (0, 0.5, 1):
-        y = height - 24 - share * (height - 40)
+        y = height - foot - share * (height - 40)
+        text = f"{share * top:.0%}" if percent else f"{share * top:.4g}"
         parts.append(
             f'<line x1="{left}" x2="{width - 10}" y1="{y}" y2="{y}" stroke="#ccc"/>'
-            f'<text x="{left - 6}" y="{y + 4}" text-anchor="end" font-size="11" fill="#666">{share:.0%}</text>'
+            f'<text x="{left - 6}" y="{y + 4}" text-anchor="end" font-size="11" fill="#666">{text}</text>'
         )
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     parts.append(f'<polyline points="{line}" fill="none" stroke="#3567c4" stroke-width="2.5"/>')
     for i, (x, y) in enumerate(places):
-        parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="#3567c4"/>'
-            f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle" font-size="11" fill="#666">{i}</text>'
-        )
+        if dots:
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="#3567c4"/>')
+        if dots or i == len(values):
+            parts.append(
+                f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle" font-size="11" fill="#666">{i}</text>'
+            )
     return "".join([*parts, "</svg>"])
 
 

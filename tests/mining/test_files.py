@@ -1,7 +1,12 @@
+import numpy as np
 import pytest
+import torch
+from safetensors.numpy import save_file
+from torch_geometric.data import Data
 
+from rwkplus.data import functional_groups
 from rwkplus.errors import DataError
-from rwkplus.mining import Occurrence, Pattern
+from rwkplus.mining import Occurrence, Pattern, PatternMiner
 from rwkplus.mining.files import load_patterns, save_patterns
 
 EDGE = Pattern(("C", "O"), ((0, 1, "="),), "maximal", 3.5, 1, 2, (Occurrence(1, (4, 5)),), 0.5, 0.25, 0.25)
@@ -32,3 +37,48 @@ def test_other_files_are_refused(tmp_path, content, message):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"none\.json"):
         load_patterns(tmp_path / "none.json")
+
+
+@pytest.fixture(scope="module")
+def miner():
+    graphs = functional_groups(40)
+    y = [int(graph.y) for graph in graphs]
+    return PatternMiner(2, (3, 6), criterion="blocks", n_controls=2, beam_width=6, random_state=3).fit(graphs, y)
+
+
+def test_a_miner_survives_the_file(miner, tmp_path):
+    again = PatternMiner.load(miner.save(tmp_path / "new" / "miner.safetensors"))
+    assert again.get_params() == miner.get_params()
+    assert again.patterns_ == miner.patterns_
+    assert again.schema_ == miner.schema_
+    assert again.threshold_ == miner.threshold_
+    np.testing.assert_array_equal(again.explained_, miner.explained_)
+    graphs = functional_groups(10, seed=5)
+    np.testing.assert_array_equal(again.transform(graphs), miner.transform(graphs))
+    assert again.score(graphs) == miner.score(graphs)
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["miner.safetensors"]
+
+
+def test_classes_of_measurements_survive_the_file(tmp_path):
+    generator = torch.Generator().manual_seed(0)
+    edge_index = torch.tensor([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]])
+    graphs = [Data(x=torch.rand(3, 2, generator=generator), edge_index=edge_index) for _ in range(12)]
+    fitted = PatternMiner(1, 3, criterion="blocks", n_colors=2, n_controls=0).fit(graphs)
+    again = PatternMiner.load(fitted.save(tmp_path / "miner.safetensors"))
+    np.testing.assert_array_equal(again.transform(graphs), fitted.transform(graphs))
+
+
+@pytest.mark.parametrize("cut", [0, 5, 100, -1])
+def test_a_damaged_miner_is_refused(miner, tmp_path, cut):
+    path = miner.save(tmp_path / "miner.safetensors")
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(DataError, match="miner"):
+        PatternMiner.load(path)
+
+
+def test_another_safetensors_file_is_refused(tmp_path):
+    save_file({"weight": np.zeros(3)}, tmp_path / "model.safetensors")
+    with pytest.raises(DataError, match="does not hold a miner"):
+        PatternMiner.load(tmp_path / "model.safetensors")
+    with pytest.raises(DataError, match="no file"):
+        PatternMiner.load(tmp_path / "nothing.safetensors")

@@ -146,20 +146,6 @@ def test_impossible_parameters_are_named(molecules, parameters, named):
         PatternMiner(**parameters).fit(molecules)
 
 
-def test_graphs_without_edges_are_refused():
-    graph = nx.empty_graph(3)
-    nx.set_node_attributes(graph, "C", "label")
-    with pytest.raises(GraphError, match="no graph has an edge"):
-        PatternMiner().fit([graph])
-
-
-def test_continuous_colors_are_refused():
-    graph = nx.path_graph(2)
-    nx.set_node_attributes(graph, 0.5, "x")
-    with pytest.raises(GraphError, match="labels"):
-        PatternMiner().fit([graph])
-
-
 def test_graphs_of_one_label_are_mined_without_complaint():
     ring = nx.cycle_graph(6)
     nx.set_node_attributes(ring, "A", "label")
@@ -173,7 +159,7 @@ def test_labels_that_are_no_elements_make_no_molecule():
     pattern = Pattern(("R", "B"), ((0, 1, None),), "maximal", 1.0, 1, 1, (), 1.0, 1.0, 1.0)
     with pytest.raises(DataError, match="molecule"):
         pattern.to_smiles()
-    assert pattern.short_name == "R0-B1"
+    assert pattern.short_name == "path B-R"
 
 
 @pytest.mark.parametrize("where", ["control", "one_after_the_other"])

@@ -8,8 +8,9 @@ from rwkplus.graphs import as_batch
 from rwkplus.graphs.arrays import as_arrays
 from rwkplus.mining.completion import exact_embeddings
 from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.occurrences import distinct_occurrences, find_occurrences
 from rwkplus.mining.shape import Shape
-from rwkplus.ops.embeddings import grow_embeddings, pack
+from rwkplus.ops.embeddings import find_entries, group_by_kind, grow_embeddings, pack
 
 
 @st.composite
@@ -96,3 +97,50 @@ def _labelled_path(n):
     nx.set_node_attributes(path, 0, "label")
     nx.set_edge_attributes(path, 0, "label")
     return path
+
+
+@given(labelled_graphs(), labelled_graphs(max_nodes=5))
+@settings(max_examples=60)
+def test_breaking_symmetries_loses_no_occurrence(graph, pattern):
+    data, shape = database(graph), shape_of(pattern)
+    every = distinct_occurrences(shape, exact_embeddings(data, shape))
+    found = find_occurrences(data, shape)
+    assert found.exhaustive
+    assert images(shape, found.rows) == images(shape, every)
+
+
+def images(shape, rows):
+    return {frozenset(frozenset((row[i], row[j])) for i, j, _ in shape.edges) for row in rows.tolist()}
+
+
+def test_a_clique_is_found_once_in_itself():
+    clique = nx.complete_graph(7)
+    nx.set_node_attributes(clique, 0, "label")
+    nx.set_edge_attributes(clique, 0, "label")
+    assert len(find_occurrences(database(clique), shape_of(clique)).rows) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30), st.sampled_from([1, 10**9]))
+def test_items_are_grouped_as_numpy_would(items, scale):
+    kind = np.array([k for k, _ in items], np.int64) * scale
+    graph = np.array([g for _, g in items], np.int64)
+    groups = group_by_kind(kind, graph, 4)
+    kinds, counts = np.unique(kind, return_counts=True)
+    np.testing.assert_array_equal(groups.kinds, kinds)
+    np.testing.assert_array_equal(np.diff(groups.bounds), counts)
+    np.testing.assert_array_equal(groups.order, np.argsort(kind, kind="stable"))
+    np.testing.assert_array_equal(groups.graphs, [np.unique(graph[kind == k]).size for k in kinds])
+
+
+@given(labelled_graphs())
+def test_entries_are_those_of_the_row_of_the_smaller_node(graph):
+    data = database(graph)
+    nodes = data.rows.label.size
+    pairs = np.array([(u, v) for u in range(-1, nodes) for v in range(-1, nodes)])
+    first, second = np.array([0]), np.array([1])
+    entries = find_entries(data.rows.indptr, data.rows.neighbor, pairs, first, second)[:, 0]
+    for (u, v), entry in zip(pairs.tolist(), entries.tolist(), strict=True):
+        there = u >= 0 and v in data.rows.neighbor[data.rows.indptr[u] : data.rows.indptr[u + 1]]
+        assert (entry >= 0) == there
+        if there:
+            assert (data.source[entry], data.rows.neighbor[entry]) == (min(u, v), max(u, v))

@@ -6,7 +6,8 @@ import pytest
 
 from rwkplus.data import functional_groups
 from rwkplus.mining import PatternMiner
-from rwkplus.viz import curve, draw, label_colors, mining_report, write_report
+from rwkplus.reports import mining_report, write_report
+from rwkplus.viz import curve, draw, label_colors
 
 
 @pytest.fixture(scope="module")

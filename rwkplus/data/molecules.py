@@ -1,0 +1,65 @@
+"""The embedded demonstration database: molecule-like graphs with planted functional groups."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import networkx as nx
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from rwkplus.data.synthetic import attach
+from rwkplus.graphs import from_networkx
+
+Group: TypeAlias = tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]]
+
+RING: Group = (("C",) * 6, tuple((i, (i + 1) % 6, "-="[i % 2]) for i in range(6)))
+GROUPS: Mapping[str, Group] = {
+    "nitro": (("N", "O", "O"), ((0, 1, "="), (0, 2, "-"))),
+    "carboxyl": (("C", "O", "O"), ((0, 1, "="), (0, 2, "-"))),
+    "sulfonamide": (("S", "O", "O", "N"), ((0, 1, "="), (0, 2, "="), (0, 3, "-"))),
+    "trifluoromethyl": (("C", "F", "F", "F"), ((0, 1, "-"), (0, 2, "-"), (0, 3, "-"))),
+    "phosphonate": (("P", "O", "O", "O"), ((0, 1, "="), (0, 2, "-"), (0, 3, "-"))),
+}
+SHARES = {"nitro": 0.5, "carboxyl": 0.4, "sulfonamide": 0.35, "phosphonate": 0.3}
+ACTIVE, INACTIVE = 0.8, 0.2
+"""Shares of the molecules of class 1 and class 0 that carry a trifluoromethyl group."""
+
+
+def planted_groups() -> dict[str, nx.Graph]:
+    """Return the groups hidden in :func:`planted_molecules`, by name."""
+    return {name: _graph(group) for name, group in {"benzene ring": RING, **GROUPS}.items()}
+
+
+def planted_molecules(num_graphs: int = 200, seed: int = 0) -> list[Data]:
+    """Draw molecule-like graphs: one or two rings with carbon tails and some of five functional groups.
+
+    Four groups occur in both classes alike; trifluoromethyl is four times as frequent in class 1.
+    """
+    rng = np.random.default_rng(seed)
+    targets = rng.permutation(np.arange(num_graphs) % 2)
+    graphs = from_networkx([_molecule(bool(target), rng) for target in targets])
+    for graph, target in zip(graphs, targets, strict=True):
+        graph.y = torch.tensor([int(target)])
+    return graphs
+
+
+def _molecule(active: bool, rng: np.random.Generator) -> nx.Graph:
+    molecule = nx.Graph()
+    for _ in range(rng.integers(1, 3)):
+        attach(molecule, RING, rng)
+    for _ in range(rng.integers(1, 6)):
+        attach(molecule, (("C",), ()), rng)
+    shares = {**SHARES, "trifluoromethyl": ACTIVE if active else INACTIVE}
+    carried = [name for name in GROUPS if rng.random() < shares[name]]
+    for name in carried:
+        attach(molecule, GROUPS[name], rng)
+    return molecule
+
+
+def _graph(group: Group) -> nx.Graph:
+    atoms, bonds = group
+    graph = nx.Graph()
+    graph.add_nodes_from((i, {"label": element}) for i, element in enumerate(atoms))
+    graph.add_edges_from((i, j, {"label": bond}) for i, j, bond in bonds)
+    return graph

@@ -1,0 +1,58 @@
+"""How the classes of a labelled database differ in a pattern's support."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import false_discovery_control, fisher_exact
+
+from rwkplus.errors import ParameterError
+
+
+class ClassContrast(NamedTuple):
+    """Support of a pattern in one class against all others."""
+
+    name: str
+    support: int
+    """Graphs of the class that have the pattern."""
+    graphs: int
+    """Graphs of the class."""
+    odds_ratio: float
+    """Odds of having the pattern within the class over those outside; half a graph is added to every count."""
+    p_value: float
+    """Fisher's exact test, two-sided."""
+    corrected: float
+    """The same after Benjamini and Hochberg's correction for all patterns and classes."""
+
+
+def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> list[tuple[ClassContrast, ...]]:
+    """Compare every class with the rest, for every pattern.
+
+    Args:
+        supports: Indices of the graphs that have each pattern.
+        y: Class of every graph.
+    """
+    names = [str(value) for value in np.asarray(y).reshape(-1).tolist()]
+    classes, members = np.unique(names, return_inverse=True)
+    if classes.size < 2:
+        raise ParameterError(f"y has only the class {names[0]!r}: there is nothing to contrast." if names else "no y.")
+    sizes = np.bincount(members)
+    raw = []
+    for graphs in supports:
+        inside = np.bincount(members[np.asarray(graphs, np.int64)], minlength=classes.size)
+        raw += [
+            _contrast(str(name), int(inside[k]), int(sizes[k]), int(inside.sum()), len(names))
+            for k, name in enumerate(classes)
+        ]
+    if not raw:
+        return []
+    corrected = false_discovery_control([contrast.p_value for contrast in raw])
+    flat = [contrast._replace(corrected=float(p)) for contrast, p in zip(raw, corrected, strict=True)]
+    return [tuple(flat[i : i + classes.size]) for i in range(0, len(flat), classes.size)]
+
+
+def _contrast(name: str, support: int, size: int, support_of_all: int, num_graphs: int) -> ClassContrast:
+    outside = support_of_all - support
+    table = np.array([[support, size - support], [outside, num_graphs - size - outside]])
+    (a, b), (c, d) = table + 0.5
+    return ClassContrast(name, support, size, float(a * d / (b * c)), float(fisher_exact(table).pvalue), 1.0)

@@ -1,0 +1,50 @@
+"""Candidates from gradient descent: the hidden graphs of a kernel convolution network, decoded."""
+
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Batch
+
+from rwkplus.graphs.convert import graph_list
+from rwkplus.mining.gradient import ExplainedPatterns, explained_patterns
+from rwkplus.mining.shape import Shape
+from rwkplus.ops.embeddings import Ints
+
+BANKS = 4
+"""Hidden graphs that are trained together."""
+
+RESTARTS = 8
+GRAPHS = 60
+LARGEST = 6
+
+
+def decoded_shapes(
+    batch: Batch, chosen: Ints, sizes: tuple[int, int], seed: int
+) -> tuple[list[Shape], NDArray[np.float64]]:
+    """Train hidden graphs of each size on some of the graphs; return connected parts, without edge labels.
+
+    Returns:
+        Distinct shapes, and the explained share of walk features by epoch of the largest size.
+    """
+    items = graph_list(batch)
+    graphs = [items[i] for i in chosen[:GRAPHS]]
+    found: dict[tuple[int, int, int], Shape] = {}
+    history: NDArray[np.float64] = np.empty(0)
+    for size in range(max(3, sizes[0]), min(sizes[1], LARGEST) + 1):
+        trained = explained_patterns(
+            graphs, BANKS, size, restarts=RESTARTS, epochs=80, kicks=0, random_state=seed, ignore=("edge_attr",)
+        )
+        history = trained.history
+        for shape in _shapes(trained):
+            found.setdefault(shape.fingerprint, shape)
+    return list(found.values()), history
+
+
+def _shapes(trained: ExplainedPatterns) -> list[Shape]:
+    shapes = []
+    for adjacency, colors in zip(trained.adjacency, trained.colors, strict=True):
+        for adj, labels in zip(adjacency, colors, strict=True):
+            edges = tuple((int(i), int(j), 0) for i, j in np.argwhere(np.triu(adj)))
+            shape = Shape(tuple(int(label) for label in labels), edges)
+            if edges and shape.is_connected:
+                shapes.append(shape)
+    return shapes

@@ -1,0 +1,78 @@
+"""From whatever graphs the user has to labelled ones, the same way at fitting and later."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import networkx as nx
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+
+from rwkplus.errors import GraphError
+from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, from_networkx
+from rwkplus.graphs.convert import graph_list
+from rwkplus.mining.color_classes import ColorClasses, structural_rows
+
+Coloring = Literal["auto", "structural"]
+
+
+@dataclass(frozen=True)
+class LabelReader:
+    """How nodes and edges come by labels: None where they bring their own."""
+
+    nodes: ColorClasses | None
+    edges: ColorClasses | None
+    structural: bool
+    ignore: tuple[str, ...]
+
+    @classmethod
+    def learn(
+        cls, graphs: Graphs, colors: Coloring, n_colors: int, ignore: Sequence[str], seed: int
+    ) -> "tuple[LabelReader, Batch]":
+        """Decide how to read the graphs, and read them."""
+        batch = _checked(graphs, ignore)
+        schema = Schema.of(batch)
+        if schema.weighted:
+            raise GraphError("patterns have no edge weights, these graphs have edge_weight: ignore=('edge_weight',).")
+        structural = colors == "structural"
+        nodes = edges = None
+        if structural:
+            nodes = ColorClasses.learn(structural_rows(batch), n_colors, "s", seed)
+        elif not schema.nodes.discrete:
+            nodes = ColorClasses.learn(batch.x, n_colors, "c", seed)
+        if schema.edges is not None and not schema.edges.discrete:
+            edges = ColorClasses.learn(batch.edge_attr, n_colors, "e", seed)
+        reader = cls(nodes, edges, structural, tuple(ignore))
+        return reader, reader._labelled(batch)
+
+    def read(self, graphs: Graphs) -> Batch:
+        """Read later graphs."""
+        return self._labelled(_checked(graphs, self.ignore))
+
+    def _labelled(self, batch: Batch) -> Batch:
+        if self.nodes is not None:
+            rows = structural_rows(batch) if self.structural else batch.x
+            batch.x, batch.node_label_names = _classes(self.nodes, rows, "x"), self.nodes.names
+        if self.edges is not None and batch.get("edge_attr") is not None:
+            batch.edge_attr = _classes(self.edges, batch.edge_attr, "edge_attr")
+            batch.edge_label_names = self.edges.names
+        return batch
+
+
+def _classes(classes: ColorClasses, rows: Tensor, field: str) -> Tensor:
+    if rows.size(1) != classes.mean.size:
+        raise GraphError(
+            f"graph 0: {field} has {rows.size(1)} columns, the fitted graphs had {classes.mean.size}. "
+            "Give both the same columns."
+        )
+    return classes.one_hot(rows)
+
+
+def _checked(graphs: Graphs, ignore: Sequence[str]) -> Batch:
+    """The door, wider by one: graphs without any node features are graphs of one color."""
+    items = graph_list(graphs)
+    if isinstance(items[0], nx.Graph):
+        items = list(from_networkx(items, ignore=ignore))
+    if all(isinstance(item, Data) and item.get("x") is None for item in items):
+        items = constant_features(items)
+    return as_batch(items, ignore=ignore)

@@ -1,0 +1,5 @@
+"""Pages to look at: what was found, drawn and explained in one self-contained file."""
+
+from rwkplus.reports.mining import mining_report, write_report
+
+__all__ = ["mining_report", "write_report"]

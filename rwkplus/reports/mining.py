@@ -1,0 +1,161 @@
+"""One self-contained page about mined patterns: good on a phone, in print and without a network."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import networkx as nx
+from torch_geometric.data import Data
+
+from rwkplus.mining import Pattern, PatternMiner
+from rwkplus.mining.contrast import ClassContrast
+from rwkplus.viz.svg import curve, draw, label_colors
+
+EXAMPLES = 3
+
+STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1d2327; background: #fff; }
+body { max-width: 62rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.5rem; margin: .5rem 0; }
+h2 { font-size: 1.15rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
+p.lead { color: #4a555c; margin-top: 0; }
+section { border-top: 1px solid #d8dde0; padding: 1rem 0; break-inside: avoid; }
+section { display: grid; grid-template-columns: minmax(9rem, 13rem) 1fr; gap: 1rem; }
+section > svg { width: 100%; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; margin: .25rem 0; }
+dt { color: #4a555c; }
+dd { margin: 0; font-variant-numeric: tabular-nums; }
+.examples { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .5rem; }
+figure { margin: 0; }
+figcaption { font-size: .8rem; color: #4a555c; text-align: center; }
+.curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 1rem; max-width: 56rem; }
+summary { cursor: pointer; margin: .5rem 0; }
+@media print { body { max-width: none; } section { grid-template-columns: 10rem 1fr; } }
+@media (max-width: 34rem) {
+  section { grid-template-columns: 1fr; }
+  section > svg { max-width: 14rem; margin: auto; }
+}
+"""
+
+
+def mining_report(miner: PatternMiner, graphs: Sequence[Data], name: str) -> str:
+    """Return the page as HTML.
+
+    Args:
+        miner: A fitted miner.
+        graphs: The graphs it was fitted to, for examples of occurrences.
+        name: Name of the database.
+    """
+    labels = miner.schema_.nodes.names or tuple(map(str, range(miner.schema_.nodes.width)))
+    colors = label_colors(labels)
+    named = LabelledGraphs(miner, graphs)
+    sections = [_section(k, pattern, named, colors) for k, pattern in enumerate(miner.patterns_, start=1)]
+    found = len(miner.patterns_)
+    explained = f"{miner.explained_[-1]:.0%} of all edges lie in an occurrence" if found else "nothing beats chance"
+    return "".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>Patterns of {escape(name)}</title><style>{STYLE}</style></head><body>",
+            f"<h1>Patterns of {escape(name)}</h1>",
+            f'<p class="lead">{found} pattern{"" if found == 1 else "s"} in {len(graphs)} graphs; {explained}. '
+            f"Criterion: {miner.criterion}. Rewiring the graphs at random reaches a score of "
+            f"{miner.threshold_:.0f} nats; {_who_beats_chance(miner)} that.</p>",
+            _curves(miner) if found else "",
+            _legend(miner),
+            *sections,
+            "</body></html>",
+        ]
+    )
+
+
+def _who_beats_chance(miner: PatternMiner) -> str:
+    return "the first block had to beat" if miner.criterion == "blocks" else "patterns had to beat"
+
+
+def _curves(miner: PatternMiner) -> str:
+    """How much more each pattern explains and saves: where the curves flatten, further patterns say little."""
+    pictures = [
+        (curve(miner.explained_.tolist(), top=1.0, percent=True), "share of edges explained by the first patterns"),
+        (curve(miner.saved_.tolist()), "nats of description length saved by the first patterns"),
+    ]
+    if miner.training_.size:
+        values = curve(miner.training_.tolist(), top=1.0, percent=True, dots=False)
+        pictures.append((values, "gradient candidates: share of walk features explained, by epoch"))
+    figures = "".join(f"<figure>{picture}<figcaption>{text}</figcaption></figure>" for picture, text in pictures)
+    return f'<div class="curves">{figures}</div>'
+
+
+def _legend(miner: PatternMiner) -> str:
+    """What the classes of measurements stand for."""
+    classes = miner.reader_.nodes
+    if classes is None:
+        return ""
+    what = "log degree and chances that a walk returns" if miner.reader_.structural else "the columns of x"
+    rows = "".join(
+        f"<dt>{escape(name)}</dt><dd>{', '.join(f'{value:.3g}' for value in center[:8])}"
+        f"{' ...' if center.size > 8 else ''}</dd>"
+        for name, center in zip(classes.names, classes.typical, strict=True)
+    )
+    return f"<details><summary>Node classes: typical values of {what}</summary><dl>{rows}</dl></details>"
+
+
+def write_report(miner: PatternMiner, graphs: Sequence[Data], name: str, path: str | Path) -> Path:
+    """Write the page, whole or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(path.name + ".new")
+    scratch.write_text(mining_report(miner, graphs, name), encoding="utf-8")
+    scratch.replace(path)
+    return path
+
+
+class LabelledGraphs:
+    """The database with the labels that patterns use, graph by graph."""
+
+    def __init__(self, miner: PatternMiner, graphs: Sequence[Data]) -> None:
+        self.schema = miner.schema_
+        self.reader = miner.reader_
+        self.graphs = graphs
+
+    def __getitem__(self, index: int) -> nx.Graph:
+        data = self.reader.read([self.graphs[index]])
+        nodes, edges = self.schema.nodes, self.schema.edges
+        graph = nx.Graph()
+        graph.add_nodes_from((v, {"label": nodes.name(int(row.argmax()))}) for v, row in enumerate(data.x))
+        for k, (u, v) in enumerate(data.edge_index.t().tolist()):
+            graph.add_edge(u, v, label=None if edges is None else edges.name(int(data.edge_attr[k].argmax())))
+        return graph
+
+
+def _section(k: int, pattern: Pattern, graphs: LabelledGraphs, colors: dict[str, str]) -> str:
+    more = "" if pattern.exhaustive else "more than "
+    facts = {
+        "graphs": f"{pattern.support} of {pattern.num_graphs} ({pattern.frequency:.0%})",
+        "occurrences": f"{more}{len(pattern.occurrences)}",
+        "edges covered": f"{pattern.edge_coverage:.1%}; {pattern.gain:.1%} not covered before",
+        "nodes covered": f"{pattern.node_coverage:.1%}",
+        "score": f"{pattern.score:.0f} nats",
+        **{f"class {contrast.name}": _in_class(contrast) for contrast in pattern.contrast},
+    }
+    rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
+    pictures = "".join(_example(pattern, graph, graphs[graph], colors) for graph in pattern.graphs[:EXAMPLES])
+    title = escape(pattern.short_name)
+    return (
+        f"<section>{draw(pattern.to_networkx(), colors, title=pattern.short_name)}<div><h2>{k}. {title}</h2>"
+        f'<dl>{rows}</dl><div class="examples">{pictures}</div></div></section>'
+    )
+
+
+def _in_class(contrast: ClassContrast) -> str:
+    return (
+        f"{contrast.support} of {contrast.graphs} ({contrast.support / contrast.graphs:.0%}), "
+        f"odds ratio {contrast.odds_ratio:.2f}, p = {contrast.corrected:.2g}"
+    )
+
+
+def _example(pattern: Pattern, index: int, graph: nx.Graph, colors: dict[str, str]) -> str:
+    inside = {v for occurrence in pattern.occurrences if occurrence.graph == index for v in occurrence.nodes}
+    picture = draw(graph, colors, highlighted=inside, title=f"graph {index}")
+    return f"<figure>{picture}<figcaption>graph {index}</figcaption></figure>"

@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+from scipy.stats import fisher_exact
+
+from rwkplus.data import planted_molecules
+from rwkplus.errors import ParameterError
+from rwkplus.mining import PatternMiner
+from rwkplus.mining.contrast import class_contrasts
+
+
+def test_counts_odds_and_probability_of_a_small_table():
+    y = ["a"] * 10 + ["b"] * 10
+    ((a, b),) = class_contrasts([[0, 1, 2, 3, 4, 5, 6, 7, 10]], y)
+    assert (a.name, a.support, a.graphs) == ("a", 8, 10)
+    assert (b.name, b.support, b.graphs) == ("b", 1, 10)
+    assert a.odds_ratio == pytest.approx((8.5 * 9.5) / (2.5 * 1.5))
+    assert b.odds_ratio == pytest.approx(1 / a.odds_ratio)
+    assert a.p_value == pytest.approx(fisher_exact([[8, 2], [1, 9]]).pvalue)
+
+
+def test_more_patterns_cost_certainty():
+    y = [0] * 10 + [1] * 10
+    alone = class_contrasts([range(8)], y)[0][0]
+    among = class_contrasts([range(8), [0, 10], [1, 11], [2, 12]], y)[0][0]
+    assert alone.p_value == among.p_value
+    assert alone.corrected < among.corrected
+
+
+def test_one_class_cannot_be_contrasted():
+    with pytest.raises(ParameterError, match="only the class"):
+        class_contrasts([[0]], [1, 1])
+
+
+def test_the_group_that_makes_the_difference_is_told_by_the_miner():
+    graphs = planted_molecules(120)
+    y = [int(graph.y) for graph in graphs]
+    patterns = PatternMiner(4, criterion="blocks", n_controls=0, random_state=0).fit(graphs, y).patterns_
+    different = [pattern for pattern in patterns if pattern.contrast[1].corrected < 0.01]
+    assert [pattern.labels.count("F") for pattern in different] == [3]
+    supports = np.array([[c.support for c in pattern.contrast] for pattern in patterns])
+    assert supports.sum(1).tolist() == [pattern.support for pattern in patterns]
