@@ -10,7 +10,7 @@ import numpy as np
 from networkx.algorithms.isomorphism import categorical_node_match
 
 from rwkplus.data.planted import planted_database, random_pattern
-from rwkplus.mining import Pattern, PatternMiner
+from rwkplus.mining import PatternMiner
 from rwkplus.reproduce.results import save_result
 
 SIZES = (4, 6, 8, 10)
@@ -60,7 +60,7 @@ def _recovered(seed: int, cyclic: bool, count: int, size: int, distortion: float
     targets = [random_pattern(size, rng, cyclic=cyclic) for _ in range(count)]
     graphs = planted_database(targets, rng, distortion=distortion)
     mined = PatternMiner(count, n_controls=0, random_state=0).fit(graphs).patterns_
-    return all(any(_same(pattern, target) for pattern in mined) for target in targets)
+    return all(any(same_graph(pattern.to_networkx(), target) for pattern in mined) for target in targets)
 
 
 def _false_alarm(seed: int) -> bool:
@@ -68,10 +68,11 @@ def _false_alarm(seed: int) -> bool:
     return bool(PatternMiner(1, random_state=0).fit(graphs).patterns_)
 
 
-def _same(pattern: Pattern, target: nx.Graph) -> bool:
+def same_graph(found: nx.Graph, target: nx.Graph) -> bool:
+    """Whether two graphs agree node for node and edge for edge; labels are compared as text."""
     named = target.copy()
     nx.set_node_attributes(named, {v: str(label) for v, label in target.nodes(data="label")}, "label")
-    return bool(nx.is_isomorphic(pattern.to_networkx(), named, node_match=categorical_node_match("label", None)))
+    return bool(nx.is_isomorphic(found, named, node_match=categorical_node_match("label", None)))
 
 
 def _save(rows: list[dict[str, Any]], databases: int, alarms: int | None) -> None:
