@@ -29,5 +29,5 @@ def test_the_best_of_ten_is_chosen_by_the_objective():
     explained, hit = np.zeros(20), np.zeros(20, bool)
     explained[[3, 15]], hit[[3, 4]] = 0.9, True
     none = np.zeros(0)
-    found = ExplainedPatterns(none, none, (), explained, none, none)
+    found = ExplainedPatterns(none, none, (), explained, none, none, none, none, none)
     assert explained_tasks._best_of_groups(found, hit).tolist() == [True, False]
