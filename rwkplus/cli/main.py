@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from rwkplus import __version__
-from rwkplus.cli import classify, datasets, kernel, mine, reproduce
+from rwkplus.cli import classify, datasets, kernel, mine, predict, reproduce, train, tune
 from rwkplus.cli.console import err
 from rwkplus.errors import RWKPlusError
 
 app = typer.Typer(
-    help="Random walk kernels on graphs: matrices, features, classification, patterns, the paper's experiments.",
+    help="Random walk kernels on graphs: matrices, features, patterns, networks, the paper's experiments.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -22,6 +22,9 @@ app.command()(datasets.datasets)
 app.command()(kernel.kernel)
 app.command()(classify.classify)
 app.command()(mine.mine)
+app.command()(train.train)
+app.command()(tune.tune)
+app.command()(predict.predict)
 app.add_typer(reproduce.app, name="reproduce")
 
 

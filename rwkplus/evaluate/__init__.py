@@ -1,7 +1,8 @@
 """How good is it, honestly: nested validation, trivial guards, paired tests."""
 
+from rwkplus.data.splits import stratified_folds
 from rwkplus.evaluate.guards import guard_scores
-from rwkplus.evaluate.nested import NestedScores, nested_cross_validation, stratified_folds
+from rwkplus.evaluate.nested import NestedScores, nested_cross_validation
 from rwkplus.evaluate.significance import corrected_paired_test
 
 __all__ = [

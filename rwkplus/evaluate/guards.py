@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch_geometric.data import Data
 
-from rwkplus.evaluate.nested import COSTS, Classes, stratified_folds
+from rwkplus.data.splits import stratified_folds
+from rwkplus.evaluate.nested import COSTS, Classes
 from rwkplus.graphs import as_batch
 
 

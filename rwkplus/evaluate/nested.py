@@ -8,10 +8,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.data.splits import stratified_folds
+from rwkplus.errors import ShapeError
 
 Array = NDArray[np.float64]
 Classes = NDArray[np.int64]
@@ -25,18 +25,6 @@ class NestedScores:
 
     accuracy: list[float]
     chosen: list[tuple[Any, float]]
-
-
-def stratified_folds(y: Classes, folds: int, seed: int) -> list[tuple[Classes, Classes]]:
-    """Seeded stratified folds, or an error that says why there cannot be any."""
-    classes, counts = np.unique(y, return_counts=True)
-    if classes.size < 2:
-        raise ParameterError("there is only one class: nothing to classify.")
-    if counts.min() < folds:
-        raise ParameterError(
-            f"class {classes[counts.argmin()]} has {counts.min()} graphs, too few for {folds} folds. Use fewer folds."
-        )
-    return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 
 def nested_cross_validation(

@@ -88,9 +88,9 @@ class Search:
 
 
 def control_threshold(scores: NDArray[np.float64]) -> float:
-    """Return the score that chance exceeds about once in twenty times, from a fitted Gumbel distribution."""
+    """Return the score that chance exceeds about once in a hundred times, from a fitted Gumbel distribution."""
     if scores.size < 2:
         return float(scores.max(initial=0.0))
     scale = float(scores.std(ddof=1)) * np.sqrt(6) / np.pi
     location = float(scores.mean()) - np.euler_gamma * scale
-    return max(float(location - scale * np.log(-np.log(0.95))), 0.0)
+    return max(float(location - scale * np.log(-np.log(0.99))), 0.0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from rwkplus.reproduce.markdown import cells
 from rwkplus.reproduce.mining_rows import TASKS
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 
@@ -71,13 +72,13 @@ def _table(rows: Sequence[dict[str, Any]], testbed: Sequence[dict[str, Any]]) ->
     others = [name for name in ("ours", "untrained", "copying") if name in rows[0]]
     tested = any(row["against"] for row in rows)
     head = ["row", "measure", "paper", "faithful", "≠", "best", *(["p"] if tested else []), *others]
-    lines = [_cells(*head), _cells(*["---"] * len(head))]
+    lines = [cells(*head), cells(*["---"] * len(head))]
     for row in rows:
         for i, measure in enumerate(row["faithful"]):
-            cells = [row["row"] if i == 0 else "", measure, *_measured(row, measure)]
+            values = [row["row"] if i == 0 else "", measure, *_measured(row, measure)]
             if tested:
-                cells.append(_tests(row, measure, testbed))
-            lines.append(_cells(*cells, *(_mean(row[name][measure], measure) for name in others)))
+                values.append(_tests(row, measure, testbed))
+            lines.append(cells(*values, *(_mean(row[name][measure], measure) for name in others)))
     return "\n".join(lines) + "\n"
 
 
@@ -141,7 +142,3 @@ def _mean(values: Sequence[float], measure: str) -> str:
 
 def _is_share(measure: str) -> bool:
     return not measure.startswith("GED")
-
-
-def _cells(*cells: object) -> str:
-    return "| " + " | ".join(map(str, cells)) + " |"

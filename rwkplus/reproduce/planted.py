@@ -18,6 +18,9 @@ DISTORTIONS = (0.0, 0.1, 0.2)
 FIRST_SEED = 6_000_000
 """Seeds from here on were not used while the miner was designed."""
 
+ALARM_SEED, ALARM_DATABASES = 8_000_000, 100
+"""The same for databases without a pattern."""
+
 
 def run_planted(databases: int, *, on_step: Callable[[str], None] | None = None) -> list[dict[str, Any]]:
     """Mine planted databases cell by cell; write and return one row per cell."""
@@ -42,9 +45,13 @@ def run_planted(databases: int, *, on_step: Callable[[str], None] | None = None)
         )
         _save(rows, databases, None)
     tell("false alarms")
-    alarms = sum(_false_alarm(FIRST_SEED + i) for i in range(databases))
-    _save(rows, databases, alarms)
+    _save(rows, databases, count_false_alarms())
     return rows
+
+
+def count_false_alarms() -> int:
+    """Databases without a pattern in which the miner, with its control, finds one all the same."""
+    return sum(_false_alarm(ALARM_SEED + i) for i in range(ALARM_DATABASES))
 
 
 def _cells() -> Iterator[tuple[bool, int, int, float]]:
@@ -80,6 +87,8 @@ def _save(rows: list[dict[str, Any]], databases: int, alarms: int | None) -> Non
         "command": f"rwkplus reproduce planted --databases {databases}",
         "databases": databases,
         "first_seed": FIRST_SEED,
+        "alarm_databases": ALARM_DATABASES,
+        "alarm_seed": ALARM_SEED,
         "graphs": 100,
         "labels": 4,
         "background nodes": [10, 20],

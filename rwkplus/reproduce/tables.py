@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
+from rwkplus.reproduce.classification_tables import classification_page
 from rwkplus.reproduce.kernel_quality import DATASETS, METHODS
+from rwkplus.reproduce.markdown import cells, rows_table
 from rwkplus.reproduce.mining_tables import mining_task_page
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 
@@ -23,6 +25,7 @@ def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
         "mining_explained": _explained_page,
         "speed": _speed_page,
         "mining_tasks": mining_task_page,
+        "classification": classification_page,
     }
     written = []
     docs.mkdir(parents=True, exist_ok=True)
@@ -39,20 +42,20 @@ def quality_table(datasets: Sequence[str], folder: Path = RESULTS) -> str:
     """Accuracy of every method and guard by data set, and how our best compares with Weisfeiler-Leman."""
     records = {name: read_result(f"kernel_quality/{name}", folder)["values"]["accuracy"] for name in datasets}
     rows = [*METHODS, *(name for name in next(iter(records.values())) if name.startswith("guard"))]
-    lines = [_cells("accuracy in %", *datasets), _cells(*["---"] * (len(datasets) + 1))]
+    lines = [cells("accuracy in %", *datasets), cells(*["---"] * (len(datasets) + 1))]
     for method in rows:
-        cells = []
+        means = []
         for accuracy in records.values():
             per_seed = 100 * np.mean(accuracy[method], axis=1)
-            cells.append(f"{per_seed.mean():.1f} ± {per_seed.std():.1f}")
-        lines.append(_cells(method, *cells))
+            means.append(f"{per_seed.mean():.1f} ± {per_seed.std():.1f}")
+        lines.append(cells(method, *means))
     for method in list(METHODS)[:-1]:
-        cells = []
+        differences = []
         for accuracy in records.values():
             mine, peer = np.ravel(accuracy[method]), np.ravel(accuracy[PEER])
             p = corrected_paired_test(mine, peer, test_share=1 / 9)
-            cells.append(f"{100 * (mine - peer).mean():+.1f} (p = {p:.2g})")
-        lines.append(_cells(f"{method} minus Weisfeiler-Leman", *cells))
+            differences.append(f"{100 * (mine - peer).mean():+.1f} (p = {p:.2g})")
+        lines.append(cells(f"{method} minus Weisfeiler-Leman", *differences))
     return "\n".join(lines) + "\n"
 
 
@@ -86,13 +89,13 @@ def planted_table(folder: Path = RESULTS) -> str:
     """Recovery by shape, size and distortion."""
     rows = read_result("planted", folder)["values"]["rows"]
     distortions = sorted({row["distortion"] for row in rows})
-    lines = [_cells("patterns", "nodes", *(f"{d:.0%} distortion" for d in distortions), "seconds each")]
-    lines.append(_cells(*["---"] * (len(distortions) + 3)))
+    lines = [cells("patterns", "nodes", *(f"{d:.0%} distortion" for d in distortions), "seconds each")]
+    lines.append(cells(*["---"] * (len(distortions) + 3)))
     for kind in dict.fromkeys((row["patterns"], row["shape"], row["size"]) for row in rows):
-        cells = {r["distortion"]: r for r in rows if (r["patterns"], r["shape"], r["size"]) == kind}
-        shares = [f"{100 * cells[d]['share']:.0f}%" if d in cells else "" for d in distortions]
-        seconds = np.mean([row["seconds each"] for row in cells.values()])
-        lines.append(_cells(f"{kind[0]} {kind[1]}", kind[2], *shares, f"{seconds:.1f}"))
+        found = {r["distortion"]: r for r in rows if (r["patterns"], r["shape"], r["size"]) == kind}
+        shares = [f"{100 * found[d]['share']:.0f}%" if d in found else "" for d in distortions]
+        seconds = np.mean([row["seconds each"] for row in found.values()])
+        lines.append(cells(f"{kind[0]} {kind[1]}", kind[2], *shares, f"{seconds:.1f}"))
     return "\n".join(lines) + "\n"
 
 
@@ -111,13 +114,17 @@ def _planted_page(folder: Path) -> str | None:
         f"node and edge for edge; {config['databases']} databases per cell, with seeds from {config['first_seed']} on, "
         "not used for design.\n\n"
         f"{planted_table(folder)}\n"
-        f"{_alarm_sentence(alarms, config['databases'])}"
+        "Recovery is measured without the control, which would only say whether there is anything to recover. "
+        f"{_alarm_sentence(alarms, config)}"
         f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n"
     )
 
 
-def _alarm_sentence(alarms: int | None, databases: int) -> str:
-    return "" if alarms is None else f"False alarms on databases without a pattern: {alarms} of {databases}.\n\n"
+def _alarm_sentence(alarms: int | None, config: dict[str, Any]) -> str:
+    if alarms is None:
+        return ""
+    databases = config["alarm_databases"]
+    return f"With the control, false alarms on databases without a pattern: {alarms} of {databases}.\n\n"
 
 
 def _guard_warning(records: dict[str, dict[str, Any]]) -> str:
@@ -151,7 +158,7 @@ def _explained_page(folder: Path) -> str | None:
         settings = ", ".join(f"{key} {value}" for key, value in config["settings"].items())
         restarts = f"Seeds {config['seeds']}, {config['restarts per seed']} restarts each"
         parts.append(f"## {task}\n\n{restarts}; {settings}.\n")
-        parts.append(_rows_table(record["values"]["rows"]))
+        parts.append(rows_table(record["values"]["rows"]))
         parts.append(f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n")
     return "\n".join(parts)
 
@@ -165,23 +172,6 @@ def _speed_page(folder: Path) -> str | None:
         record = read_result(f"benchmarks/{path.stem}", folder)
         config = record["config"]
         parts.append(f"## {config['title']}\n\n{config['about']}\n")
-        parts.append(_rows_table(record["values"]["rows"]))
+        parts.append(rows_table(record["values"]["rows"]))
         parts.append(f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n")
     return "\n".join(parts)
-
-
-def _rows_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows of plain values under the names of the first row."""
-    lines = [_cells(*rows[0]), _cells(*["---"] * len(rows[0]))]
-    lines += [_cells(*(_number(row.get(key, "")) for key in rows[0])) for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def _number(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _cells(*cells: object) -> str:
-    return "| " + " | ".join(map(str, cells)) + " |"

@@ -1,0 +1,222 @@
+"""What ``rwkplus train`` and ``rwkplus tune`` share: options, configuration files, output folders."""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rwkplus.errors import DataError, ParameterError
+
+CONFIG_FILE, RESULT_FILE = "config.yaml", "result.json"
+CHOICES: dict[str, Any] = {
+    "model": "kergnn",
+    "model_params": {},
+    "folds": 5,
+    "task": "auto",
+    "features": "auto",
+    "node_features": "labels",
+    "ignore": [],
+}
+"""Names in a configuration file, beside those of :class:`rwkplus.tasks.Settings`, and their defaults."""
+
+Model = Annotated[
+    str | None, typer.Option("--model", help="kergnn, rwnn or gin.  [default: kergnn]", show_default=False)
+]
+Kernel = Annotated[str | None, typer.Option("--kernel", help="rwk+ or rwk-, for kernel networks.")]
+Steps = Annotated[int | None, typer.Option("--steps", help="Longest walk, for kernel networks.", min=1)]
+Param = Annotated[
+    list[str] | None,
+    typer.Option("--param", help="Another parameter of the network, such as num_hidden=16; may be repeated."),
+]
+Task = Annotated[
+    str | None,
+    typer.Option("--task", help="classification, regression, counting, multitask or auto.  [default: auto]"),
+]
+Features = Annotated[
+    str | None,
+    typer.Option("--features", help="Node features: given, degree, constant or auto.  [default: auto]"),
+]
+NodeFeatures = Annotated[
+    str | None, typer.Option("--node-features", help="labels, attributes or both, for sets that have both.")
+]
+Epochs = Annotated[int | None, typer.Option("--epochs", help="Passes over the graphs.  [default: 200]", min=1)]
+BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Graphs per step.  [default: 64]", min=1)]
+Lr = Annotated[float | None, typer.Option("--lr", help="Learning rate.  [default: 0.01]")]
+HalveLrEvery = Annotated[
+    int | None, typer.Option("--halve-lr-every", help="Epochs between halvings; 0 for none.  [default: 50]", min=0)
+]
+WeightDecay = Annotated[float | None, typer.Option("--weight-decay", help="Weight decay.  [default: 0]")]
+Validation = Annotated[
+    float | None,
+    typer.Option("--validation", help="Share of training graphs that chooses the best epoch.  [default: 0.1]"),
+]
+Metric = Annotated[
+    str | None, typer.Option("--metric", help="Score that chooses, such as accuracy, f1, roc_auc, ap or mae.")
+]
+Patience = Annotated[
+    int | None, typer.Option("--patience", help="Stop after so many epochs without a better score.", min=1)
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", help="Seed of folds, weights and order.  [default: 0]", min=0)
+]
+Threads = Annotated[int, typer.Option("--threads", help="Threads of torch; more than 1 seldom helps.", min=1)]
+Config = Annotated[
+    Path | None, typer.Option("--config", help="YAML file with the names of these options; options win over it.")
+]
+OutFolder = Annotated[Path, typer.Option("--out", help="Folder for models, histories and result.json.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on in a folder where a run stopped.")]
+Force = Annotated[bool, typer.Option("--force", help="Throw away what an earlier run left in the folder.")]
+
+
+def read_config(
+    given: Mapping[str, Any],
+    params: Mapping[str, Any],
+    file: Path | None,
+    resumed: Path | None,
+    more: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Merge defaults, configuration file and options, the later winning over the earlier.
+
+    Args:
+        given: Options by name; None for those not given.
+        params: Parameters of the network that were given.
+        file: Configuration file.
+        resumed: Folder of a run to resume; its configuration is the default.
+        more: Further names and defaults, of a single command.
+    """
+    from rwkplus.tasks import Settings
+
+    defaults = Settings().to_dict() | CHOICES | dict(more or {})
+    config = dict(defaults)
+    for path in (resumed / CONFIG_FILE if resumed else None, file):
+        if path is not None:
+            config |= _known(path, read_yaml(path), defaults)
+    config |= {name: value for name, value in given.items() if value is not None}
+    if params:
+        if not isinstance(config["model_params"], Mapping):
+            raise ParameterError("model_params is a list of candidates in the file: change it there.")
+        config["model_params"] = {**config["model_params"], **params}
+    return config
+
+
+def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Pick the settings of training."""
+    from rwkplus.tasks import Settings
+
+    return Settings.from_dict({name: config[name] for name in Settings().to_dict()})
+
+
+def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
+    """Parameters of the network from ``--kernel``, ``--steps`` and ``--param name=value``."""
+    import yaml
+
+    params: dict[str, Any] = {"kernel": kernel, "steps": steps}
+    params = {name: value for name, value in params.items() if value is not None}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise ParameterError(f"--param must be name=value, such as num_hidden=16; got {pair!r}.")
+        params[name] = yaml.safe_load(value)
+    return params
+
+
+def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Read graphs and labels, and find mistakes before any file is written."""
+    from rwkplus.data import load
+    from rwkplus.tasks import GraphDataset
+    from rwkplus.tasks.cross_validation import prepare
+
+    settings, params = settings_of(config), config["model_params"]
+    graphs = load(dataset, node_features=config["node_features"])
+    data = GraphDataset(
+        graphs,
+        _smiles_labels(dataset),
+        task=config["task"],
+        features=config["features"],
+        ignore=tuple(config["ignore"]),
+    )
+    prepare(data, config["model"], [params] if isinstance(params, Mapping) else params, settings)
+    if config["folds"]:
+        data.folds(config["folds"], settings.random_state)
+    return data
+
+
+def is_first_process() -> bool:
+    """Whether this is the only process, or the one of several that writes and prints."""
+    ranks = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")
+    return all(os.environ.get(rank, "0") == "0" for rank in ranks)
+
+
+def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
+    """Raise where a folder would be overwritten that nobody wants overwritten."""
+    if resume and force:
+        raise ParameterError("--resume goes on, --force starts anew: use one of them.")
+    if is_first_process() and folder.exists() and not (resume or force):
+        raise ParameterError(f"--out {folder} exists already; --resume goes on there, --force starts anew.")
+
+
+def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None:
+    """Make the output folder and note the configuration in it; ``force`` clears what an earlier run left."""
+    if not is_first_process():
+        return
+    if force:
+        for stale in (*folder.glob("fold-*"), *folder.glob("*.safetensors"), *folder.glob("*.journal")):
+            shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
+        (folder / RESULT_FILE).unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_yaml(folder / CONFIG_FILE, config)
+
+
+def _known(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    for name in values:
+        if name not in known:
+            raise ParameterError(f"{path}: there is no option {name!r}; known are {', '.join(sorted(known))}.")
+    return values
+
+
+def _smiles_labels(dataset: str) -> list[Any] | None:
+    """Labels of a ``.smi`` file, the second word of each line; other files have labels of their own."""
+    path = Path(dataset)
+    if path.suffix != ".smi" or not path.is_file():
+        return None
+    lines = [(number, line.split()) for number, line in enumerate(path.read_text().splitlines(), 1) if line.strip()]
+    for number, words in lines:
+        if len(words) < 2:
+            raise DataError(f"{dataset}, line {number}: expected a SMILES and a label with a space between.")
+    return _typed([words[1] for _, words in lines])
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a file of names and values."""
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not YAML: {error}.") from error
+    if not isinstance(values, dict):
+        raise DataError(f"{path} must hold names and values, such as 'epochs: 100' or 'steps: [2, 3]'.")
+    return values
+
+
+def write_yaml(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a file of names and values, whole or not at all."""
+    import yaml
+
+    scratch = path.with_name(path.name + ".new")
+    scratch.write_text(yaml.safe_dump(dict(values), sort_keys=False))
+    scratch.replace(path)
+
+
+def _typed(words: list[str]) -> list[Any]:
+    for kind in (int, float):
+        try:
+            return [kind(word) for word in words]
+        except ValueError:
+            continue
+    return words

@@ -1,0 +1,72 @@
+"""``rwkplus predict``."""
+
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rwkplus.cli.console import out
+from rwkplus.cli.options import NodeFeaturesOption
+from rwkplus.errors import DataError, ParameterError
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0`.")],
+    graphs: Annotated[str, typer.Argument(help="Registered name, TU folder or zip file, or .smi file.")],
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")
+    ] = None,
+    node_features: NodeFeaturesOption = "labels",
+    unknown_label: Annotated[
+        str, typer.Option("--unknown-label", help="Labels that training did not see: ignore or error.")
+    ] = "ignore",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Predict labels of graphs with a trained network.
+
+    One line per graph: its number, the prediction and, for classes, their probabilities.
+    """
+    from rwkplus.data import load
+    from rwkplus.tasks import load_model
+
+    if out_file is not None and out_file.exists() and not force:
+        raise ParameterError(f"--out {out_file} exists already; --force overwrites it.")
+    if out_file is not None and not out_file.parent.is_dir():
+        raise ParameterError(f"--out {out_file}: there is no folder {out_file.parent}.")
+    trained = load_model(_model_file(model))
+    lines = _lines(trained, load(graphs, node_features=node_features), unknown_label)  # type: ignore[arg-type]
+    text = io.StringIO()
+    csv.writer(text).writerows(lines)
+    if out_file is None:
+        sys.stdout.write(text.getvalue())
+        return
+    scratch = out_file.with_name(out_file.name + ".new")
+    scratch.write_text(text.getvalue(), newline="")
+    scratch.replace(out_file)
+    out.print(f"{text.getvalue().count(chr(10)) - 1} predictions in {out_file}", highlight=False)
+
+
+def _model_file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    found = sorted(path.rglob("model.safetensors"))
+    if path / "model.safetensors" in found:
+        return path / "model.safetensors"
+    hint = f" Name one of its folds, such as {found[0]}, or train with --folds 0." if found else ""
+    raise DataError(f"the folder {path} holds no model.safetensors.{hint}")
+
+
+def _lines(trained: Any, graphs: list[Any], unknown_label: str) -> Iterator[list[Any]]:  # noqa: ANN401
+    outputs = trained.outputs(graphs, unknown_label=unknown_label)
+    target = trained.target
+    predictions = target.decode(outputs).reshape(len(graphs), -1)
+    shares = target.probabilities(outputs) if target.kind != "regression" else predictions[:, :0]
+    several = predictions.shape[1] > 1
+    names = [f"prediction {i}" for i in range(predictions.shape[1])] if several else ["prediction"]
+    yield ["graph", *names, *(f"p({name})" for name in (target.names if shares.size else ()))]
+    for i in range(len(graphs)):
+        yield [i, *predictions[i].tolist(), *(f"{share:.6g}" for share in shares[i])]

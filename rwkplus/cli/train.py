@@ -1,0 +1,124 @@
+"""``rwkplus train``."""
+
+from collections.abc import Mapping
+from statistics import mean, pstdev
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from rwkplus.cli import experiment as ex
+from rwkplus.cli.console import out, print_json, progress
+from rwkplus.cli.options import Dataset, Ignore, Jobs, Json
+
+
+def train(
+    dataset: Dataset,
+    out_folder: ex.OutFolder,
+    model: ex.Model = None,
+    kernel: ex.Kernel = None,
+    steps: ex.Steps = None,
+    param: ex.Param = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(help="Cross-validation folds; 0 trains one model on all graphs.  [default: 5]", min=0),
+    ] = None,
+    task: ex.Task = None,
+    features: ex.Features = None,
+    node_features: ex.NodeFeatures = None,
+    ignore: Ignore = None,
+    epochs: ex.Epochs = None,
+    batch_size: ex.BatchSize = None,
+    lr: ex.Lr = None,
+    halve_lr_every: ex.HalveLrEvery = None,
+    weight_decay: ex.WeightDecay = None,
+    validation: ex.Validation = None,
+    metric: ex.Metric = None,
+    patience: ex.Patience = None,
+    seed: ex.SeedOption = None,
+    config: ex.Config = None,
+    resume: ex.Resume = False,
+    force: ex.Force = False,
+    guards: Annotated[bool, typer.Option(help="Score trivial models beside, for classification.")] = True,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard's files as well.")] = False,
+    jobs: Jobs = 1,
+    threads: ex.Threads = 1,
+    devices: Annotated[int | None, typer.Option(help="Processes that share every batch.  [default: 1]", min=1)] = None,
+    num_nodes: Annotated[int | None, typer.Option(help="Machines, each with that many.  [default: 1]", min=1)] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a network on labelled graphs and score it by cross-validation.
+
+    A [bold].smi[/] file holds a SMILES and a label per line. Of the training graphs of every fold a share chooses the
+    best epoch; the test graphs are looked at once. [bold]--folds 0[/] makes one model of all graphs, for
+    [bold]rwkplus predict[/]. A run that was killed goes on with [bold]--resume[/] and ends with the same numbers.
+    """
+    from rwkplus.reproduce.results import save_result
+    from rwkplus.tasks import Place
+
+    given = {
+        "model": model, "folds": folds, "task": task, "features": features, "node_features": node_features,
+        "ignore": ignore, "epochs": epochs, "batch_size": batch_size, "lr": lr, "halve_lr_every": halve_lr_every,
+        "weight_decay": weight_decay, "validation": validation, "metric": metric, "patience": patience,
+        "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
+    }  # fmt: skip
+    ex.check_folder(out_folder, resume=resume, force=force)
+    params = ex.given_params(kernel, steps, param)
+    merged = ex.read_config(given, params, config, out_folder if resume else None)
+    data = ex.read_data(dataset, merged)
+    ex.open_folder(out_folder, merged, force=force)
+    facts = _run(data, merged, Place(out_folder, resume, tensorboard), jobs)
+    if not ex.is_first_process():
+        return
+    if guards and merged["folds"] and data.classes is not None:
+        facts["guards"] = _guards(data, merged)
+    save_result("result", {"dataset": dataset, **merged}, facts, out_folder)
+    if as_json:
+        print_json({"dataset": dataset, "graphs": len(data), **facts})
+        return
+    _print(f"{dataset}: {len(data)} graphs", merged, facts)
+    out.print(f"\nModels and histories are in {out_folder}.", highlight=False)
+
+
+def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[str, Any]:  # noqa: ANN401
+    from rwkplus.tasks import cross_validate
+    from rwkplus.tasks import train as train_once
+
+    model, folds, params = config["model"], config["folds"], config["model_params"]
+    choices: dict[str, Any] = {"model_params": params, "settings": ex.settings_of(config), "place": place}
+    runs = max(1, folds) * (len(params) if isinstance(params, list) else 1)
+    with progress("training", total=folds if jobs != 1 else runs * config["epochs"]) as advance:
+        step = lambda _: advance()  # noqa: E731
+        if folds == 0:
+            result = train_once(model, data, on_epoch=step, **choices)
+            return {"best_epoch": result.best_epoch, "validation": result.validation, "seconds": result.seconds}
+        on_fold, on_epoch = (None, step) if jobs == 1 else (step, None)
+        scores = cross_validate(model, data, folds=folds, n_jobs=jobs, on_fold=on_fold, on_epoch=on_epoch, **choices)
+        return scores.to_dict()
+
+
+def _guards(data: Any, config: Mapping[str, Any]) -> dict[str, list[float]]:  # noqa: ANN401
+    import numpy as np
+
+    from rwkplus.evaluate import guard_scores
+
+    smallest, folds = int(np.bincount(data.classes).min()), config["folds"]
+    inner = max(2, min(5, smallest - -(-smallest // folds)))
+    return guard_scores(data.graphs, data.classes, folds=folds, inner_folds=inner, seed=config["random_state"])
+
+
+def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    if "folds" not in facts:
+        scores = "  ".join(f"[bold]{name}[/] {value:.4g}" for name, value in facts["validation"].items())
+        out.print(f"{about}, {config['model']}, best epoch {facts['best_epoch'] + 1}", highlight=False)
+        out.print(f"validation: {scores}" if scores else "no validation: the last epoch was kept", highlight=False)
+        return
+    title = f"{about}, {config['folds']}-fold cross-validation, seed {config['random_state']}"
+    guards = facts.get("guards", {})
+    table = Table("test score", config["model"], *guards, title=title, box=None, title_justify="left")
+    for name in facts["mean"]:
+        beside = [f"{mean(values):.4g} ± {pstdev(values):.2g}" for values in guards.values()] * (name == "accuracy")
+        table.add_row(name, f"{facts['mean'][name]:.4g} ± {facts['std'][name]:.2g}", *beside)
+    out.print(table)
+    note = f"; {', '.join(guards)} are guards that see no structure" if guards else ""
+    out.print(f"\n± standard deviation over folds{note}.", highlight=False)

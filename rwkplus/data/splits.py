@@ -1,0 +1,54 @@
+"""Seeded splits: the same folds for every method that is compared."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+
+from rwkplus.errors import ParameterError
+
+Index = NDArray[np.int64]
+
+
+def stratified_folds(y: Index, folds: int, seed: int) -> list[tuple[Index, Index]]:
+    """Seeded stratified folds, or an error that says why there cannot be any."""
+    classes, counts = np.unique(y, return_counts=True)
+    if classes.size < 2:
+        raise ParameterError("there is only one class: nothing to classify.")
+    if counts.min() < folds:
+        raise ParameterError(
+            f"class {classes[counts.argmin()]} has {counts.min()} graphs, too few for {folds} folds. Use fewer folds."
+        )
+    return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def plain_folds(num_graphs: int, folds: int, seed: int) -> list[tuple[Index, Index]]:
+    """Seeded folds for targets that are not classes."""
+    if num_graphs < folds:
+        raise ParameterError(f"there are {num_graphs} graphs, too few for {folds} folds. Use fewer folds.")
+    return list(KFold(folds, shuffle=True, random_state=seed).split(np.zeros(num_graphs)))
+
+
+def hold_out(index: Index, share: float, seed: int, classes: Index | None = None) -> tuple[Index, Index]:
+    """Split off a seeded share of ``index``, by class where every class can be on both sides.
+
+    Args:
+        index: Numbers of graphs.
+        share: Part to hold out, in [0, 1); at least one graph unless it is 0.
+        seed: Seed of the draw.
+        classes: Class of each graph of ``index``.
+
+    Returns:
+        What stays and what is held out, both ascending.
+    """
+    if share == 0:
+        return index, index[:0]
+    held = max(1, round(share * len(index)))
+    if held >= len(index):
+        raise ParameterError(
+            f"holding out {share:.0%} of {len(index)} graphs leaves none to train on. Give more graphs, "
+            "or validation=0 to train without validation."
+        )
+    counts = np.unique(classes, return_counts=True)[1] if classes is not None else np.zeros(0)
+    possible = counts.size > 0 and counts.min() >= 2 and counts.size <= min(held, len(index) - held)
+    stay, out = train_test_split(index, test_size=held, random_state=seed, stratify=classes if possible else None)
+    return np.sort(stay), np.sort(out)

@@ -1,0 +1,88 @@
+"""Networks by name, for commands, estimators and files.
+
+A network takes ``in_channels``, ``out_channels`` and keyword arguments of JSON values, and maps a PyG ``Batch`` to
+outputs ``(B, out_channels)``. Two attributes are optional:
+
+- ``pre_transform``: a PyG transform to apply once to every graph, such as one that finds egonets;
+- ``reads``: fields it uses beside ``edge_index``, of ``x``, ``edge_attr`` and ``edge_weight``; the others are refused
+  rather than ignored in silence.
+"""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from torch import nn
+
+from rwkplus.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A network that can be named."""
+
+    name: str
+    about: str
+    module: str
+    cls: str
+    space: Mapping[str, Any] = field(default_factory=dict)
+    """What a search tries: lists of choices, or ranges ``{"low": ..., "high": ..., "log": true}``."""
+
+    def load(self) -> type[nn.Module]:
+        """Import the class."""
+        found: type[nn.Module] = getattr(import_module(self.module), self.cls)
+        return found
+
+
+KERNEL_SPACE = {"steps": [2, 3], "num_hidden": [8, 16, 32], "hidden_nodes": [4, 6, 8]}
+MODELS = {
+    entry.name: entry
+    for entry in [
+        Entry(
+            "kergnn",
+            "kernels between hidden graphs and the egonet of every node",
+            "rwkplus.models.kergnn",
+            "KerGNN",
+            KERNEL_SPACE | {"kernel": ["rwk+", "rwk-"], "layers": [1, 2]},
+        ),
+        Entry("rwnn", "kernels between hidden graphs and whole graphs", "rwkplus.models.rwnn", "RWNN", KERNEL_SPACE),
+        Entry(
+            "gin",
+            "graph isomorphism network, for comparison",
+            "rwkplus.models.gin",
+            "GIN",
+            {"hidden_channels": [16, 32, 64], "layers": [2, 3, 4], "dropout": [0.0, 0.3, 0.5]},
+        ),
+    ]
+}
+
+
+def register(name: str, cls: type[nn.Module], about: str = "", space: Mapping[str, Any] | None = None) -> None:
+    """Give a network of your own a name, so that it can be trained by commands, saved and loaded."""
+    MODELS[name] = Entry(name, about, cls.__module__, cls.__qualname__, space or {})
+
+
+def entry_of(model: str) -> Entry:
+    """Look up a name."""
+    if model not in MODELS:
+        raise ParameterError(f"there is no model {model!r}; known are {', '.join(MODELS)}.")
+    return MODELS[model]
+
+
+def build(model: str | type[nn.Module], in_channels: int, out_channels: int, params: Mapping[str, Any]) -> nn.Module:
+    """Make a network; parameters it does not have are refused by name."""
+    cls = entry_of(model).load() if isinstance(model, str) else model
+    known = [name for name in inspect.signature(cls).parameters if name not in ("in_channels", "out_channels")]
+    for name in params:
+        if name not in known:
+            raise ParameterError(f"{cls.__name__} has no parameter {name!r}; known are {', '.join(known)}.")
+    return cls(in_channels, out_channels, **params)
+
+
+def name_of(model: str | type[nn.Module]) -> str | None:
+    """Return the registered name of a network, or None."""
+    if isinstance(model, str):
+        return model
+    return next((e.name for e in MODELS.values() if (e.module, e.cls) == (model.__module__, model.__qualname__)), None)

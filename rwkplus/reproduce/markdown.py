@@ -1,0 +1,23 @@
+"""Tables in Markdown."""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def cells(*values: object) -> str:
+    """One line of a table."""
+    return "| " + " | ".join(map(str, values)) + " |"
+
+
+def rows_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows of plain values under the names of the first row."""
+    lines = [cells(*rows[0]), cells(*["---"] * len(rows[0]))]
+    lines += [cells(*(number(row.get(key, "")) for key in rows[0])) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def number(value: object) -> str:
+    """A number as people read it."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,184 @@
+"""Honest scores of a network: test graphs that are looked at once, at the end."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import mean, pstdev
+from typing import Any
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+from rwkplus.data.splits import Index
+from rwkplus.errors import ParameterError
+from rwkplus.graphs import Graphs
+from rwkplus.tasks.dataset import GraphDataset
+from rwkplus.tasks.inputs import Features
+from rwkplus.tasks.job import Job, Model, Place, TrainResult, new_network
+from rwkplus.tasks.loop import OnEpoch
+from rwkplus.tasks.metrics import Metric, all_scores, metric_for
+from rwkplus.tasks.randomness import derived_seed
+from rwkplus.tasks.settings import Settings
+from rwkplus.tasks.targets import Task
+from rwkplus.tasks.trained import outputs_of
+
+Params = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """One fold: scores on its test graphs of the network that its validation graphs chose."""
+
+    fold: int
+    params: dict[str, Any]
+    best_epoch: int
+    validation: dict[str, float]
+    test: dict[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Scores over all folds."""
+
+    folds: list[FoldResult]
+    chosen_by: Metric
+
+    def best(self) -> FoldResult:
+        """The fold with the best validation score; no test graph has a say."""
+        name = self.chosen_by.name
+        return max(self.folds, key=lambda fold: fold.validation[name] * (1 if self.chosen_by.larger_is_better else -1))
+
+    def mean(self, metric: str) -> float:
+        """Mean test score."""
+        return mean(fold.test[metric] for fold in self.folds)
+
+    def std(self, metric: str) -> float:
+        """Standard deviation of the test scores over folds."""
+        return pstdev(fold.test[metric] for fold in self.folds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "mean": {name: self.mean(name) for name in self.folds[0].test},
+            "std": {name: self.std(name) for name in self.folds[0].test},
+            "folds": [asdict(fold) for fold in self.folds],
+        }
+
+
+def cross_validate(
+    model: Model,
+    graphs: Graphs | GraphDataset,
+    y: object = None,
+    *,
+    model_params: Params | Sequence[Params] | None = None,
+    folds: int = 5,
+    settings: Settings | None = None,
+    task: Task = "auto",
+    features: Features = "auto",
+    ignore: Sequence[str] = (),
+    place: Place | None = None,
+    n_jobs: int | None = None,
+    on_fold: Callable[[FoldResult], None] | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> CrossValidation:
+    """Score a network by cross-validation with seeded, stratified folds.
+
+    From the training part of every fold, ``settings.validation`` is split off to choose the best epoch and, where
+    several ``model_params`` are given, among them. The test part is looked at once, with what was chosen.
+
+    Args:
+        model: Registered name or class of the network.
+        graphs: Whatever the door accepts, or a :class:`GraphDataset`.
+        y: One label per graph; ``graph.y`` by default.
+        model_params: Keyword arguments of the network, or several candidates.
+        folds: Number of folds.
+        settings: Epochs, learning rate, validation and so on.
+        task: What the labels mean.
+        features: Node features where graphs have none.
+        ignore: Fields to leave out on purpose.
+        place: Where to keep the networks of all folds, and to resume from.
+        n_jobs: Folds at a time, in processes of their own.
+        on_fold: Called after every fold.
+        on_epoch: Called after every epoch, if folds run one at a time.
+    """
+    settings = settings or Settings()
+    candidates = [model_params or {}] if model_params is None or isinstance(model_params, Mapping) else model_params
+    if len(candidates) > 1 and settings.validation == 0:
+        raise ParameterError("choosing among several model_params needs validation graphs: give validation above 0.")
+    data = GraphDataset.of(graphs, y, task=task, features=features, ignore=ignore)
+    prepare(data, model, candidates, settings)
+
+    def run(number: int, train: Index, test: Index, watch: OnEpoch | None) -> FoldResult:
+        results = [
+            Job.split(data, model, params, train, fold_settings(settings, number)).run(
+                candidate_place(place, number, i if len(candidates) > 1 else None), watch
+            )
+            for i, params in enumerate(candidates)
+        ]
+        return tested(data, _best(results, settings), number, test)
+
+    return run_folds(data, folds, settings, run, n_jobs=n_jobs, on_fold=on_fold, watch=on_epoch)
+
+
+def prepare(data: GraphDataset, model: Model, candidates: Sequence[Params], settings: Settings) -> None:
+    """Find mistakes before the first fold, and apply each network's transform once for all folds."""
+    metric_for(data.whole, settings.metric)
+    for params in candidates:
+        data.store(new_network(data, model, params))
+
+
+def run_folds(
+    data: GraphDataset,
+    folds: int,
+    settings: Settings,
+    run: Callable[[int, Index, Index, Any], FoldResult],
+    *,
+    n_jobs: int | None,
+    on_fold: Callable[[FoldResult], None] | None,
+    watch: Callable[..., None] | None,
+) -> CrossValidation:
+    """Run every fold, one at a time or in parallel; ``run`` gets ``watch`` only in this very process."""
+    parallel = effective_n_jobs(n_jobs) > 1
+    if parallel and settings.devices * settings.num_nodes > 1:
+        raise ParameterError("n_jobs runs folds in parallel, devices shares each fold: use one of them.")
+    splits = data.folds(folds, settings.random_state)
+    work = (delayed(run)(i, train, test, None if parallel else watch) for i, (train, test) in enumerate(splits))
+    results = []
+    for result in Parallel(n_jobs=n_jobs, return_as="generator")(work):
+        results.append(result)
+        if on_fold is not None:
+            on_fold(result)
+    return CrossValidation(results, metric_for(data.whole, settings.metric))
+
+
+def fold_settings(settings: Settings, number: int) -> Settings:
+    """Settings of a fold: initial weights and order of its own."""
+    return replace(settings, random_state=derived_seed(settings.random_state, number))
+
+
+def tested(data: GraphDataset, chosen: TrainResult, number: int, test: Index) -> FoldResult:
+    """Score the chosen network on the test graphs."""
+    trained = chosen.trained
+    outputs = outputs_of(trained.model, data.store(trained.model), test)
+    scores = all_scores(trained.target, outputs, trained.target.encode(data.y[test]))
+    return FoldResult(number, dict(trained.params), chosen.best_epoch, chosen.validation, scores, chosen.seconds)
+
+
+def candidate_place(place: Place | None, number: int, candidate: int | None = None) -> Place | None:
+    """Where a candidate of a fold keeps its files."""
+    if place is None:
+        return None
+    folder: Path = place.folder / f"fold-{number}"
+    return replace(place, folder=folder if candidate is None else folder / f"candidate-{candidate}")
+
+
+def _best(results: Sequence[TrainResult], settings: Settings) -> TrainResult:
+    """Best validation score, among equals the lowest loss, then the first."""
+    metric = metric_for(results[0].trained.target, settings.metric)
+    best = results[0]
+    for result in results[1:]:
+        score, leader = result.validation[metric.name], best.validation[metric.name]
+        tie = score == leader and result.validation["loss"] < best.validation["loss"]
+        if metric.improves(score, leader) or tie:
+            best = result
+    return best

@@ -1,0 +1,209 @@
+"""Networks with scikit-learn's manners: ``fit``, ``predict``, ``score``, ``save``, ``load``."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from rwkplus.errors import DataError
+from rwkplus.graphs import Graphs
+from rwkplus.graphs.convert import graph_list
+from rwkplus.tasks.dataset import read_labels
+from rwkplus.tasks.inputs import Features
+from rwkplus.tasks.loop import OnEpoch
+from rwkplus.tasks.settings import Settings
+from rwkplus.tasks.targets import Classes, Task
+from rwkplus.tasks.trained import TrainedModel
+from rwkplus.tasks.training import train
+from rwkplus.types import UnknownLabel
+
+SETTINGS = (
+    "epochs", "batch_size", "lr", "halve_lr_every", "weight_decay", "validation", "metric", "patience", "accelerator",
+)  # fmt: skip
+"""Arguments of estimators that go to :class:`Settings` as they are."""
+
+
+class GraphEstimator(BaseEstimator):
+    """What classifier and regressor share.
+
+    Args:
+        model: Registered name (``"kergnn"``, ``"rwnn"``, ``"gin"``) or a class.
+        model_params: Keyword arguments of the network, such as ``{"kernel": "rwk+", "steps": 3}``.
+        epochs: Passes over the training graphs.
+        batch_size: Most graphs per step.
+        lr: Learning rate of Adam.
+        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
+        weight_decay: Decoupled weight decay.
+        validation: Share of the graphs that chooses the best epoch; 0 keeps the last epoch.
+        metric: Score that chooses; the usual one of the task by default.
+        patience: Epochs without a better score after which to stop; None trains all epochs.
+        features: Node features where graphs have none: ``"auto"``, ``"given"``, ``"degree"`` or ``"constant"``.
+        ignore: Fields of graphs to leave out on purpose.
+        unknown_label: Blank labels that training did not see (``"ignore"``), or refuse them (``"error"``).
+        accelerator: Lightning's name of the hardware.
+        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance.
+
+    Attributes:
+        trained_: The network and how to read graphs, a :class:`rwkplus.tasks.TrainedModel`.
+        model_: The network itself.
+        history_: Losses and chosen score, epoch by epoch.
+        best_epoch_: Epoch whose weights were kept, counted from 0.
+    """
+
+    kinds: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        model: str | type[nn.Module] = "kergnn",
+        *,
+        model_params: Mapping[str, Any] | None = None,
+        epochs: int = 200,
+        batch_size: int = 64,
+        lr: float = 1e-2,
+        halve_lr_every: int = 50,
+        weight_decay: float = 0.0,
+        validation: float = 0.1,
+        metric: str | None = None,
+        patience: int | None = None,
+        features: Features = "auto",
+        ignore: Sequence[str] = (),
+        unknown_label: UnknownLabel = "ignore",
+        accelerator: str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.model = model
+        self.model_params = model_params
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.halve_lr_every = halve_lr_every
+        self.weight_decay = weight_decay
+        self.validation = validation
+        self.metric = metric
+        self.patience = patience
+        self.features = features
+        self.ignore = ignore
+        self.unknown_label = unknown_label
+        self.accelerator = accelerator
+        self.random_state = random_state
+
+    def fit(self, graphs: Graphs, y: object = None, *, on_epoch: OnEpoch | None = None) -> Self:
+        """Train the network; labels come from ``y`` or from ``graph.y``."""
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = int(check_random_state(seed).randint(2**31))
+        items = graph_list(graphs)
+        labels = read_labels(items, y)
+        result = train(
+            self.model,
+            items,
+            labels,
+            model_params=self.model_params,
+            settings=Settings(**{name: getattr(self, name) for name in SETTINGS}, random_state=int(seed)),
+            task=self._task(labels),
+            features=self.features,
+            ignore=self.ignore,
+            on_epoch=on_epoch,
+        )
+        self._adopt(result.trained)
+        self.history_ = result.history
+        self.best_epoch_ = result.best_epoch
+        return self
+
+    def predict(self, graphs: Graphs) -> NDArray[Any]:
+        """Predict the label of every graph."""
+        check_is_fitted(self)
+        return self.trained_.predict(graphs, unknown_label=self.unknown_label)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the network to one safetensors file; never a pickle."""
+        check_is_fitted(self)
+        return self.trained_.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` or ``rwkplus train`` wrote."""
+        trained = TrainedModel.load(path)
+        if trained.target.kind not in cls.kinds:
+            raise DataError(f"{path} holds a {trained.target.kind} model, not one for {cls.__name__}.")
+        settings = trained.facts.get("settings", {})
+        known = {name: settings[name] for name in (*SETTINGS, "random_state") if name in settings}
+        known |= {"features": trained.inputs.features, "ignore": trained.inputs.ignore}
+        estimator = cls(trained.name, model_params=trained.params, **known)
+        estimator._adopt(trained)
+        return estimator
+
+    def _task(self, labels: NDArray[Any]) -> Task:
+        raise NotImplementedError
+
+    def _adopt(self, trained: TrainedModel) -> None:
+        self.trained_ = trained
+        self.model_ = trained.model
+        self.n_features_in_ = trained.inputs.schema.nodes.width
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "trained_")
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # graphs, not a matrix
+        return tags
+
+
+class GraphClassifier(ClassifierMixin, GraphEstimator):
+    """Classify graphs with a network; arguments and attributes are those of :class:`GraphEstimator`.
+
+    One label per graph makes a classifier; rows of 0, 1 and nan make several yes-or-no questions at once, where nan
+    marks what is not known. ``classes_`` are the classes in the order of the columns of ``predict_proba``.
+
+    Example:
+        >>> from rwkplus.data import load
+        >>> graphs = load("functional-groups")
+        >>> classifier = GraphClassifier("gin", epochs=20, ignore=("edge_attr",)).fit(graphs[:150])
+        >>> classifier.predict_proba(graphs[150:]).shape
+        (50, 2)
+    """
+
+    kinds = ("classification", "multitask")
+
+    def predict_proba(self, graphs: Graphs) -> NDArray[Any]:
+        """Probability of each class, or of yes to each question: ``(B, C)``."""
+        check_is_fitted(self)
+        return self.trained_.predict_proba(graphs, unknown_label=self.unknown_label)
+
+    def score(self, graphs: Graphs, y: object = None, sample_weight: None = None) -> float:
+        """Accuracy; for several questions the mean area under the ROC curve."""
+        check_is_fitted(self)
+        scores = self.trained_.scores(graphs, y, unknown_label=self.unknown_label)
+        return scores.get("accuracy", scores["roc_auc"])
+
+    def _task(self, labels: NDArray[Any]) -> Task:
+        return "classification" if labels.ndim == 1 else "multitask"
+
+    def _adopt(self, trained: TrainedModel) -> None:
+        super()._adopt(trained)
+        names = trained.target.names if isinstance(trained.target, Classes) else (0, 1)
+        self.classes_ = np.array(names)
+
+
+class GraphRegressor(RegressorMixin, GraphEstimator):
+    """Predict numbers of graphs with a network; arguments and attributes are those of :class:`GraphEstimator`.
+
+    Labels are one number per graph or a row of them, centered and scaled for training; nan marks missing ones.
+    """
+
+    kinds = ("regression",)
+
+    def score(self, graphs: Graphs, y: object = None, sample_weight: None = None) -> float:
+        """Coefficient of determination, mean over columns."""
+        check_is_fitted(self)
+        return self.trained_.scores(graphs, y, unknown_label=self.unknown_label)["r2"]
+
+    def _task(self, labels: NDArray[Any]) -> Task:
+        return "regression"

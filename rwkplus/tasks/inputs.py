@@ -1,0 +1,128 @@
+"""How graphs are read before a network sees them, so that later graphs are read the same way."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self, get_args
+
+import networkx as nx
+import torch
+from torch_geometric.data import Batch, Data
+
+from rwkplus.errors import ParameterError
+from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, from_networkx, one_hot_degree
+from rwkplus.graphs.checks import NAMES
+from rwkplus.graphs.convert import graph_list
+from rwkplus.graphs.schema import Colors
+from rwkplus.types import UnknownLabel
+
+Features = Literal["auto", "given", "degree", "constant"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Node features, fields left out, and the meaning of all columns.
+
+    Args:
+        features: ``"given"`` reads ``x``; ``"degree"`` and ``"constant"`` make features from the structure.
+        max_degree: Largest degree with a column of its own; larger ones share the last column.
+        ignore: Fields left out on purpose.
+        schema: Width and meaning of the columns.
+    """
+
+    features: Features
+    max_degree: int | None
+    ignore: tuple[str, ...]
+    schema: Schema
+
+    @classmethod
+    def of(cls, graphs: Graphs, features: Features = "auto", ignore: Sequence[str] = ()) -> tuple[Self, list[Data]]:
+        """Read the graphs of a training run through the door.
+
+        ``features="auto"`` reads ``x`` where graphs have it and makes one-hot degrees where they have not.
+        """
+        if features not in get_args(Features):
+            raise ParameterError(f"features must be one of {', '.join(get_args(Features))}; got {features!r}.")
+        items = _as_data(graphs, ignore)
+        if features == "auto":
+            features = "given" if any(item.get("x") is not None for item in items) else "degree"
+        max_degree = None
+        if features == "degree":
+            max_degree = max(1, one_hot_degree(items)[0].x.size(1) - 1)
+        batch = as_batch(_with_features(items, features, max_degree), ignore=ignore)
+        return cls(features, max_degree, tuple(ignore), Schema.of(batch)), _tensors_only(batch)
+
+    def read(self, graphs: Graphs, unknown_label: UnknownLabel = "ignore") -> list[Data]:
+        """Read later graphs: the same features, the same columns.
+
+        Args:
+            graphs: Whatever the door accepts.
+            unknown_label: Blank labels that training did not see (``"ignore"``) or refuse them (``"error"``).
+        """
+        if unknown_label not in ("ignore", "error"):
+            raise ParameterError(f"unknown_label must be 'ignore' or 'error', got {unknown_label!r}.")
+        items = _with_features(_as_data(graphs, self.ignore), self.features, self.max_degree)
+        batch = self.schema.conform(as_batch(items, ignore=self.ignore), unknown_label)
+        for field, colors in (("x", self.schema.nodes), ("edge_attr", self.schema.edges)):
+            if colors is not None:  # columns of unknown labels are blank by now
+                batch[field] = batch[field][:, : colors.width]
+        return _tensors_only(batch)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values that :meth:`from_dict` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Read what :meth:`to_dict` wrote; any disorder in it is an error of its own."""
+        schema = values["schema"]
+        nodes, edges = _colors(schema["nodes"]), schema["edges"] and _colors(schema["edges"])
+        return cls(
+            features=values["features"],
+            max_degree=values["max_degree"],
+            ignore=tuple(values["ignore"]),
+            schema=Schema(nodes, edges, bool(schema["weighted"])),
+        )
+
+
+def _as_data(graphs: Graphs, ignore: Sequence[str]) -> list[Data]:
+    items = graph_list(graphs)
+    if isinstance(items[0], nx.Graph):
+        return list(from_networkx(items, ignore=ignore))
+    if not all(isinstance(item, Data) for item in items):
+        as_batch(items, ignore=ignore)  # says which one is no graph
+    return items
+
+
+def _tensors_only(batch: Batch) -> list[Data]:
+    """Cut a checked batch into graphs with the network's type of numbers and without names, which cost time."""
+    for field in ("x", "edge_attr", "edge_weight"):
+        if batch.get(field) is not None:
+            batch[field] = batch[field].to(torch.get_default_dtype())
+    for field in NAMES:
+        if field in batch:
+            del batch[field]
+    return graph_list(batch)
+
+
+def _with_features(items: list[Data], features: Features, max_degree: int | None) -> list[Data]:
+    if features == "degree":
+        return one_hot_degree(items, max_degree)
+    if features == "constant":
+        items = constant_features(items)  # copies, whose labels have no names any more
+        for item in items:
+            item.node_label_names = None
+    return items
+
+
+def _colors(values: dict[str, Any]) -> Colors:
+    names = values["names"]
+    colors = Colors(
+        field=values["field"],
+        width=values["width"],
+        discrete=values["discrete"],
+        names=None if names is None else tuple(names),
+        seen=tuple(values["seen"]),
+    )
+    if len(colors.seen) != colors.width or (colors.names is not None and len(colors.names) != colors.width):
+        raise ValueError(f"{colors.field} has {colors.width} columns, but other numbers of names or marks.")
+    return colors

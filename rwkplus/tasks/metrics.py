@@ -1,0 +1,133 @@
+"""Scores by name, computed by torchmetrics from the outputs of all graphs at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics import functional as tm
+
+from rwkplus.errors import ParameterError
+from rwkplus.tasks.targets import Classes, Numbers, Questions, Target
+
+Score = Callable[[Any, Tensor, Tensor], Tensor]  # of target, outputs and encoded labels
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A score and its direction."""
+
+    name: str
+    larger_is_better: bool
+    score: Score
+
+    def __call__(self, target: Target, outputs: Tensor, y: Tensor) -> float:
+        """Score of outputs ``(B, C)``; nan where it is not defined, for instance without a second class."""
+        return float(self.score(target, outputs, y))
+
+    def improves(self, score: float, best: float) -> bool:
+        """Whether ``score`` is better than ``best``; nan never is."""
+        return score > best if self.larger_is_better else score < best
+
+    @property
+    def worst(self) -> float:
+        """What every defined score improves on."""
+        return float("-inf") if self.larger_is_better else float("inf")
+
+
+def metrics_for(target: Target) -> dict[str, Metric]:
+    """Scores that make sense for a target; the first one chooses among epochs unless told otherwise."""
+    return METRICS[type(target)]
+
+
+def metric_for(target: Target, name: str | None = None) -> Metric:
+    """Return the named score, or the usual one."""
+    known = metrics_for(target)
+    if name is None:
+        return next(iter(known.values()))
+    if name not in known:
+        raise ParameterError(f"metric must be one of {', '.join(known)} for {target.kind}; got {name!r}.")
+    return known[name]
+
+
+def all_scores(target: Target, outputs: Tensor, y: Tensor) -> dict[str, float]:
+    """Every score of a target, and the loss."""
+    total, count = target.loss(outputs, y)
+    scores = {name: metric(target, outputs, y) for name, metric in metrics_for(target).items()}
+    return scores | {"loss": float(total / count)}
+
+
+def _accuracy(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
+    return tm.classification.multiclass_accuracy(outputs, y, target.width, average="micro")
+
+
+def _macro(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
+    return function(outputs, y, target.width, average="macro")
+
+
+def _ranking(binary: Callable[..., Tensor], multiclass: Callable[..., Tensor]) -> Score:
+    """Scores of a ranking: the second of two classes, or the mean over several."""
+
+    def score(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
+        if y.unique().numel() < target.width:
+            return torch.tensor(torch.nan)
+        shares = outputs.softmax(-1)
+        return binary(shares[:, 1], y) if target.width == 2 else multiclass(shares, y, target.width)
+
+    return score
+
+
+def _over_questions(binary: Callable[..., Tensor], target: Questions, outputs: Tensor, y: Tensor) -> Tensor:
+    """Mean over the questions that have both answers."""
+    scores = []
+    for answers, logits in zip(y.T, outputs.T, strict=True):
+        known = ~answers.isnan()
+        if answers[known].unique().numel() == 2:
+            scores.append(binary(logits[known].sigmoid(), answers[known].long()))
+    return torch.stack(scores).mean() if scores else torch.tensor(torch.nan)
+
+
+def _error(power: int, in_std: bool, target: Numbers, outputs: Tensor, y: Tensor) -> Tensor:
+    """Mean over the known numbers, column by column, in units of the labels or of the scaled ones."""
+    known = ~y.isnan()
+    error = torch.where(known, outputs - y, 0).abs() ** power
+    column = (error.sum(0) / known.sum(0)) ** (1 / power)
+    return (column if in_std else column * column.new_tensor(target.scale)).nanmean()
+
+
+def _r2(target: Numbers, outputs: Tensor, y: Tensor) -> Tensor:
+    known = ~y.isnan()
+    if int(known.sum(0).min()) < 2:
+        return torch.tensor(torch.nan)
+    columns = [tm.r2_score(o[k], t[k]) for o, t, k in zip(outputs.T, y.T, known.T, strict=True)]
+    return torch.stack(columns).mean()
+
+
+def _named(*metrics: Metric) -> dict[str, Metric]:
+    return {metric.name: metric for metric in metrics}
+
+
+_AUROC = tm.classification.binary_auroc
+_AP = tm.classification.binary_average_precision
+METRICS: dict[type[Target], dict[str, Metric]] = {
+    Classes: _named(
+        Metric("accuracy", True, _accuracy),
+        Metric("f1", True, partial(_macro, tm.classification.multiclass_f1_score)),
+        Metric("recall", True, partial(_macro, tm.classification.multiclass_recall)),
+        Metric("roc_auc", True, _ranking(_AUROC, tm.classification.multiclass_auroc)),
+        Metric("ap", True, _ranking(_AP, tm.classification.multiclass_average_precision)),
+    ),
+    Numbers: _named(
+        Metric("mae", False, partial(_error, 1, False)),
+        Metric("mae_in_std", False, partial(_error, 1, True)),
+        Metric("rmse", False, partial(_error, 2, False)),
+        Metric("r2", True, _r2),
+    ),
+    Questions: _named(
+        Metric("roc_auc", True, partial(_over_questions, _AUROC)),
+        Metric("ap", True, partial(_over_questions, _AP)),
+    ),
+}
+"""Names of all scores: macro averages for f1 and recall, means over columns for numbers and questions."""

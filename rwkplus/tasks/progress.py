@@ -1,0 +1,112 @@
+"""What a training run has reached: scores of all epochs, weights of the best one; and the file to resume from."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from rwkplus.errors import DataError
+from rwkplus.tasks.metrics import Metric
+
+Row = dict[str, float]
+Tensors = dict[str, Tensor]
+HEADER = "rwkplus run"
+
+
+@dataclass
+class Progress:
+    """The best epoch so far: best validation score, among equals the lowest validation loss, else the last one."""
+
+    metric: Metric
+    history: list[Row] = field(default_factory=list)
+    epoch: int = -1
+    score: float = math.nan
+    loss: float = math.nan
+    weights: Tensors = field(default_factory=dict)
+
+    def update(self, row: Row, model: nn.Module) -> None:
+        """Take note of an epoch that ended."""
+        self.history.append(row)
+        score, loss = row.get("val_score", math.nan), row.get("val_loss", math.nan)
+        if "val_score" not in row or self.epoch < 0 or self._is_better(score, loss):
+            self.epoch, self.score, self.loss = int(row["epoch"]), score, loss
+            self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+    def _is_better(self, score: float, loss: float) -> bool:
+        if math.isnan(score) or math.isnan(self.score):
+            return math.isnan(self.score) and not math.isnan(score)
+        return self.metric.improves(score, self.score) or (score == self.score and loss < self.loss)
+
+    @property
+    def epochs_done(self) -> int:
+        """Number of epochs that ended."""
+        return len(self.history)
+
+
+def save_run(
+    path: Path, identity: Mapping[str, Any], progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> None:
+    """Write all that a run needs to go on after an epoch, whole or not at all."""
+    record = {"identity": dict(identity), "history": progress.history, "epoch": progress.epoch}
+    record |= {"score": progress.score, "loss": progress.loss}
+    tensors = _named("now", dict(model.state_dict())) | _named("best", progress.weights)
+    for number, state in optimizer.state_dict()["state"].items():
+        tensors |= _named(f"optimizer {number}", state)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(path.name + ".new")
+    scratch.write_bytes(
+        save({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, {HEADER: json.dumps(record)})
+    )
+    scratch.replace(path)
+
+
+def load_run(
+    path: Path, identity: Mapping[str, Any], progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> None:
+    """Bring a fresh run to where :func:`save_run` left it, or say why the file is none of its own."""
+    try:
+        with safe_open(path, "pt") as file:
+            record = json.loads((file.metadata() or {})[HEADER])
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        found = record["identity"]
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} is no checkpoint of a training run, or is not complete. Remove it to start anew."
+        ) from error
+    check_identity(path, identity, found)
+    try:
+        model.load_state_dict(_under("now", tensors))
+        states = [_under(f"optimizer {i}", tensors) for i in range(len(list(model.parameters())))]
+        groups = optimizer.state_dict()["param_groups"]
+        optimizer.load_state_dict({"state": {i: s for i, s in enumerate(states) if s}, "param_groups": groups})
+        progress.history, progress.epoch = record["history"], record["epoch"]
+        progress.score, progress.loss = record["score"], record["loss"]
+        progress.weights = _under("best", tensors)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise DataError(f"{path} is damaged: its parts do not fit together. Remove it to start anew.") from error
+
+
+def check_identity(path: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Raise unless a file belongs to the run that wants to go on from it."""
+    wanted = json.loads(json.dumps(wanted))
+    different = [name for name in wanted if found.get(name) != wanted[name]]
+    if different:
+        raise DataError(
+            f"{path} belongs to another run: {', '.join(different)} differ. Resume with what it was started with, or "
+            "start anew in another folder."
+        )
+
+
+def _named(prefix: str, tensors: Mapping[str, Tensor]) -> Tensors:
+    return {f"{prefix}/{name}": value for name, value in tensors.items()}
+
+
+def _under(prefix: str, tensors: Tensors) -> Tensors:
+    return {name.removeprefix(f"{prefix}/"): value for name, value in tensors.items() if name.startswith(f"{prefix}/")}

@@ -1,0 +1,226 @@
+"""What the outputs of a network mean: classes, numbers, or several yes-or-no questions with gaps.
+
+A target is read off the training labels, gives the network its width and its loss, turns outputs back into what
+the user knows, and is saved beside the weights.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
+
+from rwkplus.errors import ParameterError
+
+Array = NDArray[Any]
+Scaling = Literal["standard", "std", "none"]
+Task = Literal["auto", "classification", "regression", "counting", "multitask"]
+
+
+class Target(ABC):
+    """Meaning of outputs ``(B, C)``; immutable and made of JSON values."""
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of outputs C."""
+
+    @abstractmethod
+    def encode(self, y: Array) -> Tensor:
+        """Labels as the loss reads them, or an error that names what cannot be read."""
+
+    @abstractmethod
+    def loss(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Loss summed over the known labels, and their number; the mean may span several processes."""
+
+    @abstractmethod
+    def decode(self, outputs: Tensor) -> Array:
+        """Predictions in the user's terms."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values that :func:`target_from_dict` reads."""
+        return {"kind": self.kind, **asdict(self)}  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class Classes(Target):
+    """One of several classes."""
+
+    kind: ClassVar[str] = "classification"
+    names: tuple[int | float | str, ...]
+
+    @classmethod
+    def of(cls, y: Array) -> Self:
+        """Collect the classes, in ascending order."""
+        y = np.asarray(y)
+        if y.ndim != 1:
+            raise ParameterError(f"classes need one label per graph, y has shape {y.shape}.")
+        if y.dtype.kind == "f" and np.isnan(y).any():
+            raise ParameterError(f"graph {int(np.isnan(y).argmax())} has no label (nan). Leave such graphs out.")
+        names = tuple(np.unique(y).tolist())
+        if len(names) < 2:
+            raise ParameterError(f"all graphs are of class {names[0]!r}: nothing to tell apart.")
+        return cls(names)
+
+    @property
+    def width(self) -> int:
+        """Number of classes."""
+        return len(self.names)
+
+    def encode(self, y: Array) -> Tensor:
+        """Number of each class: ``(B,)``."""
+        number = {name: i for i, name in enumerate(self.names)}
+        unknown = next((name for name in np.asarray(y).tolist() if name not in number), None)
+        if unknown is not None:
+            known = ", ".join(map(str, self.names[:10]))
+            raise ParameterError(f"y holds the class {unknown!r}, which was not there in training; known are {known}.")
+        return torch.tensor([number[name] for name in np.asarray(y).tolist()])
+
+    def loss(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Cross-entropy."""
+        return cross_entropy(outputs, y, reduction="sum"), y.new_tensor(y.numel())
+
+    def decode(self, outputs: Tensor) -> Array:
+        """The most probable class: ``(B,)``."""
+        names: Array = np.array(self.names)[outputs.argmax(-1).cpu().numpy()]
+        return names
+
+    def probabilities(self, outputs: Tensor) -> Array:
+        """Probability of each class: ``(B, C)``."""
+        return outputs.softmax(-1).cpu().numpy()
+
+
+@dataclass(frozen=True)
+class Numbers(Target):
+    """One or several numbers per graph, centered and scaled for the network; ``nan`` marks missing ones."""
+
+    kind: ClassVar[str] = "regression"
+    center: tuple[float, ...]
+    scale: tuple[float, ...]
+    flat: bool  # y came as (B,), not as (B, 1)
+
+    @classmethod
+    def of(cls, y: Array, scaling: Scaling = "standard") -> Self:
+        """Read center and scale off the training labels.
+
+        ``"standard"`` subtracts the mean and divides by the standard deviation, ``"std"`` only divides, as is
+        usual for counts, ``"none"`` leaves the numbers alone.
+        """
+        columns = np.asarray(y, np.float64).reshape(len(y), -1)
+        known = ~np.isnan(columns)
+        if not known.any(0).all():
+            raise ParameterError(f"column {int((~known.any(0)).argmax())} of y holds no number at all.")
+        count = known.sum(0)
+        mean = np.where(known, columns, 0).sum(0) / count
+        std = np.sqrt((np.where(known, columns - mean, 0) ** 2).sum(0) / count)
+        ones = np.ones_like(std)
+        return cls(
+            center=tuple((mean if scaling == "standard" else 0 * ones).tolist()),
+            scale=tuple((ones if scaling == "none" else np.where(std > 0, std, 1)).tolist()),
+            flat=np.ndim(y) == 1,
+        )
+
+    @property
+    def width(self) -> int:
+        """How many numbers."""
+        return len(self.center)
+
+    def encode(self, y: Array) -> Tensor:
+        """Centered and scaled numbers: ``(B, C)``."""
+        columns = np.asarray(y, np.float64).reshape(len(y), -1)
+        if columns.shape[1] != self.width:
+            raise ParameterError(f"y has {columns.shape[1]} columns, training had {self.width}.")
+        return torch.from_numpy((columns - self.center) / self.scale).to(torch.get_default_dtype())
+
+    def loss(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Squared error of the scaled numbers that are known."""
+        known = ~y.isnan()
+        return mse_loss(outputs[known], y[known], reduction="sum"), known.sum()
+
+    def decode(self, outputs: Tensor) -> Array:
+        """Numbers in the units of the labels: ``(B,)`` or ``(B, C)``, as they came."""
+        numbers = outputs.double().cpu().numpy() * self.scale + self.center
+        return numbers[:, 0] if self.flat else numbers
+
+
+@dataclass(frozen=True)
+class Questions(Target):
+    """Several yes-or-no questions per graph; ``nan`` marks answers that are not known."""
+
+    kind: ClassVar[str] = "multitask"
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, y: Array) -> Self:
+        """Check that the labels are answers, with both among those of some question."""
+        answers = np.asarray(y, np.float64)
+        if answers.ndim != 2 or not (np.isnan(answers) | (answers == 0) | (answers == 1)).all():
+            raise ParameterError("several questions need y of shape (graphs, questions) with 0, 1 or nan.")
+        both = (answers == 0).any(0) & (answers == 1).any(0)
+        if not both.any():
+            raise ParameterError("no column of y holds both 0 and 1: nothing to tell apart.")
+        return cls(tuple(f"task {i}" for i in range(answers.shape[1])))
+
+    @property
+    def width(self) -> int:
+        """Number of questions."""
+        return len(self.names)
+
+    def encode(self, y: Array) -> Tensor:
+        """Answers: ``(B, C)``."""
+        answers = np.asarray(y, np.float64)
+        if answers.ndim != 2 or answers.shape[1] != self.width:
+            raise ParameterError(f"y has shape {answers.shape}, expected (graphs, {self.width}).")
+        return torch.from_numpy(answers).to(torch.get_default_dtype())
+
+    def loss(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Binary cross-entropy of the known answers."""
+        known = ~y.isnan()
+        return binary_cross_entropy_with_logits(outputs[known], y[known], reduction="sum"), known.sum()
+
+    def decode(self, outputs: Tensor) -> Array:
+        """The more probable answers, 0 or 1: ``(B, C)``."""
+        return (outputs > 0).long().cpu().numpy()
+
+    def probabilities(self, outputs: Tensor) -> Array:
+        """Probability of yes: ``(B, C)``."""
+        return outputs.sigmoid().cpu().numpy()
+
+
+def make_target(y: Array, task: Task = "auto") -> Target:
+    """Read off the training labels what the network has to tell.
+
+    ``"auto"`` takes whole numbers, truth values and names for classes, other numbers for measurements, and
+    columns of 0, 1 and nan for questions. ``"counting"`` is regression without centering.
+    """
+    if task not in get_args(Task):
+        raise ParameterError(f"task must be one of {', '.join(get_args(Task))}; got {task!r}.")
+    if task == "auto":
+        task = _guess(y)
+    if task == "classification":
+        return Classes.of(y)
+    if task == "multitask":
+        return Questions.of(y)
+    if y.dtype.kind not in "fiub" or np.isinf(y.astype(np.float64)).any():
+        raise ParameterError("regression needs finite numbers in y; nan marks missing ones.")
+    return Numbers.of(y, "std" if task == "counting" else "standard")
+
+
+def _guess(y: Array) -> Task:
+    if y.dtype.kind != "f":
+        return "classification" if y.ndim == 1 else "multitask"
+    answers = y.ndim == 2 and bool((np.isnan(y) | (y == 0) | (y == 1)).all())
+    return "multitask" if answers else "regression"
+
+
+def target_from_dict(values: dict[str, Any]) -> Target:
+    """Read what :meth:`Target.to_dict` wrote; any disorder in it is an error of its own."""
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    kinds: dict[str, type[Target]] = {kind.kind: kind for kind in (Classes, Numbers, Questions)}
+    return kinds[values.pop("kind")](**values)

@@ -1,0 +1,104 @@
+"""A trained network with all it takes to use it: how to read graphs and what its outputs mean."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.graphs import Graphs
+from rwkplus.graphs.convert import graph_list
+from rwkplus.models.files import ModelFile, read_model, write_model
+from rwkplus.models.registry import name_of
+from rwkplus.tasks.batches import EVALUATION_SIZE, GraphStore
+from rwkplus.tasks.dataset import read_labels, transformed
+from rwkplus.tasks.inputs import Inputs
+from rwkplus.tasks.metrics import all_scores
+from rwkplus.tasks.targets import Numbers, Target, target_from_dict
+from rwkplus.types import UnknownLabel
+
+
+@dataclass
+class TrainedModel:
+    """A network that predicts labels of graphs.
+
+    Attributes:
+        model: The network, in evaluation mode.
+        inputs: How graphs are read.
+        target: What outputs mean.
+        name: Registered name or class of the network.
+        params: Its keyword arguments.
+        facts: Where it comes from: settings, best epoch, validation scores.
+    """
+
+    model: nn.Module
+    inputs: Inputs
+    target: Target
+    name: str | type[nn.Module]
+    params: Mapping[str, Any]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def predict(self, graphs: Graphs, *, unknown_label: UnknownLabel = "ignore") -> NDArray[Any]:
+        """Predict classes ``(B,)``, numbers ``(B,)`` or ``(B, C)``, or answers ``(B, C)``."""
+        return self.target.decode(self.outputs(graphs, unknown_label=unknown_label))
+
+    def predict_proba(self, graphs: Graphs, *, unknown_label: UnknownLabel = "ignore") -> NDArray[Any]:
+        """Predict probabilities of classes, or of yes: ``(B, C)``."""
+        if isinstance(self.target, Numbers):
+            raise ParameterError("a regression model has no probabilities: use predict.")
+        return self.target.probabilities(self.outputs(graphs, unknown_label=unknown_label))  # type: ignore[attr-defined, no-any-return]
+
+    def scores(self, graphs: Graphs, y: object = None, *, unknown_label: UnknownLabel = "ignore") -> dict[str, float]:
+        """Every score of the task on graphs with known labels."""
+        items = graph_list(graphs)
+        labels = self.target.encode(read_labels(items, y))
+        return all_scores(self.target, self.outputs(items, unknown_label=unknown_label), labels)
+
+    def outputs(self, graphs: Graphs, *, unknown_label: UnknownLabel = "ignore") -> Tensor:
+        """Raw outputs ``(B, C)``."""
+        store = transformed(self.inputs.read(graphs, unknown_label), self.model)
+        return outputs_of(self.model, store, np.arange(len(store)))
+
+    def save(self, path: str | Path) -> Path:
+        """Write one safetensors file that :meth:`load` reads, whole or not at all."""
+        name = name_of(self.name)
+        if name is None:
+            raise ParameterError(
+                f"{self.name} has no name to be saved under: call rwkplus.models.registry.register(name, class) first."
+            )
+        about = {"inputs": self.inputs.to_dict(), "target": self.target.to_dict(), "facts": self.facts}
+        sizes = self.inputs.schema.nodes.width, self.target.width
+        return write_model(path, ModelFile(self.model, name, *sizes, self.params, about))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote."""
+        file = read_model(path)
+        try:
+            inputs, target = Inputs.from_dict(file.about["inputs"]), target_from_dict(file.about["target"])
+            fits = (inputs.schema.nodes.width, target.width) == (file.in_channels, file.out_channels)
+            facts = dict(file.about["facts"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"{path} is damaged or was changed by hand: its description is incomplete.") from error
+        if not fits:
+            raise DataError(f"{path} is damaged or was changed by hand: inputs or classes do not fit its weights.")
+        return cls(file.model, inputs, target, file.name, file.params, facts)
+
+
+def load_model(path: str | Path) -> TrainedModel:
+    """Load a network that ``save`` or ``rwkplus train`` wrote, ready to predict."""
+    return TrainedModel.load(path)
+
+
+@torch.inference_mode()
+def outputs_of(model: nn.Module, store: GraphStore, index: NDArray[np.int64]) -> Tensor:
+    """Outputs of the graphs ``index``, in evaluation mode, on the CPU: ``(len(index), C)``."""
+    device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    model.eval()
+    parts = np.array_split(index, -(-index.size // EVALUATION_SIZE))
+    return torch.cat([model(store.batch(part).to(device)).cpu() for part in parts])

@@ -1,0 +1,188 @@
+"""Search for good parameters inside the training part of every fold; test graphs stay unseen (extra: ``tune``)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from rwkplus.data.splits import Index
+from rwkplus.errors import MissingExtraError, ParameterError
+from rwkplus.graphs import Graphs
+from rwkplus.models.registry import MODELS, name_of
+from rwkplus.tasks.cross_validation import (
+    CrossValidation,
+    FoldResult,
+    Params,
+    candidate_place,
+    fold_settings,
+    prepare,
+    run_folds,
+    tested,
+)
+from rwkplus.tasks.dataset import GraphDataset
+from rwkplus.tasks.inputs import Features
+from rwkplus.tasks.job import Job, Model, Place
+from rwkplus.tasks.metrics import metric_for
+from rwkplus.tasks.progress import Row
+from rwkplus.tasks.randomness import derived_seed
+from rwkplus.tasks.settings import Settings
+from rwkplus.tasks.targets import Task
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+
+SETTINGS_SPACE: dict[str, Any] = {"lr": {"low": 1e-3, "high": 3e-2, "log": True}}
+SETTINGS = {field.name for field in fields(Settings)}
+
+
+def tune(
+    model: Model,
+    graphs: Graphs | GraphDataset,
+    y: object = None,
+    *,
+    trials: int = 20,
+    space: Mapping[str, Any] | None = None,
+    model_params: Params | None = None,
+    folds: int = 5,
+    settings: Settings | None = None,
+    task: Task = "auto",
+    features: Features = "auto",
+    ignore: Sequence[str] = (),
+    place: Place | None = None,
+    n_jobs: int | None = None,
+    on_fold: Callable[[FoldResult], None] | None = None,
+    on_trial: Callable[[], None] | None = None,
+) -> CrossValidation:
+    """Search parameters by Optuna's TPE, in every fold anew, and score what was found on the test part of the fold.
+
+    A trial trains on the training part of the fold and is judged by its validation graphs; hopeless ones are cut
+    short. Only the winner of a fold sees its test graphs, so the scores are those of the search as a whole.
+
+    Args:
+        model: Registered name or class of the network.
+        graphs: Whatever the door accepts, or a :class:`GraphDataset`.
+        y: One label per graph; ``graph.y`` by default.
+        trials: Trials per fold.
+        space: What to try, by name of a parameter of the network or a setting: a list of choices, or a range
+            ``{"low": 0.001, "high": 0.1, "log": True}``. By default that of the registered network.
+        model_params: Parameters of the network that are not searched.
+        folds: Number of folds.
+        settings: Settings that are not searched.
+        task: What the labels mean.
+        features: Node features where graphs have none.
+        ignore: Fields to leave out on purpose.
+        place: Where to keep studies and the best network of each fold, and to resume from.
+        n_jobs: Folds at a time, in processes of their own.
+        on_fold: Called after every fold.
+        on_trial: Called after every trial, if folds run one at a time.
+    """
+    _optuna()
+    settings = settings or Settings()
+    if settings.validation == 0:
+        raise ParameterError("a search needs validation graphs: give validation more than 0.")
+    data = GraphDataset.of(graphs, y, task=task, features=features, ignore=ignore)
+    space = default_space(model) if space is None else check_space(space)
+    prepare(data, model, [model_params or {}], settings)
+
+    def run(number: int, train: Index, test: Index, watch: Callable[[], None] | None) -> FoldResult:
+        job = Job.split(data, model, model_params or {}, train, fold_settings(settings, number))
+        return _Search(job, space).run(number, test, trials, candidate_place(place, number), watch)
+
+    return run_folds(data, folds, settings, run, n_jobs=n_jobs, on_fold=on_fold, watch=on_trial)
+
+
+def default_space(model: Model) -> dict[str, Any]:
+    """What a search tries unless told otherwise."""
+    name = name_of(model)
+    return {**(MODELS[name].space if name is not None else {}), **SETTINGS_SPACE}
+
+
+def check_space(space: Mapping[str, Any]) -> dict[str, Any]:
+    """Raise unless every entry is a list of choices or a range."""
+    for name, choices in space.items():
+        ranged = isinstance(choices, Mapping) and {"low", "high"} <= choices.keys() <= {"low", "high", "log"}
+        if not ranged and not (isinstance(choices, list | tuple) and choices):
+            raise ParameterError(
+                f"space: {name!r} must be a list of choices or a range {{low: ..., high: ..., log: true}}; "
+                f"got {choices!r}."
+            )
+    return dict(space)
+
+
+class _Search:
+    """The study of one fold."""
+
+    def __init__(self, job: Job, space: Mapping[str, Any]) -> None:
+        self.job, self.space = job, space
+        self.metric = metric_for(job.data.whole, job.settings.metric)
+
+    def run(
+        self, number: int, test: Index, trials: int, place: Place | None, on_trial: Callable[[], None] | None
+    ) -> FoldResult:
+        """Search, train the winner once more, and look at the test graphs."""
+        optuna, study = _optuna(), self._study(place)
+        while (done := _finished(study)) < trials:
+            # A sampler per trial, so that a resumed search goes on as an uninterrupted one would have.
+            study.sampler = optuna.samplers.TPESampler(seed=derived_seed(self.job.settings.random_state, done))
+            study.optimize(self._objective, n_trials=1)
+            if on_trial is not None:
+                on_trial()
+        result = tested(self.job.data, self._with(study.best_params).run(place), number, test)
+        return replace(result, params={**self.job.params, **study.best_params})
+
+    def _study(self, place: Place | None) -> "Study":
+        optuna, storage = _optuna(), None
+        if place is not None:
+            place.folder.mkdir(parents=True, exist_ok=True)
+            journal = place.folder / "trials.journal"
+            if not place.resume:
+                journal.unlink(missing_ok=True)
+            storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(journal)))
+        study: Study = optuna.create_study(
+            storage=storage,
+            study_name="rwkplus",
+            load_if_exists=True,
+            direction="maximize" if self.metric.larger_is_better else "minimize",
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=self.job.settings.epochs // 4),
+        )
+        return study
+
+    def _objective(self, trial: "Trial") -> float:
+        optuna, best = _optuna(), self.metric.worst
+
+        def report(row: Row) -> None:
+            nonlocal best
+            best = row["val_score"] if self.metric.improves(row["val_score"], best) else best
+            trial.report(best, int(row["epoch"]))
+            if trial.should_prune():
+                raise optuna.TrialPruned
+
+        chosen = {name: _suggest(trial, name, choices) for name, choices in self.space.items()}
+        return self._with(chosen).run(on_epoch=report).validation[self.metric.name]
+
+    def _with(self, chosen: Params) -> Job:
+        """The job with other parameters of the network, and other settings."""
+        params = {name: value for name, value in chosen.items() if name not in SETTINGS}
+        settings = {name: value for name, value in chosen.items() if name in SETTINGS}
+        return replace(self.job, params={**self.job.params, **params}, settings=replace(self.job.settings, **settings))
+
+
+def _suggest(trial: "Trial", name: str, choices: Any) -> Any:  # noqa: ANN401
+    if not isinstance(choices, Mapping):
+        return trial.suggest_categorical(name, list(choices))
+    low, high, log = choices["low"], choices["high"], bool(choices.get("log", False))
+    suggest = trial.suggest_int if isinstance(low, int) and isinstance(high, int) else trial.suggest_float
+    return suggest(name, low, high, log=log)
+
+
+def _finished(study: "Study") -> int:
+    """Number of trials that ran to an end or were given up; those of a killed process do not count."""
+    return sum(trial.state.name in ("COMPLETE", "PRUNED") for trial in study.trials)
+
+
+def _optuna() -> Any:  # noqa: ANN401
+    try:
+        import optuna
+    except ImportError as error:
+        raise MissingExtraError("the search needs Optuna: pip install 'rwkplus[tune]'.") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna

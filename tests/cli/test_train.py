@@ -1,0 +1,193 @@
+"""``rwkplus train``, ``tune`` and ``predict``: files, exit codes, clear errors."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+import yaml
+
+from rwkplus.data import load
+from rwkplus.tasks import Settings, cross_validate, load_model
+from tests.cli.program import invoke, rwkplus  # noqa: F401
+
+DATA = "functional-groups"
+QUICK = ("--model", "gin", "--epochs", "3", "--ignore", "edge_attr", "--no-guards")
+SMILES = ["CCO 0", "CCN 1", "OCC 0", "NCCN 1", "CO 0", "CN 1", "OCCO 0", "NC 1", "COC 0", "CNC 1"]
+
+
+def train(*arguments):
+    return json.loads(invoke("train", DATA, *QUICK, "--json", *arguments))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("train") / "run"
+    train("--folds", 0, "--out", folder, "--param", "hidden_channels=4")
+    return folder
+
+
+def test_scores_are_those_of_the_library(tmp_path):
+    facts = train("--folds", 2, "--out", tmp_path / "run", "--seed", 3, "--param", "hidden_channels=4")
+    settings = Settings(epochs=3, random_state=3)
+    expected = cross_validate(
+        "gin", load(DATA), model_params={"hidden_channels": 4}, folds=2, settings=settings, ignore=("edge_attr",)
+    )
+    assert facts["mean"] == pytest.approx(expected.to_dict()["mean"])
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["values"]["mean"] == facts["mean"]
+    with (tmp_path / "run" / "fold-1" / "history.csv").open() as file:
+        assert [int(row["epoch"]) for row in csv.DictReader(file)] == [0, 1, 2]
+    assert load_model(tmp_path / "run" / "fold-0" / "model.safetensors").predict(load(DATA)).shape == (200,)
+    names = {path.name for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert names == {"config.yaml", "result.json", "history.csv", "model.safetensors"}
+
+
+def test_guards_see_the_same_folds(tmp_path, monkeypatch):
+    asked = []
+
+    def guard_scores(graphs, y, **choices):
+        asked.append((len(graphs), y.tolist(), choices))
+        return {"majority": [0.5, 0.5]}
+
+    monkeypatch.setattr("rwkplus.evaluate.guard_scores", guard_scores)
+    output = invoke("train", DATA, *QUICK, "--guards", "--folds", 2, "--seed", 4, "--out", tmp_path / "run")
+    assert "majority" in output
+    y = [int(graph.y) for graph in load(DATA)]
+    assert asked == [(200, y, {"folds": 2, "inner_folds": 5, "seed": 4})]
+    stored = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert stored["values"]["guards"] == {"majority": [0.5, 0.5]}
+
+
+def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
+    config = {"model": "gin", "epochs": 9, "lr": 0.5, "folds": 2, "model_params": {"layers": 1, "dropout": 0.1}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    arguments = ("--config", tmp_path / "config.yaml", "--epochs", 1, "--param", "layers=3", "--out", tmp_path / "run")
+    invoke("train", DATA, "--ignore", "edge_attr", "--no-guards", *arguments)
+    used = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert (used["epochs"], used["lr"], used["batch_size"]) == (1, 0.5, 64)
+    assert used["model_params"] == {"layers": 3, "dropout": 0.1}
+
+
+def test_several_candidates_come_from_a_file(tmp_path):
+    (tmp_path / "config.yaml").write_text("model_params: [{layers: 1}, {layers: 2}]\nfolds: 2\n")
+    facts = train("--config", tmp_path / "config.yaml", "--out", tmp_path / "run")
+    assert all(fold["params"]["layers"] in (1, 2) for fold in facts["folds"])
+    assert (tmp_path / "run" / "fold-1" / "candidate-1" / "model.safetensors").exists()
+
+
+def test_predictions_are_those_of_the_model(model, tmp_path):
+    invoke("predict", model, DATA, "--out", tmp_path / "predictions.csv")
+    with (tmp_path / "predictions.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    trained = load_model(model / "model.safetensors")
+    assert [int(row["prediction"]) for row in rows] == trained.predict(load(DATA)).tolist()
+    shares = [[float(row["p(0)"]), float(row["p(1)"])] for row in rows]
+    np.testing.assert_allclose(shares, trained.predict_proba(load(DATA)), rtol=1e-4)
+    assert [path.name for path in tmp_path.iterdir()] == ["predictions.csv"]
+    printed = invoke("predict", model / "model.safetensors", DATA).splitlines()
+    assert printed[0] == "graph,prediction,p(0),p(1)"
+    assert len(printed) == 201
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"), [("01", "classification"), (("0.5", "1.5"), "regression"), (("no", "yes"), "classification")]
+)
+def test_labels_of_smiles_stand_beside_them(tmp_path, labels, kind):
+    pytest.importorskip("rdkit")
+    lines = [line.split()[0] + " " + labels[int(line.split()[1])] for line in SMILES]
+    (tmp_path / "molecules.smi").write_text("\n".join(lines) + "\n\n")
+    (tmp_path / "later.smi").write_text("CCCO\nCCCN\nCS\n")
+    invoke("train", tmp_path / "molecules.smi", *QUICK, "--folds", 0, "--out", tmp_path / "run")
+    printed = invoke("predict", tmp_path / "run", tmp_path / "later.smi").splitlines()
+    assert len(printed) == 4
+    assert ("p(" in printed[0]) == (kind == "classification")
+
+
+def test_the_search_writes_a_configuration_to_train_with(tmp_path):
+    space = tmp_path / "space.yaml"
+    space.write_text("hidden_channels: [3, 5]\nlr: {low: 0.001, high: 0.1, log: true}\n")
+    search = ("--trials", 2, "--folds", 2, "--space", space, "--param", "layers=1", "--out", tmp_path / "search")
+    facts = json.loads(invoke("tune", DATA, *QUICK[:-1], *search, "--json"))
+    best = yaml.safe_load((tmp_path / "search" / "best.yaml").read_text())
+    found = [fold["params"] for fold in facts["folds"]]
+    assert best["model_params"] | {"lr": best["lr"]} in found
+    assert best["model_params"]["layers"] == 1
+    train("--config", tmp_path / "search" / "best.yaml", "--out", tmp_path / "run")
+    assert "test accuracy" in invoke("tune", DATA, "--resume", "--out", tmp_path / "search")
+
+
+def test_folders_and_files_are_not_overwritten_without_force(rwkplus, model, tmp_path):  # noqa: F811
+    before = (model / "model.safetensors").read_bytes()
+    code, _, stderr = rwkplus("train", DATA, *QUICK, "--out", model)
+    assert (code, "--resume goes on there, --force starts anew" in stderr) == (2, True)
+    assert (model / "model.safetensors").read_bytes() == before
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").write_text("precious")
+    (tmp_path / "run" / "fold-7").mkdir()
+    train("--folds", 0, "--out", tmp_path / "run", "--force")
+    assert {path.name for path in (tmp_path / "run").iterdir()} >= {"notes.txt", "model.safetensors"}
+    assert not (tmp_path / "run" / "fold-7").exists()
+    (tmp_path / "out.csv").write_text("precious")
+    code, _, stderr = rwkplus("predict", model, DATA, "--out", tmp_path / "out.csv")
+    assert (code, (tmp_path / "out.csv").read_text()) == (2, "precious")
+    invoke("predict", model, DATA, "--out", tmp_path / "out.csv", "--force")
+
+
+def test_tensorboard_gets_every_epoch(tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train("--folds", 0, "--out", tmp_path / "run", "--tensorboard")
+    events = EventAccumulator(str(tmp_path / "run")).Reload()
+    assert [event.step for event in events.Scalars("val_score")] == [0, 1, 2]
+
+
+BAD = [
+    (("train", DATA, "--model", "gim", "--out", "{out}"), "no model 'gim'"),
+    (("train", DATA, "--model", "gin", "--out", "{out}"), "--ignore edge_attr"),
+    (("train", DATA, *QUICK, "--kernel", "rwk+", "--out", "{out}"), "no parameter 'kernel'"),
+    (("train", DATA, *QUICK, "--param", "layers", "--out", "{out}"), "--param must be name=value"),
+    (("train", DATA, *QUICK, "--metric", "mae", "--out", "{out}"), "metric must be one of accuracy"),
+    (("train", DATA, *QUICK, "--lr", "-1", "--out", "{out}"), "lr must be"),
+    (("train", DATA, *QUICK, "--folds", "150", "--out", "{out}"), "too few for 150 folds"),
+    (("train", DATA, *QUICK, "--task", "regression", "--metric", "f1", "--out", "{out}"), "metric must be one of mae"),
+    (("train", DATA, *QUICK, "--config", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
+    (("train", DATA, *QUICK, "--resume", "--force", "--out", "{out}"), "use one of them"),
+    (("train", DATA, *QUICK, "--resume", "--out", "{out}"), "cannot read"),
+    (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set or file"),
+    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: expected a SMILES and a label"),
+    (("tune", DATA, *QUICK[:-1], "--space", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
+    (("predict", "no.safetensors", DATA), "cannot read the model"),
+    (("predict", "{smi}", DATA), "no model saved by rwkplus"),
+    (("predict", "{folder}", DATA), "holds no model.safetensors"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_path, arguments, message):  # noqa: F811
+    out, smi = tmp_path / "run", tmp_path / "molecules.smi"
+    smi.write_text("CCO 1\nCCN\n")
+    code, stdout, stderr = rwkplus(*(a.format(out=out, smi=smi, folder=tmp_path) for a in arguments))
+    assert (code, stdout) == (2, "")
+    assert message in stderr.replace("\n", " ")
+    assert "Traceback" not in stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("epoch: 3", "no option 'epoch'"), ("- 3", "names and values"), ("a: [", "not YAML")]
+)
+def test_broken_configurations_are_named(rwkplus, tmp_path, text, message):  # noqa: F811
+    (tmp_path / "config.yaml").write_text(text)
+    code, _, stderr = rwkplus("train", DATA, "--config", tmp_path / "config.yaml", "--out", tmp_path / "run")
+    assert (code, message in stderr) == (2, True)
+
+
+def test_folds_that_are_missing_are_run_again(tmp_path):
+    whole = train("--folds", 2, "--out", tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "fold-1")
+    (tmp_path / "run" / "result.json").unlink()
+    again = json.loads(invoke("train", DATA, "--resume", "--no-guards", "--out", tmp_path / "run", "--json"))
+    assert again["mean"] == whole["mean"]
+    assert again["folds"][0]["seconds"] == whole["folds"][0]["seconds"]  # taken from the folder, not trained again

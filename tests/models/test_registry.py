@@ -1,0 +1,57 @@
+import pytest
+import torch
+from torch import nn
+from torch_geometric.data import Batch
+
+from rwkplus.errors import ParameterError
+from rwkplus.models.gin import GIN
+from rwkplus.models.registry import MODELS, build, entry_of, name_of, register
+from tests.tasks.toy import rings
+
+
+class Mine(nn.Module):
+    def __init__(self, in_channels, out_channels, width=3):
+        super().__init__()
+        self.linear = nn.Linear(in_channels, out_channels)
+
+    def forward(self, batch):
+        return self.linear(batch.x)
+
+
+def test_networks_are_built_by_name_or_class():
+    assert build("gin", 2, 3, {"layers": 1}).head.out_channels == 3
+    assert isinstance(build(Mine, 2, 3, {"width": 4}), Mine)
+    assert name_of("gin") == name_of(GIN) == "gin"
+    assert name_of(Mine) is None
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ParameterError, match=r"no model 'gim'; known are kergnn, rwnn, "):
+        entry_of("gim")
+    with pytest.raises(ParameterError, match="GIN has no parameter 'kernel'; known are hidden_channels"):
+        build("gin", 2, 3, {"kernel": "rwk+"})
+
+
+def test_own_networks_can_be_registered(monkeypatch):
+    monkeypatch.setattr("rwkplus.models.registry.MODELS", dict(MODELS))
+    register("mine", Mine)
+    assert name_of(Mine) == "mine"
+    assert isinstance(build("mine", 2, 3, {}), Mine)
+
+
+def test_gin_does_not_care_about_company_or_order_of_nodes():
+    torch.manual_seed(0)
+    graphs, model = rings(4), GIN(2, 3, hidden_channels=8).eval()
+    together = model(Batch.from_data_list(graphs))
+    assert together.shape == (4, 3)
+    for graph, expected in zip(graphs, together, strict=True):
+        order = torch.randperm(graph.num_nodes)
+        turned = graph.clone()
+        turned.x, turned.edge_index = graph.x[order], order.argsort()[graph.edge_index]
+        torch.testing.assert_close(model(Batch.from_data_list([turned]))[0], expected)
+
+
+@pytest.mark.parametrize("params", [{"layers": 0}, {"hidden_channels": 0}])
+def test_gin_refuses_impossible_sizes(params):
+    with pytest.raises(ParameterError, match="at least 1"):
+        GIN(2, 3, **params)

@@ -1,0 +1,153 @@
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from torch_geometric.data import Data
+
+import rwkplus
+from rwkplus.errors import DataError, GraphError, ParameterError
+from rwkplus.models.files import ModelFile, read_model, write_model
+from rwkplus.tasks import GraphClassifier, GraphRegressor
+from tests.tasks.toy import SMALL, rings, surplus
+
+QUICK = {"model": "gin", "model_params": SMALL, "epochs": 15, "batch_size": 8, "lr": 0.03, "accelerator": "cpu"}
+
+
+def classifier(**choices):
+    return GraphClassifier(**QUICK | choices)
+
+
+def regressor(**choices):
+    return GraphRegressor(**QUICK | choices)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return classifier().fit(rings(40))
+
+
+@pytest.mark.parametrize("estimator", [classifier(), regressor()])
+def test_arguments_are_stored_and_survive_clone(estimator):
+    params = estimator.get_params(deep=False)
+    names = [name for name in inspect.signature(type(estimator).__init__).parameters if name != "self"]
+    assert sorted(params) == sorted(names)
+    before = copy.deepcopy(params)
+    assert estimator.fit(rings()) is estimator
+    assert estimator.get_params(deep=False) == before
+    again = clone(estimator)
+    assert not [name for name in vars(again) if name.endswith("_")]
+    with pytest.raises(NotFittedError):
+        again.predict(rings())
+
+
+def test_predictions_do_not_depend_on_company_or_order(fitted):
+    graphs = rings(12, seed=5)
+    together = fitted.predict_proba(graphs)
+    np.testing.assert_allclose(fitted.predict_proba(graphs[::-1]), together[::-1], rtol=1e-5)
+    alone = np.concatenate([fitted.predict_proba([graph]) for graph in graphs])
+    np.testing.assert_allclose(alone, together, rtol=1e-5)
+    assert (fitted.predict(graphs) == fitted.classes_[together.argmax(1)]).all()
+
+
+def test_scores_are_those_of_scikit_learn(fitted):
+    graphs = rings(20, seed=5)
+    y = [int(graph.y) for graph in graphs]
+    assert fitted.score(graphs) == fitted.score(graphs, y) == pytest.approx((fitted.predict(graphs) == y).mean())
+    numbers = regressor().fit(graphs, surplus(graphs))
+    truth, guess = np.array(surplus(graphs)), numbers.predict(graphs)
+    expected = 1 - ((truth - guess) ** 2).sum() / ((truth - truth.mean()) ** 2).sum()
+    assert numbers.score(graphs, truth) == pytest.approx(expected, rel=1e-4)
+
+
+def test_scikit_learn_can_search_and_validate():
+    graphs, y = rings(30), ["red" if i % 2 else "blue" for i in range(30)]
+    search = GridSearchCV(classifier(epochs=2), {"model_params": [SMALL, SMALL | {"layers": 2}]}, cv=2).fit(graphs, y)
+    assert set(search.predict(graphs)) <= {"red", "blue"}
+    assert cross_val_score(regressor(epochs=2), graphs, surplus(graphs), cv=2).shape == (2,)
+
+
+def test_fit_forgets_and_does_not_keep_the_graphs(fitted):
+    once = classifier(epochs=3).fit(rings(20))
+    twice = classifier(epochs=3).fit(rings(40, seed=7)).fit(rings(20))
+    assert (once.predict_proba(rings(9)) == twice.predict_proba(rings(9))).all()
+    graphs = rings(20)
+    kept = classifier(epochs=3).fit(graphs)
+    for graph in graphs:
+        graph.x.zero_()
+    assert (kept.predict_proba(rings(9)) == once.predict_proba(rings(9))).all()
+
+
+def test_a_seed_may_be_left_to_chance():
+    first, second = (classifier(random_state=None, epochs=1).fit(rings()).predict_proba(rings()) for _ in range(2))
+    assert (first != second).any()
+    classifier(random_state=np.random.RandomState(0), epochs=1).fit(rings())
+
+
+def test_several_questions_with_gaps():
+    y = np.array([[i % 2, np.nan if i % 3 else 1 - i % 2] for i in range(40)], float)
+    estimator = classifier(epochs=30).fit(rings(40), y)
+    assert estimator.predict_proba(rings(5)).shape == (5, 2)
+    assert estimator.score(rings(40), y) > 0.9
+    assert set(np.unique(estimator.predict(rings(40)))) <= {0, 1}
+
+
+def test_save_and_load_in_one_line(fitted, tmp_path):
+    graphs, path = rings(15, seed=3), fitted.save(tmp_path / "model.safetensors")
+    loaded = GraphClassifier.load(path)
+    assert (loaded.predict_proba(graphs) == fitted.predict_proba(graphs)).all()
+    assert (rwkplus.load_model(path).predict(graphs) == fitted.predict(graphs)).all()
+    assert loaded.get_params() == fitted.get_params() | {"features": "given"}
+    assert loaded.classes_.tolist() == [0, 1]
+    with pytest.raises(DataError, match="holds a classification model, not one for GraphRegressor"):
+        GraphRegressor.load(path)
+    numbers = regressor(epochs=2).fit(graphs, surplus(graphs))
+    again = GraphRegressor.load(numbers.save(tmp_path / "numbers.safetensors"))
+    assert (again.predict(graphs) == numbers.predict(graphs)).all()
+    with pytest.raises(ParameterError, match="no probabilities"):
+        again.trained_.predict_proba(graphs)
+
+
+def test_estimators_can_be_pickled_for_workers(fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    assert (again.predict_proba(rings(5)) == fitted.predict_proba(rings(5))).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about: about.pop("inputs"),
+        lambda about: about.pop("target"),
+        lambda about: about["target"].update(kind="divination"),
+        lambda about: about["target"].update(names=["a", "b", "c"]),
+        lambda about: about["target"].update(centre=3),
+        lambda about: about["inputs"]["schema"]["nodes"].update(width=5),
+        lambda about: about["inputs"]["schema"]["nodes"].update(names=["red"]),
+        lambda about: about["inputs"].update(schema=None),
+        lambda about: about.update(facts=3),
+    ],
+)
+def test_a_description_that_was_changed_by_hand(fitted, tmp_path, change):
+    file = read_model(fitted.save(tmp_path / "model.safetensors"))
+    about = copy.deepcopy(dict(file.about))
+    change(about)
+    write_model(tmp_path / "model.safetensors", ModelFile(file.model, file.name, 2, 2, file.params, about))
+    with pytest.raises(DataError, match="damaged or was changed by hand"):
+        rwkplus.load_model(tmp_path / "model.safetensors")
+
+
+def test_graphs_that_do_not_fit_the_network_are_refused(fitted):
+    with pytest.raises(GraphError, match="3 columns, the fitted graphs had 2"):
+        fitted.predict([Data(x=torch.eye(3), edge_index=torch.empty(2, 0, dtype=torch.long))])
+    with pytest.raises(GraphError, match="had no edge_attr, these have"):
+        fitted.predict(rings(2, edge_attr=True))
+    strange = Data(x=torch.eye(3), edge_index=torch.empty(2, 0, dtype=torch.long), node_label_names=("a", "red", "b"))
+    assert fitted.predict([strange]).shape == (1,)
+    with pytest.raises(GraphError, match="no fitted graph had"):
+        fitted.set_params(unknown_label="error").predict([strange])
+    fitted.set_params(unknown_label="ignore")

@@ -1,0 +1,86 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn import metrics as sk
+
+from rwkplus.errors import ParameterError
+from rwkplus.tasks.metrics import all_scores, metric_for, metrics_for
+from rwkplus.tasks.targets import Classes, Numbers, Questions
+
+
+def draw(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_scores_of_classes_equal_scikit_learn(classes):
+    y = torch.arange(40) % classes
+    outputs = draw(40, classes) + torch.eye(classes)[y]
+    found = all_scores(Classes(tuple(range(classes))), outputs, y)
+    predicted, shares = outputs.argmax(1), outputs.softmax(1)
+    ranked = shares[:, 1] if classes == 2 else shares
+    expected = {
+        "accuracy": sk.accuracy_score(y, predicted),
+        "f1": sk.f1_score(y, predicted, average="macro"),
+        "recall": sk.balanced_accuracy_score(y, predicted),
+        "roc_auc": sk.roc_auc_score(y, ranked, multi_class="ovr"),
+        "ap": sk.average_precision_score(y if classes == 2 else np.eye(classes)[y], ranked),
+        "loss": sk.log_loss(y, shares),
+    }
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_scores_of_numbers_are_in_their_units():
+    target = Numbers((5.0,), (2.0,), True)
+    truth, guess = np.array([1.0, 4.0, 9.0, 11.0]), np.array([2.0, 4.5, 8.0, 11.0])
+    found = all_scores(target, target.encode(guess), target.encode(truth))
+    assert found["mae"] == pytest.approx(sk.mean_absolute_error(truth, guess))
+    assert found["mae_in_std"] == pytest.approx(sk.mean_absolute_error(truth, guess) / 2)
+    assert found["rmse"] == pytest.approx(sk.root_mean_squared_error(truth, guess))
+    assert found["r2"] == pytest.approx(sk.r2_score(truth, guess))
+
+
+def test_missing_numbers_do_not_count():
+    target = Numbers((0.0, 0.0), (1.0, 1.0), False)
+    y = torch.tensor([[1.0, math.nan], [2.0, 5.0], [math.nan, 7.0]])
+    found = all_scores(target, torch.tensor([[2.0, 99.0], [2.0, 5.0], [99.0, 9.0]]), y)
+    assert found["mae"] == pytest.approx((0.5 + 1.0) / 2)
+
+
+def test_questions_average_over_those_with_both_answers():
+    y = torch.tensor([[1.0, 1.0, 0.0], [0.0, 1.0, math.nan], [1.0, math.nan, 1.0], [0.0, 1.0, 1.0]])
+    outputs = draw(4, 3)
+    found = all_scores(Questions(("a", "b", "c")), outputs, y)
+    known = [(y[:, 0], outputs[:, 0]), (y[[0, 2, 3], 2], outputs[[0, 2, 3], 2])]
+    assert found["roc_auc"] == pytest.approx(np.mean([sk.roc_auc_score(*pair) for pair in known]))
+    assert found["ap"] == pytest.approx(np.mean([sk.average_precision_score(*pair) for pair in known]))
+
+
+def test_a_ranking_without_a_second_class_has_no_score():
+    found = all_scores(Classes((0, 1)), draw(3, 2), torch.zeros(3, dtype=torch.long))
+    assert math.isnan(found["roc_auc"])
+    assert math.isnan(all_scores(Questions(("a",)), draw(3, 1), torch.ones(3, 1))["ap"])
+
+
+def test_directions():
+    larger = {
+        name for target in (Classes, Numbers, Questions) for name, m in _known(target).items() if m.larger_is_better
+    }
+    assert larger == {"accuracy", "f1", "recall", "roc_auc", "ap", "r2"}
+    mae = _known(Numbers)["mae"]
+    assert mae.improves(0.1, 0.2)
+    assert not mae.improves(math.nan, 0.2)
+    assert mae.improves(0.1, mae.worst)
+
+
+def _known(kind):
+    targets = {Classes: Classes((0, 1)), Numbers: Numbers((0.0,), (1.0,), True), Questions: Questions(("a",))}
+    return metrics_for(targets[kind])
+
+
+def test_unknown_metrics_are_refused_by_name():
+    assert metric_for(Classes((0, 1))).name == "accuracy"
+    with pytest.raises(ParameterError, match="metric must be one of accuracy, f1"):
+        metric_for(Classes((0, 1)), "mae")

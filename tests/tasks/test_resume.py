@@ -1,0 +1,117 @@
+"""A run that was interrupted, by an exception or by ``kill -9``, ends with the numbers of one that was not."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from rwkplus.errors import DataError
+from rwkplus.tasks import Place, train
+from tests.tasks.toy import QUICK, SMALL, rings
+
+PARAMS = SMALL | {"dropout": 0.3}
+SETTINGS = replace(QUICK, epochs=9, halve_lr_every=2, validation=0.25)
+FILES = ("history.csv", "model.safetensors")
+
+
+class StopError(Exception):
+    pass
+
+
+def run(folder, *, stop_after=None, settings=SETTINGS, resume=True, graphs=None):
+    def on_epoch(row):
+        if row["epoch"] + 1 == stop_after:
+            raise StopError
+
+    place = Place(folder, resume=resume, checkpoint_seconds=0)
+    return train("gin", graphs or rings(), model_params=PARAMS, settings=settings, place=place, on_epoch=on_epoch)
+
+
+def same(first, second):
+    theirs = second.trained.model.state_dict()
+    assert all(torch.equal(value, theirs[name]) for name, value in first.trained.model.state_dict().items())
+    assert (first.history, first.best_epoch) == (second.history, second.best_epoch)
+    assert first.validation == second.validation
+
+
+@pytest.mark.parametrize("stops", [(1,), (4,), (8,), (2, 3, 7)])
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(tmp_path, stops):
+    whole = run(tmp_path / "whole")
+    for stop in stops:
+        with pytest.raises(StopError):
+            run(tmp_path / "parts", stop_after=stop)
+    assert (tmp_path / "parts" / "resume.safetensors").exists()
+    same(whole, run(tmp_path / "parts"))
+    for folder in ("whole", "parts"):
+        assert sorted(path.name for path in (tmp_path / folder).iterdir()) == sorted(FILES)
+
+
+def test_a_finished_run_is_not_run_again(tmp_path):
+    whole = run(tmp_path)
+    stamps = [(tmp_path / name).stat().st_mtime_ns for name in FILES]
+    same(whole, run(tmp_path, stop_after=1))
+    assert [(tmp_path / name).stat().st_mtime_ns for name in FILES] == stamps
+
+
+def test_without_resume_a_run_starts_anew(tmp_path):
+    with pytest.raises(StopError):
+        run(tmp_path, stop_after=5)
+    seen = []
+    place = Place(tmp_path)
+    train("gin", rings(), model_params=PARAMS, settings=SETTINGS, place=place, on_epoch=lambda row: seen.append(row))
+    assert seen[0]["epoch"] == 0
+
+
+def test_more_epochs_can_be_asked_for(tmp_path):
+    whole = run(tmp_path / "whole")
+    with pytest.raises(StopError):
+        run(tmp_path / "parts", stop_after=3, settings=replace(SETTINGS, epochs=5))
+    same(whole, run(tmp_path / "parts"))
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [({"settings": replace(SETTINGS, lr=0.5)}, "lr"), ({"graphs": rings(26)}, "graphs")],
+)
+@pytest.mark.parametrize("stop", [3, None])
+def test_another_run_is_not_resumed(tmp_path, change, name, stop):
+    if stop is None:
+        run(tmp_path)
+    else:
+        with pytest.raises(StopError):
+            run(tmp_path, stop_after=stop)
+    with pytest.raises(DataError, match=f"belongs to another run: {name} differ"):
+        run(tmp_path, **change)
+
+
+SCRIPT = """
+import sys, time
+from dataclasses import replace
+from pathlib import Path
+from tests.tasks.test_resume import PARAMS, SETTINGS
+from tests.tasks.toy import rings
+from rwkplus.tasks import Place, train
+def slowly(row):
+    print(row["epoch"], flush=True)
+    time.sleep(0.1)
+train("gin", rings(), model_params=PARAMS, settings=SETTINGS, on_epoch=slowly,
+      place=Place(Path(sys.argv[1]), resume=True, checkpoint_seconds=0))
+"""
+
+
+def test_a_killed_process_is_resumed(tmp_path):
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
+        for line in process.stdout:
+            if int(line) == 3:
+                time.sleep(0.05)
+                os.kill(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert not (tmp_path / "model.safetensors").exists()
+    same(run(tmp_path / "whole"), run(tmp_path))

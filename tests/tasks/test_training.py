@@ -1,0 +1,274 @@
+from dataclasses import replace
+from typing import ClassVar
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch import Callback, Trainer
+from torch import nn
+from torch_geometric.data import Data
+
+from rwkplus.errors import GraphError, MissingExtraError, ParameterError, RWKPlusError
+from rwkplus.models.gin import GIN
+from rwkplus.tasks import GraphDataset, GraphTask, Place, Settings, train
+from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
+from rwkplus.tasks.job import Job
+from rwkplus.tasks.metrics import all_scores
+from rwkplus.tasks.trained import outputs_of
+from tests.tasks.toy import QUICK, SMALL, rings, surplus
+
+
+def weights(model):
+    return torch.cat([value.double().flatten() for value in model.state_dict().values()])
+
+
+def fitted(graphs=None, y=None, *, settings=QUICK, params=SMALL, **choices):
+    return train("gin", rings() if graphs is None else graphs, y, model_params=params, settings=settings, **choices)
+
+
+def test_a_network_learns_the_more_frequent_color():
+    result = fitted(rings(60), settings=replace(QUICK, epochs=40))
+    assert result.trained.scores(rings(40, seed=9))["accuracy"] > 0.9
+    assert [row["epoch"] for row in result.history] == list(range(40))
+
+
+def test_a_network_learns_numbers():
+    graphs = rings(60)
+    result = fitted(graphs, surplus(graphs), settings=replace(QUICK, epochs=60, lr=0.03))
+    later = rings(30, seed=9)
+    assert result.trained.scores(later, surplus(later))["r2"] > 0.9
+
+
+def test_a_network_learns_questions_with_gaps():
+    graphs = rings(60)
+    y = np.array([[i % 2, 1 - i % 2] for i in range(60)], float)
+    y[::3, 0] = np.nan
+    y[1::3, 1] = np.nan
+    result = fitted(graphs, y, settings=replace(QUICK, epochs=40))
+    later = rings(30, seed=9)
+    assert result.trained.scores(later, [[i % 2, 1 - i % 2] for i in range(30)])["roc_auc"] > 0.95
+    assert result.trained.predict(later).shape == (30, 2)
+
+
+def test_the_same_seed_gives_the_same_network_whatever_ran_before():
+    params = SMALL | {"dropout": 0.5}
+    first = fitted(params=params)
+    torch.rand(7)
+    again, other = fitted(params=params), fitted(params=params, settings=replace(QUICK, random_state=1))
+    assert torch.equal(weights(first.trained.model), weights(again.trained.model))
+    assert first.history == again.history
+    assert not torch.equal(weights(first.trained.model), weights(other.trained.model))
+
+
+def test_the_callers_generators_threads_and_graphs_are_left_alone():
+    graphs, originals = rings(), rings()
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    fitted(graphs, settings=replace(QUICK, threads=2, epochs=1))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.get_num_threads() == threads
+    for graph, original in zip(graphs, originals, strict=True):
+        assert graph.keys() == original.keys()
+        assert torch.equal(graph.x, original.x)
+
+
+def test_the_weights_of_the_best_epoch_are_kept():
+    data = GraphDataset(rings(40))
+    job = Job.split(data, "gin", SMALL, np.arange(40), replace(QUICK, epochs=12, validation=0.3))
+    result = job.run()
+    best = max(result.history, key=lambda row: (row["val_score"], -row["val_loss"]))
+    assert result.best_epoch == best["epoch"]
+    assert result.validation["accuracy"] == pytest.approx(best["val_score"])
+    assert result.validation["loss"] == pytest.approx(best["val_loss"], rel=1e-5)
+    model, target = result.trained.model, result.trained.target
+    outputs = outputs_of(model, data.store(model), job.validation)
+    assert all_scores(target, outputs, target.encode(data.y[job.validation])) == result.validation
+
+
+def test_without_validation_the_last_epoch_is_kept():
+    result = fitted(settings=replace(QUICK, validation=0))
+    assert result.best_epoch == QUICK.epochs - 1
+    assert result.validation == {}
+    assert set(result.history[0]) == {"epoch", "train_loss"}
+
+
+def test_patience_stops_early():
+    result = fitted(settings=replace(QUICK, epochs=100, lr=1e-9, patience=3, halve_lr_every=0))
+    assert len(result.history) == result.best_epoch + 4 < 100
+
+
+def test_the_learning_rate_halves():
+    settings = Settings(lr=0.8, halve_lr_every=10)
+    assert [settings.lr_at(epoch) for epoch in (0, 9, 10, 19, 20, 35)] == [0.8, 0.8, 0.4, 0.4, 0.2, 0.1]
+    assert replace(settings, halve_lr_every=0).lr_at(99) == 0.8
+
+
+class EpochOf(Callback):
+    def __init__(self, batches):
+        self.batches = batches
+
+    def on_train_epoch_start(self, trainer, pl_module):
+        self.batches.epoch = trainer.current_epoch
+
+
+def test_lightnings_trainer_takes_the_same_steps():
+    """The lean loop has a slow twin: the same task under ``lightning.Trainer``."""
+    settings = replace(QUICK, epochs=5, halve_lr_every=2, weight_decay=0.1)
+    data = GraphDataset(rings(30))
+    job = Job.split(data, "gin", SMALL, np.arange(30), settings)
+    result = job.run()
+    with torch.random.fork_rng(devices=[]):
+        from rwkplus.tasks.randomness import reseed
+
+        reseed(settings.random_state)
+        task = GraphTask(GIN(2, 2, **SMALL), data.target(job.train), settings)
+    store, y = data.store(task.model), data.target(job.train).encode(data.y)
+    batches = Batches(store, job.train, settings.batch_size, y[job.train], settings.random_state)
+    trainer = Trainer(
+        max_epochs=5,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        callbacks=[EpochOf(batches)],
+    )
+    trainer.fit(task, batches, Batches(store, job.validation, EVALUATION_SIZE, y[job.validation]))
+    last = result.history[-1]
+    logged = {name: float(value) for name, value in trainer.callback_metrics.items()}
+    assert logged["val_loss"] == pytest.approx(last["val_loss"], rel=1e-6)
+    assert logged["val_score"] == pytest.approx(last["val_score"])
+    assert logged["train_loss"] == pytest.approx(last["train_loss"], rel=0.05)  # weighs batches by size
+
+
+class CountsCalls:
+    def __init__(self, calls):
+        self.calls = calls
+
+    def __call__(self, graph):
+        self.calls.append(graph)
+        graph = graph.clone()
+        graph.doubled = 2 * graph.x
+        return graph
+
+
+class Doubled(nn.Module):
+    calls: ClassVar[list] = []
+
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.linear = nn.Linear(in_channels, out_channels)
+        self.pre_transform = CountsCalls(self.calls)
+
+    def forward(self, batch):
+        assert torch.equal(batch.doubled, 2 * batch.x)
+        return torch.zeros(batch.num_graphs, 2).index_add(0, batch.batch, self.linear(batch.doubled))
+
+
+def test_the_transform_of_a_network_runs_once_per_graph():
+    Doubled.calls.clear()
+    result = train(Doubled, rings(), settings=QUICK)
+    assert len(Doubled.calls) == 24
+    assert result.trained.predict(rings(3)).shape == (3,)
+    assert len(Doubled.calls) == 27
+
+
+def test_graphs_without_edges_and_of_one_node_are_fine():
+    lonely = [Data(x=torch.eye(2)[[i % 2]], edge_index=torch.empty(2, 0, dtype=torch.long)) for i in range(20)]
+    result = fitted(lonely, [i % 2 for i in range(20)], settings=replace(QUICK, epochs=20))
+    assert result.trained.predict(lonely).tolist() == [i % 2 for i in range(20)]
+
+
+def test_networkx_graphs_without_attributes_get_degrees():
+    graphs = [nx.cycle_graph(5) if i % 2 else nx.star_graph(4) for i in range(20)]
+    result = fitted(graphs, ["ring" if i % 2 else "star" for i in range(20)], settings=replace(QUICK, epochs=20))
+    assert result.trained.predict([nx.cycle_graph(7), nx.star_graph(6)]).tolist() == ["ring", "star"]
+
+
+@pytest.mark.parametrize(("graphs", "batch_size"), [(rings(2), 8), (rings(9), 1)])
+def test_batch_norm_needs_batches_of_two_graphs(graphs, batch_size):
+    settings = replace(QUICK, batch_size=batch_size)
+    with pytest.raises(ParameterError, match="batches of a single graph"):
+        fitted(graphs, settings=settings)
+    fitted(graphs, settings=settings, params=SMALL | {"norm": None})
+
+
+def test_only_what_can_be_named_can_be_saved(tmp_path):
+    with pytest.raises(ParameterError, match="register"):
+        train(Doubled, rings(), settings=QUICK, place=Place(tmp_path))
+    with pytest.raises(ParameterError, match="register"):
+        train(Doubled, rings(), settings=QUICK).trained.save(tmp_path / "model.safetensors")
+
+
+def without_label(graphs):
+    del graphs[3].y
+    return graphs
+
+
+@pytest.mark.parametrize(
+    ("graphs", "y", "message"),
+    [
+        (without_label(rings()), None, "graph 3 has no label y"),
+        (rings(), [1] * 24, "all graphs are of class 1"),
+        (rings(), [1, 2], "one label per graph"),
+        (rings(), [[1, 2]] + [[1]] * 23, "as many labels for every graph"),
+        (rings(), [None] + ["a"] * 23, "missing or mixed"),
+        (rings(edge_attr=True), None, "edge_attr, which GIN does not read"),
+        ([], None, "empty"),
+    ],
+)
+def test_bad_input_is_named(graphs, y, message):
+    with pytest.raises(RWKPlusError, match=message):
+        fitted(graphs, y)
+
+
+def test_a_database_that_was_read_has_its_labels():
+    data = GraphDataset(rings())
+    assert fitted(data).history == fitted().history
+    with pytest.raises(ParameterError, match="of its own"):
+        fitted(data, [1] * 24)
+
+
+def test_weights_of_edges_are_refused_too():
+    graphs = rings()
+    for graph in graphs:
+        graph.edge_weight = torch.ones(graph.num_edges)
+    with pytest.raises(GraphError, match="edge_weight, which GIN does not read"):
+        fitted(graphs)
+    fitted(graphs, ignore=("edge_weight",))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epochs": 0}, "epochs must be a whole number of at least 1"),
+        ({"epochs": 2.5}, "epochs"),
+        ({"batch_size": True}, "batch_size"),
+        ({"lr": 0}, "lr must be a number of more than 0"),
+        ({"lr": float("nan")}, "lr"),
+        ({"lr": float("inf")}, "lr"),
+        ({"weight_decay": -1}, "weight_decay"),
+        ({"validation": 1}, "less than 1"),
+        ({"validation": -0.1}, "validation"),
+        ({"patience": 0}, "patience"),
+        ({"patience": 3, "validation": 0}, "needs validation graphs"),
+        ({"random_state": 2**32}, "less than"),
+        ({"metric": "mae"}, "metric must be one of accuracy"),
+    ],
+)
+def test_impossible_settings_are_named(change, message):
+    with pytest.raises(ParameterError, match=message):
+        fitted(settings=replace(QUICK, **change))
+
+
+def test_unknown_settings_are_named():
+    assert Settings.from_dict(QUICK.to_dict()) == QUICK
+    with pytest.raises(ParameterError, match="no setting 'epoch'; known are epochs"):
+        Settings.from_dict({"epoch": 3})
+
+
+def test_tensorboard_is_an_extra(monkeypatch, tmp_path):
+    monkeypatch.setattr("rwkplus.tasks.logs.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"rwkplus\[tensorboard\]"):
+        fitted(place=Place(tmp_path, tensorboard=True))
