@@ -56,6 +56,7 @@ def test_the_planted_page_has_a_row_per_shape_and_a_column_per_distortion(tmp_pa
     config = {
         "databases": 10,
         "first_seed": 7,
+        "alarm_databases": 50,
         "graphs": 100,
         "labels": 4,
         "background nodes": [10, 20],
@@ -64,7 +65,7 @@ def test_the_planted_page_has_a_row_per_shape_and_a_column_per_distortion(tmp_pa
     save_result("planted", config, {"rows": rows, "false alarms": 1}, tmp_path)
     (page,) = write_tables(tmp_path / "docs", tmp_path)
     assert "| 1 tree | 4 | 100% | 90% | 0.5 |" in page.read_text()
-    assert "1 of 10" in page.read_text()
+    assert "1 of 50" in page.read_text()
 
 
 def test_the_page_of_our_gradient_miner_lists_the_tasks_in_order(tmp_path):
@@ -75,3 +76,14 @@ def test_the_page_of_our_gradient_miner_lists_the_tasks_in_order(tmp_path):
     text = page.read_text()
     assert text.index("| task-1-1 | 100 |") < text.index("| task-2 | 100 |")
     assert "5 restarts each; steps 3." in text
+
+
+def test_the_classification_page_puts_paper_ours_and_guards_side_by_side(tmp_path):
+    folds = [{"accuracy": share, "epoch": 1, "params": {}, "s": 1.0} for share in (0.8, 0.9)]
+    scores = {"RWK-": folds, "RWK+": folds[::-1], "guards": {"majority": [0.5], "size": [0.6], "histogram": [0.7]}}
+    settings = {"epochs": 3, "lr": 0.01, "halve_lr_every": 50, "batch_size": 64}
+    save_result("classification/MUTAG", {"command": "c", "settings": settings}, {"scores": scores}, tmp_path)
+    (page,) = write_tables(tmp_path / "docs", tmp_path)
+    row = next(line for line in page.read_text().splitlines() if line.startswith("| MUTAG"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == ["MUTAG", "81.9", "83.0", "85.0 ± 5.0", "85.0 ± 5.0", "", "", "", "1", "50.0", "60.0", "70.0"]
