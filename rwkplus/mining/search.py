@@ -88,9 +88,13 @@ class Search:
 
 
 def control_threshold(scores: NDArray[np.float64]) -> float:
-    """Return the score that chance exceeds about once in a hundred times, from a fitted Gumbel distribution."""
+    """Return the score that chance exceeds about once in a hundred times, from a fitted Gumbel distribution.
+
+    Likelihood ratios under chance exceed ``s`` nats with probability ``exp(-s)`` at most, so that the scale of their
+    maximum is about 1; a few controls may by accident vary less.
+    """
     if scores.size < 2:
         return float(scores.max(initial=0.0))
-    scale = float(scores.std(ddof=1)) * np.sqrt(6) / np.pi
+    scale = max(float(scores.std(ddof=1)) * np.sqrt(6) / np.pi, 1.0)
     location = float(scores.mean()) - np.euler_gamma * scale
     return max(float(location - scale * np.log(-np.log(0.99))), 0.0)

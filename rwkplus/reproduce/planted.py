@@ -18,7 +18,7 @@ DISTORTIONS = (0.0, 0.1, 0.2)
 FIRST_SEED = 6_000_000
 """Seeds from here on were not used while the miner was designed."""
 
-ALARM_SEED, ALARM_DATABASES = 8_000_000, 100
+ALARM_SEED, ALARM_DATABASES = 9_000_000, 100
 """The same for databases without a pattern."""
 
 

@@ -1,0 +1,21 @@
+import numpy as np
+import pytest
+
+from rwkplus.mining.search import control_threshold
+
+
+def test_chance_rarely_exceeds_the_threshold():
+    rng = np.random.default_rng(0)
+    alarms = [rng.gumbel(2.0, 1.0) > control_threshold(rng.gumbel(2.0, 1.0, 10)) for _ in range(4000)]
+    assert 0.005 < np.mean(alarms) < 0.025
+
+
+def test_wider_scores_raise_the_threshold_and_narrow_ones_do_not_lower_it():
+    narrow, wide = np.full(10, 3.0), np.linspace(0, 20, 10)
+    assert control_threshold(narrow) == pytest.approx(3.0 + np.log(-1 / np.log(0.99)) - np.euler_gamma)
+    assert control_threshold(wide) > wide.max()
+
+
+@pytest.mark.parametrize("scores", [[], [4.0]])
+def test_too_few_controls_give_their_best(scores):
+    assert control_threshold(np.array(scores)) == max(scores, default=0.0)
