@@ -11,6 +11,8 @@ NAMES = (
     "blocks_growth",
     "blocks_large",
     "mining_restarts",
+    "egonets",
+    "kernel_conv",
 )
 
 

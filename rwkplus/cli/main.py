@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rwkplus import __version__
-from rwkplus.cli import classify, datasets, kernel, mine, predict, reproduce, train, tune
+from rwkplus.cli import classify, datasets, explain, kernel, mine, predict, reproduce, train, tune
 from rwkplus.cli.console import err
 from rwkplus.errors import RWKPlusError
 
@@ -25,6 +25,7 @@ app.command()(mine.mine)
 app.command()(train.train)
 app.command()(tune.tune)
 app.command()(predict.predict)
+app.command()(explain.explain)
 app.add_typer(reproduce.app, name="reproduce")
 
 

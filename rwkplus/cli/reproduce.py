@@ -40,7 +40,7 @@ def classification(
     seed: Annotated[int, typer.Option(help="Seed of folds and initial weights.")] = 0,
     jobs: Jobs = 1,
 ) -> None:
-    """KerGNN with RWK- and RWK+, a GIN and guards (table 7); writes results/classification/."""
+    """KerGNN with RWK- and RWK+, a GIN and guards (Sec. 5.1); writes results/classification/."""
     from rwkplus.reproduce.classification import METHODS, PAPER, run_classification
     from rwkplus.reproduce.classification_tables import classification_table
 

@@ -1,14 +1,17 @@
 """Pure functions: tensors in, tensors out. Every formula of the paper lives here once."""
 
+from rwkplus.functional.egonet_kernels import Egonets, egonet_scores
 from rwkplus.functional.kernels import classical_rwk, color_similarity, rwk_minus, rwk_plus
 from rwkplus.functional.product_graph import product_graph, rwk_plus_by_product_graph
 from rwkplus.functional.propagate import bank_propagation, sparse_product
 from rwkplus.functional.walks import walk_steps
 
 __all__ = [
+    "Egonets",
     "bank_propagation",
     "classical_rwk",
     "color_similarity",
+    "egonet_scores",
     "product_graph",
     "rwk_minus",
     "rwk_plus",

@@ -1,15 +1,16 @@
 """Random walk kernels of a batch of sparse graphs with a bank of small graphs: scores ``(T, B, K)``."""
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import TypedDict, Unpack
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, einsum
+from torch import Tensor
 
 from rwkplus.errors import NumericError, ParameterError, ShapeError
 from rwkplus.functional.propagate import Propagate, bank_propagation
-from rwkplus.functional.walks import walk_steps
+from rwkplus.functional.walks import Normalize, walk_steps
 
 
 class WalkOptions(TypedDict, total=False):
@@ -37,6 +38,12 @@ class WalkOptions(TypedDict, total=False):
 
     num_graphs: int | None
     """Number of graphs; read off ``batch`` by default."""
+
+    normalize: Normalize | None
+    """Applied to the walks ``(N, K, M)`` of each step between lines 4 and 5, so that later steps see it."""
+
+    readout: Normalize | None
+    """Applied to the matched walks ``(N, K, M)`` of each step before they are summed; later steps do not see it."""
 
 
 def rwk_plus(
@@ -122,12 +129,13 @@ def classical_rwk(
         raise ParameterError(f"steps must be at least 1, got {steps}.")
     y0 = (label.view(-1, 1, 1) == hidden_label) & (hidden_label >= 0)
     propagate = bank_propagation(edge_index, hidden_adj)
-    return _scores(y0.to(hidden_adj.dtype), propagate, batch, steps, True, False, False, num_graphs)
+    return walk_scores(y0.to(hidden_adj.dtype), propagate, batch, steps, num_graphs=num_graphs)
 
 
 def color_similarity(x: Float[Tensor, "N D"], hidden_x: Float[Tensor, "K M D"]) -> Float[Tensor, "N K M"]:
     """Inner product of every node with every hidden node: the paper's S, and Y0 of Algorithm 1."""
-    return einsum("nd,kmd->nkm", x, hidden_x)
+    similarity: Tensor = (x @ hidden_x.flatten(0, 1).t()).unflatten(1, hidden_x.shape[:2])
+    return similarity
 
 
 def _rwk(
@@ -146,6 +154,8 @@ def _rwk(
     closed: bool = False,
     include_zero_step: bool = False,
     num_graphs: int | None = None,
+    normalize: Normalize | None = None,
+    readout: Normalize | None = None,
 ) -> Tensor:
     _check(x, edge_index, batch, hidden_x, hidden_adj, steps)
     propagate = bank_propagation(
@@ -156,20 +166,39 @@ def _rwk(
         edge_attr=edge_attr,
         hidden_edge_attr=hidden_edge_attr,
     )
-    y0 = color_similarity(x, hidden_x)
-    return _scores(y0, propagate, batch, steps, match_all, closed, include_zero_step, num_graphs)
+    return walk_scores(
+        color_similarity(x, hidden_x),
+        propagate,
+        batch,
+        steps,
+        match_all=match_all,
+        closed=closed,
+        include_zero_step=include_zero_step,
+        num_graphs=num_graphs,
+        normalize=normalize,
+        readout=readout,
+    )
 
 
-def _scores(
-    y0: Tensor,
+def walk_scores(
+    y0: Float[Tensor, "N K M"],
     propagate: Propagate,
-    batch: Tensor,
+    batch: Int[Tensor, " N"],
     steps: int,
-    match_all: bool,
-    closed: bool,
-    include_zero_step: bool,
-    num_graphs: int | None,
-) -> Tensor:
+    *,
+    match_all: bool = True,
+    closed: bool = False,
+    include_zero_step: bool = False,
+    num_graphs: int | None = None,
+    normalize: Normalize | None = None,
+    readout: Normalize | None = None,
+) -> Float[Tensor, "T B K"]:
+    """Sum the walks of every graph step by step; arguments as in :func:`walk_steps` and :class:`WalkOptions`."""
+    if closed and normalize is not None:
+        raise ParameterError(
+            "closed walks are walked from one start after the other and cannot be normalized between their steps: "
+            "normalize the read-out."
+        )
     if num_graphs is None:
         num_graphs = int(batch.max()) + 1 if batch.numel() else 0
 
@@ -177,12 +206,15 @@ def _scores(
         return y.new_zeros(num_graphs, y.size(1)).index_add(0, batch, y.sum(-1))
 
     if closed:
-        scores = torch.stack([per_graph(y) for y in _closed_walks(y0, propagate, batch, steps, match_all, num_graphs)])
+        walks = _closed_walks(y0, propagate, batch, steps, match_all, num_graphs)
     else:
-        scores = torch.stack([per_graph(y) for y in walk_steps(y0, propagate, steps, match_all=match_all)])
+        walks = walk_steps(y0, propagate, steps, match_all=match_all, normalize=normalize)
+    if readout is not None:
+        walks = (readout(y, step) for step, y in enumerate(walks, 1))
+    scores = [per_graph(y) for y in walks]
     if include_zero_step:
-        scores = torch.cat([per_graph(y0 * y0).unsqueeze(0), scores])
-    return _finite(scores)
+        scores.insert(0, per_graph(y0 * y0))
+    return finite_scores(torch.stack(scores))
 
 
 def _closed_walks(
@@ -227,9 +259,11 @@ def _check(x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidde
         raise ShapeError(f"batch must name a graph for each of the {x.size(0)} nodes, got {tuple(batch.shape)}.")
 
 
-def _finite(scores: Tensor) -> Tensor:
+def finite_scores(scores: Tensor) -> Tensor:
+    """Return scores ``(T, ...)`` unless one is inf or nan."""
     # Inside torch.compile the check would break the graph; there the caller owns the scale.
-    if torch.compiler.is_compiling() or bool(torch.isfinite(scores).all()):
+    # A sum is finite only if all its terms are, and cheaper to look at.
+    if torch.compiler.is_compiling() or isfinite(scores.detach().sum()) or bool(scores.isfinite().all()):
         return scores
     step = int((~torch.isfinite(scores)).flatten(1).any(1).nonzero()[0])
     raise NumericError(

@@ -7,6 +7,9 @@ from torch import Tensor
 
 from rwkplus.functional.propagate import Propagate
 
+Normalize = Callable[[Tensor, int], Tensor]
+"""Maps the walks ``(N, K, M)`` of a step, counted from 1, such as :class:`rwkplus.nn.StepNorm`."""
+
 
 def walk_steps(
     y0: Float[Tensor, "N K M ..."],
@@ -15,7 +18,7 @@ def walk_steps(
     *,
     match_all: bool = True,
     start: Float[Tensor, "N #K M S"] | None = None,
-    normalize: Callable[[Tensor, int], Tensor] | None = None,
+    normalize: Normalize | None = None,
 ) -> Iterator[Float[Tensor, "N K M ..."]]:
     r"""Yield the matched walks :math:`Y^{(1)}, \ldots, Y^{(t)}` one step at a time.
 

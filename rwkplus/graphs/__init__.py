@@ -1,6 +1,7 @@
 """From whatever the user has to what the core reads: one door, checked and never silent."""
 
 from rwkplus.graphs.convert import Graphs, as_batch
+from rwkplus.graphs.egonets import EgoNets, egonets_of, extract_egonets
 from rwkplus.graphs.features import constant_features, one_hot, one_hot_degree
 from rwkplus.graphs.from_networkx import from_networkx
 from rwkplus.graphs.schema import Schema
@@ -8,10 +9,13 @@ from rwkplus.graphs.smiles import from_smiles
 from rwkplus.graphs.tu import read_tu
 
 __all__ = [
+    "EgoNets",
     "Graphs",
     "Schema",
     "as_batch",
     "constant_features",
+    "egonets_of",
+    "extract_egonets",
     "from_networkx",
     "from_smiles",
     "one_hot",

@@ -1,1 +1,7 @@
 """Architectures: no data, no optimizer, no loss."""
+
+from rwkplus.models.gnn import GNN
+from rwkplus.models.kergnn import KerGNN
+from rwkplus.models.rwnn import RWNN
+
+__all__ = ["GNN", "RWNN", "KerGNN"]

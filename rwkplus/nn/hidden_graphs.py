@@ -5,11 +5,14 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from rwkplus.errors import ParameterError
 
 AdjacencyMap = Literal["sigmoid", "relu"]
 FeatureMap = Literal["raw", "softmax", "sigmoid"]
+LAZY = -1
+"""A number of features to be read off the first input, as in PyG."""
 
 
 class HiddenGraphs(nn.Module):
@@ -18,9 +21,11 @@ class HiddenGraphs(nn.Module):
     Args:
         num_hidden: Number of graphs K.
         hidden_nodes: Nodes M of each.
-        num_features: Features D of a node; several widths make several views, each mapped on its own.
+        num_features: Features D of a node; several widths make several views, each mapped on its own. A single -1 waits
+            for :meth:`initialize`.
         adjacency: ``"sigmoid"`` weights in (0, 1), or ``"relu"`` as in RWNN.
         features: ``"raw"``, ``"softmax"`` (a distribution over colors) or ``"sigmoid"``; one for all views or one each.
+        num_edge_features: Colors C of an edge, raw; 0 for none.
         generator: Source of the initial values; torch's global one by default.
     """
 
@@ -34,6 +39,8 @@ class HiddenGraphs(nn.Module):
         adjacency: AdjacencyMap = "sigmoid",
         features: FeatureMap | Sequence[FeatureMap] = "raw",
         generator: torch.Generator | None = None,
+        *,
+        num_edge_features: int = 0,
     ) -> None:
         super().__init__()
         widths = (num_features,) if isinstance(num_features, int) else tuple(num_features)
@@ -46,15 +53,40 @@ class HiddenGraphs(nn.Module):
         upper = torch.triu_indices(hidden_nodes, hidden_nodes, offset=1)
         self.register_buffer("upper", upper, persistent=False)
         self.edge_logits = nn.Parameter(torch.empty(num_hidden, upper.size(1)))
-        self.node_logits = nn.ParameterList(torch.empty(num_hidden, hidden_nodes, width) for width in widths)
+        if widths == (LAZY,):
+            self.node_logits = nn.ParameterList([UninitializedParameter()])
+            self._register_load_state_dict_pre_hook(self._initialize_like)  # type: ignore[no-untyped-call]
+        else:
+            self.node_logits = nn.ParameterList(torch.empty(num_hidden, hidden_nodes, width) for width in widths)
+        self.edge_colors = (
+            nn.Parameter(torch.empty(num_hidden, upper.size(1), num_edge_features)) if num_edge_features else None
+        )
         self.reset_parameters(generator)
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw edges from U(-1, 1), then features from U(0, 1), the first view first."""
+        """Draw edges from U(-1, 1), then features from U(0, 1), the first view first, then edge colors from U(0, 1)."""
         self.edge_logits.uniform_(-1, 1, generator=generator)
         for logits in self.node_logits:
-            logits.uniform_(0, 1, generator=generator)
+            if not is_lazy(logits):
+                logits.uniform_(0, 1, generator=generator)
+        if self.edge_colors is not None:
+            self.edge_colors.uniform_(0, 1, generator=generator)
+
+    def initialize(self, num_features: int) -> None:
+        """Learn the number of features if it was left open; otherwise do nothing."""
+        if self.widths == (LAZY,):
+            self.widths = (num_features,)
+            (logits,) = self.node_logits
+            logits.materialize((self.num_hidden, self.hidden_nodes, num_features))
+            with torch.no_grad():
+                logits.uniform_(0, 1)
+
+    def _initialize_like(self, state: dict[str, Tensor], prefix: str, *_: object) -> None:
+        """Learn the number of features from saved parameters."""
+        saved = state.get(f"{prefix}node_logits.0")
+        if saved is not None and not is_lazy(saved):
+            self.initialize(saved.size(-1))
 
     @property
     def num_hidden(self) -> int:
@@ -65,9 +97,18 @@ class HiddenGraphs(nn.Module):
     def adj(self) -> Tensor:
         """Symmetric adjacencies with an empty diagonal: ``(K, M, M)``."""
         weights = torch.sigmoid(self.edge_logits) if self.adjacency == "sigmoid" else torch.relu(self.edge_logits)
-        adj = weights.new_zeros(weights.size(0), self.hidden_nodes, self.hidden_nodes)
-        adj[:, self.upper[0], self.upper[1]] = weights
-        return adj + adj.mT
+        return self._both_ways(weights)
+
+    @property
+    def edge_attr(self) -> Tensor | None:
+        """Colors of the edges, the same in both directions: ``(K, M, M, C)``, or None."""
+        return None if self.edge_colors is None else self._both_ways(self.edge_colors)
+
+    def _both_ways(self, values: Tensor) -> Tensor:
+        """Write values of pairs of nodes ``(K, M(M-1)/2, ...)`` into symmetric matrices."""
+        dense = values.new_zeros(values.size(0), self.hidden_nodes, self.hidden_nodes, *values.shape[2:])
+        dense[:, self.upper[0], self.upper[1]] = values
+        return dense + dense.transpose(1, 2)
 
     @property
     def views(self) -> list[Tensor]:
@@ -99,7 +140,7 @@ def _mapped(logits: Tensor, how: FeatureMap) -> Tensor:
 def _check(
     num_hidden: int, hidden_nodes: int, widths: tuple[int, ...], adjacency: str, maps: tuple[FeatureMap, ...]
 ) -> None:
-    if num_hidden < 1 or hidden_nodes < 1 or not widths or min(widths) < 1:
+    if num_hidden < 1 or hidden_nodes < 1 or not widths or (min(widths) < 1 and widths != (LAZY,)):
         raise ParameterError(
             "hidden graphs need at least one graph, node and feature, "
             f"got num_hidden={num_hidden}, hidden_nodes={hidden_nodes}, num_features={widths}."

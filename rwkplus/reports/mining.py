@@ -9,34 +9,10 @@ from torch_geometric.data import Data
 
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.contrast import ClassContrast
+from rwkplus.reports.page import page, write_page
 from rwkplus.viz.svg import curve, draw, label_colors
 
 EXAMPLES = 3
-
-STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1d2327; background: #fff; }
-body { max-width: 62rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.5rem; margin: .5rem 0; }
-h2 { font-size: 1.15rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
-p.lead { color: #4a555c; margin-top: 0; }
-section { border-top: 1px solid #d8dde0; padding: 1rem 0; break-inside: avoid; }
-section { display: grid; grid-template-columns: minmax(9rem, 13rem) 1fr; gap: 1rem; }
-section > svg { width: 100%; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; margin: .25rem 0; }
-dt { color: #4a555c; }
-dd { margin: 0; font-variant-numeric: tabular-nums; }
-.examples { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .5rem; }
-figure { margin: 0; }
-figcaption { font-size: .8rem; color: #4a555c; text-align: center; }
-.curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 1rem; max-width: 56rem; }
-summary { cursor: pointer; margin: .5rem 0; }
-@media print { body { max-width: none; } section { grid-template-columns: 10rem 1fr; } }
-@media (max-width: 34rem) {
-  section { grid-template-columns: 1fr; }
-  section > svg { max-width: 14rem; margin: auto; }
-}
-"""
 
 
 def mining_report(miner: PatternMiner, graphs: Sequence[Data], name: str) -> str:
@@ -53,21 +29,17 @@ def mining_report(miner: PatternMiner, graphs: Sequence[Data], name: str) -> str
     sections = [_section(k, pattern, named, colors) for k, pattern in enumerate(miner.patterns_, start=1)]
     found = len(miner.patterns_)
     explained = f"{miner.explained_[-1]:.0%} of all edges lie in an occurrence" if found else "nothing beats chance"
-    return "".join(
+    body = "".join(
         [
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>Patterns of {escape(name)}</title><style>{STYLE}</style></head><body>",
-            f"<h1>Patterns of {escape(name)}</h1>",
             f'<p class="lead">{found} pattern{"" if found == 1 else "s"} in {len(graphs)} graphs; {explained}. '
             f"Criterion: {miner.criterion}. Rewiring the graphs at random reaches a score of "
             f"{miner.threshold_:.0f} nats; {_who_beats_chance(miner)} that.</p>",
             _curves(miner) if found else "",
             _legend(miner),
             *sections,
-            "</body></html>",
         ]
     )
+    return page(f"Patterns of {name}", body)
 
 
 def _who_beats_chance(miner: PatternMiner) -> str:
@@ -103,12 +75,7 @@ def _legend(miner: PatternMiner) -> str:
 
 def write_report(miner: PatternMiner, graphs: Sequence[Data], name: str, path: str | Path) -> Path:
     """Write the page, whole or not at all."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".new")
-    scratch.write_text(mining_report(miner, graphs, name), encoding="utf-8")
-    scratch.replace(path)
-    return path
+    return write_page(path, mining_report(miner, graphs, name))
 
 
 class LabelledGraphs:

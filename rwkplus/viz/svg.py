@@ -16,6 +16,7 @@ PALETTE = ("#3567c4", "#cc3b33", "#4f9d45", "#d97a1d", "#6d3f99", "#2a8c8c", "#b
 BOND_LINES = {"=": 2, "#": 3}
 SIZE = 200
 MARGIN = 22
+FADED = 0.25
 
 
 def label_colors(labels: Collection[str]) -> dict[str, str]:
@@ -31,23 +32,26 @@ def draw(
     colors: Mapping[str, str],
     *,
     highlighted: Collection[int] | None = None,
+    strength: Mapping[int, float] | None = None,
     title: str = "",
 ) -> str:
-    """Draw a graph whose nodes carry ``label``; with ``highlighted`` the other nodes fade.
+    """Draw a graph whose nodes carry ``label``.
+
+    With ``highlighted`` the other nodes fade; with ``strength`` each is as strong as its number between 0 and 1. Edges
+    with a ``weight`` between 0 and 1 are as strong as that.
 
     Double and triple bonds have two and three lines, aromatic ones (``:``) are dashed, other edge labels are
     written beside the edge.
     """
     places = _layout(graph)
-    faded = set() if highlighted is None else set(graph) - set(highlighted)
+    opacities = {v: _opacity(v, highlighted, strength) for v in graph}
     radius = 12.0 if len(graph) <= 15 else 8.0
     parts = [f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">']
-    for u, v, label in graph.edges(data="label"):
-        dim = u in faded or v in faded
-        parts.append(_edge(places[u], places[v], label, 0.25 if dim else 1.0))
+    for u, v, fields in graph.edges(data=True):
+        opacity = min(opacities[u], opacities[v], fields.get("weight", 1.0))
+        parts.append(_edge(places[u], places[v], fields.get("label"), opacity))
     for v, label in graph.nodes(data="label"):
-        (x, y), dim = places[v], v in faded
-        opacity = 0.25 if dim else 1.0
+        (x, y), opacity = places[v], opacities[v]
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colors[str(label)]}" opacity="{opacity}"/>'
             f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" text-anchor="middle" font-size="{radius * 0.95:.0f}" '
@@ -90,11 +94,17 @@ def curve(values: Sequence[float], *, top: float | None = None, percent: bool = 
     return "".join([*parts, "</svg>"])
 
 
+def _opacity(v: int, highlighted: Collection[int] | None, strength: Mapping[int, float] | None) -> float:
+    if strength is not None:
+        return round(FADED + (1 - FADED) * min(max(strength[v], 0.0), 1.0), 3)
+    return 1.0 if highlighted is None or v in highlighted else FADED
+
+
 def _layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
     """Places of the nodes inside the picture; the same for the same graph."""
     if len(graph) == 1:
         return dict.fromkeys(graph, (SIZE / 2, SIZE / 2))
-    raw = nx.kamada_kawai_layout(graph)
+    raw = nx.kamada_kawai_layout(graph, weight=None)
     places = np.array([raw[v] for v in graph])
     places -= (places.max(0) + places.min(0)) / 2
     places *= (SIZE / 2 - MARGIN) / max(float(np.abs(places).max()), 1e-9)

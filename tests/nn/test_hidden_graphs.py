@@ -68,3 +68,30 @@ def test_it_says_what_it_is():
 def test_impossible_sizes_and_maps_are_refused(wrong, name):
     with pytest.raises(ParameterError, match=name):
         HiddenGraphs(**{"num_hidden": 1, "hidden_nodes": 2, "num_features": 2} | wrong)
+
+
+def test_edge_colors_are_the_same_in_both_directions():
+    colors = HiddenGraphs(2, 3, 4, generator=generator(), num_edge_features=5).edge_attr
+    assert colors.shape == (2, 3, 3, 5)
+    assert torch.equal(colors, colors.transpose(1, 2))
+    assert not colors.diagonal(dim1=1, dim2=2).any()
+    assert HiddenGraphs(2, 3, 4).edge_attr is None
+
+
+def test_edge_colors_leave_the_other_initial_values_as_they_are():
+    plain, colored = (HiddenGraphs(2, 3, 4, generator=generator(), num_edge_features=c) for c in (0, 5))
+    assert torch.equal(plain.adj, colored.adj)
+    assert torch.equal(plain.x, colored.x)
+
+
+def test_the_number_of_features_can_be_left_open():
+    hidden = HiddenGraphs(2, 3, -1)
+    hidden.initialize(4)
+    hidden.initialize(5)  # known by now
+    assert hidden.x.shape == (2, 3, 4)
+    loaded = HiddenGraphs(2, 3, -1)
+    loaded.load_state_dict(hidden.state_dict())
+    assert torch.equal(loaded.x, hidden.x)
+    waiting = HiddenGraphs(2, 3, -1)
+    waiting.reset_parameters(generator())
+    assert waiting.widths == (-1,)

@@ -1,0 +1,22 @@
+"""Train a kernel network on labelled graphs, save it, predict, and look at its hidden graphs.
+
+Run: python examples/03_train.py
+"""
+
+from pathlib import Path
+
+from rwkplus.data import functional_groups
+from rwkplus.reports import write_network_report
+from rwkplus.tasks import GraphClassifier, load_model
+
+graphs = functional_groups(200)  # any PyG or networkx graphs will do
+y = ["nitrite" if int(graph.y) else "nitro" for graph in graphs]
+
+model = GraphClassifier("kergnn", model_params={"steps": 3}, epochs=30, ignore=("edge_attr",), random_state=0)
+model.fit(graphs[:150], y[:150])
+print(f"accuracy on unseen graphs: {model.score(graphs[150:], y[150:]):.2f}")
+
+path = model.save(Path("model.safetensors"))
+trained = load_model(path)
+print(trained.predict(graphs[150:155]).tolist())
+print(f"look at {write_network_report(trained, graphs[150:], 'functional groups', Path('network.html'))}")

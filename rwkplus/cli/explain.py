@@ -1,0 +1,27 @@
+"""``rwkplus explain``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rwkplus.cli.console import out
+from rwkplus.cli.options import Dataset
+from rwkplus.errors import ParameterError
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="A model file that rwkplus train wrote.")],
+    dataset: Dataset,
+    out_file: Annotated[Path, typer.Option("--out", help="The page to write, such as network.html.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a page that exists.")] = False,
+) -> None:
+    """Show which hidden graphs a KerGNN has learned, and which nodes of given graphs match them."""
+    from rwkplus.data import load
+    from rwkplus.reports import write_network_report
+    from rwkplus.tasks import load_model
+
+    if out_file.exists() and not force:
+        raise ParameterError(f"--out {out_file} exists already; --force replaces it.")
+    path = write_network_report(load_model(model), load(dataset), dataset, out_file)
+    out.print(f"The page to look at is {path}.", highlight=False, soft_wrap=True)

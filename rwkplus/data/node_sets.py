@@ -1,0 +1,103 @@
+"""Single graphs with a class for every node: citations, actors, and Wikipedia pages with and without copied nodes."""
+
+import io
+import os
+import tarfile
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from torch_geometric.data import Data, Dataset
+from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
+from torch_geometric.io.planetoid import edge_index_from_dict, read_file
+from torch_geometric.utils import coalesce, cumsum, degree
+
+from rwkplus.data.registry import DATA_VARIABLE, cache_folder
+from rwkplus.errors import DataError, ParameterError
+
+READERS: dict[str, Callable[[Path], Dataset]] = {
+    "Cora": lambda root: Planetoid(root, "Cora"),
+    "CiteSeer": lambda root: Planetoid(root, "CiteSeer"),
+    "PubMed": lambda root: Planetoid(root, "PubMed"),
+    "Actor": lambda root: Actor(root / "actor"),
+    "Chameleon": lambda root: WikipediaNetwork(root, "chameleon"),
+    "Squirrel": lambda root: WikipediaNetwork(root, "squirrel"),
+}
+FILTERED = "-filtered"
+NODE_SETS = (*READERS, f"Chameleon{FILTERED}", f"Squirrel{FILTERED}")
+
+
+def load_nodes(name: str) -> Data:
+    """Load a graph for node classification by name, as PyG gives it: directed where it is, with its published masks.
+
+    Reads ``NAME/*_pyg_raw.tar.*`` below ``RWKPLUS_DATA``, an archive of PyG's raw files, or lets PyG download them.
+    ``Chameleon-filtered`` and ``Squirrel-filtered`` come without their copied nodes, see :func:`without_copies`.
+    """
+    base = name.removesuffix(FILTERED)
+    if name not in NODE_SETS:
+        raise ParameterError(f"there is no node set {name!r}; known are {', '.join(NODE_SETS)}.")
+    archive = _archive(base, "*_pyg_raw.tar.*")
+    try:
+        with TemporaryDirectory() as scratch, redirect_stderr(io.StringIO()):  # PyG talks while it works
+            root = _unpacked(archive, Path(scratch)) if archive else cache_folder() / "nodes"
+            data: Data = READERS[base](root)[0]
+    except Exception as error:
+        raise _unreadable(base, archive, "_pyg_raw.tar.xz") from error
+    return without_copies(data) if name.endswith(FILTERED) else data
+
+
+def without_copies(data: Data) -> Data:
+    """Remove copied nodes: nobody links to them, and they link to just what another node of their class links to.
+
+    In Chameleon and Squirrel most nodes are such copies, so that test nodes stand in the training set (Platonov et al.,
+    "A critical look at the evaluation of GNNs under heterophily", 2023). This leaves their 890 and 2,223 nodes.
+    """
+    edge_index = coalesce(data.edge_index)  # sorted by source
+    ends = cumsum(degree(edge_index[0], data.num_nodes, torch.long)).tolist()
+    targets, classes = edge_index[1].tolist(), data.y.tolist()
+    pages = [(classes[i], *targets[ends[i] : ends[i + 1]]) for i in range(data.num_nodes)]
+    linked = torch.zeros(data.num_nodes, dtype=torch.bool)
+    linked[edge_index[1]] = True
+    originals = {pages[i] for i in linked.nonzero().flatten().tolist()}
+    kept: Data = data.subgraph(linked | torch.tensor([page not in originals for page in pages]))
+    return kept
+
+
+def pubmed_topology() -> Data:
+    """Load nodes and edges of PubMed, for timing; its features are not read and may be missing."""
+    archive = _archive("PubMed_topology", "PubMed_raw*.tar.*")
+    if archive is None:
+        data = load_nodes("PubMed")
+        return Data(edge_index=data.edge_index, num_nodes=data.num_nodes)
+    try:
+        with TemporaryDirectory() as scratch:
+            neighbors = read_file(str(_unpacked(archive, Path(scratch)) / "PubMed" / "raw"), "pubmed", "graph")
+    except Exception as error:
+        raise _unreadable("PubMed_topology", archive, "PubMed_raw.tar.xz") from error
+    return Data(edge_index=edge_index_from_dict(neighbors, len(neighbors)), num_nodes=len(neighbors))
+
+
+def _archive(folder: str, pattern: str) -> Path | None:
+    root = os.environ.get(DATA_VARIABLE)
+    if not root:
+        return None
+    # The folders of Wikipedia's graphs are written in lower case by PyG.
+    found = [path for name in (folder, folder.lower()) for path in sorted((Path(root) / name).glob(pattern))]
+    return found[0] if found else None
+
+
+def _unpacked(archive: Path, folder: Path) -> Path:
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    return folder
+
+
+def _unreadable(name: str, archive: Path | None, ending: str) -> DataError:
+    if archive is not None:
+        return DataError(f"{archive} does not hold the raw files of {name} that PyG reads, or is not complete.")
+    return DataError(
+        f"{name} is not on this machine and could not be downloaded. Put its raw files as {name}{ending} into the "
+        f"folder {name} below the folder that the environment variable {DATA_VARIABLE} names."
+    )

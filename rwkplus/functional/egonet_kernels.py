@@ -1,0 +1,210 @@
+"""Random walk kernels of the neighborhood of every node with a bank of small graphs: scores ``(T, N, K)``."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.functional.kernels import color_similarity, finite_scores, walk_scores
+from rwkplus.functional.propagate import bank_propagation
+from rwkplus.functional.walks import Normalize
+from rwkplus.ops.egonet_walks import egonet_walks
+from rwkplus.ops.normalized_walks import normalized_walks
+
+
+class Egonets(NamedTuple):
+    """The subgraphs around all N nodes of a batch, without padding; :class:`rwkplus.graphs.EgoNets` finds them."""
+
+    member: Int[Tensor, " R"]
+    """Members of all egonets one after the other, each center first."""
+
+    size: Int[Tensor, " N"]
+    """Members of each."""
+
+    link: Int[Tensor, "F 2"]
+    """Directed edges between members, egonet by egonet, as positions within the egonet."""
+
+    link_count: Int[Tensor, " N"]
+    """Edges of each egonet."""
+
+    weight: Float[Tensor, " F"] | None = None
+    """Weights of those edges; 1 by default."""
+
+    attr: Float[Tensor, "F C"] | None = None
+    """Colors of those edges; used where hidden graphs have edge colors."""
+
+    undirected: Bool[Tensor, " B"] | None = None
+    """Whether every edge has an equal opposite, graph by graph; knowing it halves the work."""
+
+    @property
+    def owner(self) -> Tensor:
+        """Egonet of every member: ``(R,)``."""
+        nodes = torch.arange(self.size.numel(), device=self.size.device)
+        return nodes.repeat_interleave(self.size, output_size=self.member.numel())
+
+    @property
+    def edge_index(self) -> Tensor:
+        """Links between members, counted through all egonets as if these were graphs of their own: ``(2, F)``."""
+        first = self.size.cumsum(0) - self.size
+        return self.link.t() + first.repeat_interleave(self.link_count, output_size=self.link.size(0))
+
+
+class StepNormState(NamedTuple):
+    """What StepNorm knows of each step and hidden graph, and how it is to be used."""
+
+    weight: Float[Tensor, "T K"]
+    bias: Float[Tensor, "T K"]
+    mean: Float[Tensor, "T K"]
+    var: Float[Tensor, "T K"]
+    training: bool
+    """Take mean and variance of the walks at hand."""
+
+    sync: bool
+    """Take them over all processes."""
+
+    eps: float
+
+
+def egonet_scores(
+    x: Float[Tensor, "N D"],
+    egonets: Egonets,
+    hidden_x: Float[Tensor, "K M _D"],
+    hidden_adj: Float[Tensor, "K M M"],
+    *,
+    steps: int,
+    match_all: bool = True,
+    hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
+    closed: bool = False,
+    include_zero_step: bool = False,
+    normalize: Normalize | None = None,
+    readout: Normalize | None = None,
+    compiled: bool | None = None,
+) -> Float[Tensor, "T N K"]:
+    r"""Kernel of the egonet of every node with every hidden graph, :math:`K^{(i)}(\mathrm{Sub}_G[v], W_j)`.
+
+    The same numbers as :func:`rwk_plus` and :func:`rwk_minus` with egonets as graphs of their own, much faster: nodes
+    meet hidden nodes once, not once per egonet. Open walks that are not normalized run through an operator of their
+    own, compiled on CPUs in float32 and float64; it has first derivatives only, and none with respect to edges.
+
+    Args:
+        x: Node features.
+        egonets: Neighborhood of every node.
+        hidden_x: Node features of the hidden graphs.
+        hidden_adj: Their weighted adjacencies.
+        steps: Longest walk, counted in edges.
+        match_all: Match every node of a walk (RWK+) or only its ends (RWK-).
+        hidden_edge_attr: Edge colors of the hidden graphs, compared with those of ``egonets`` by inner product.
+        closed: Count only walks that return to where they began.
+        include_zero_step: Put the zero-edge term before the first step.
+        normalize: Applied to the walks ``(R, K, M)`` of each step between lines 4 and 5, StepNorm's place.
+        readout: Applied to the matched walks ``(R, K, M)`` of each step before they are summed.
+        compiled: Whether to use the compiled loops; by default wherever they apply.
+
+    Returns:
+        One score per step, node and hidden graph.
+    """
+    _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
+    y0 = color_similarity(x, hidden_x)
+    if closed or normalize is not None or readout is not None:
+        if compiled:
+            raise ParameterError("there are no compiled loops for closed or normalized walks: leave compiled out.")
+        return walk_scores(
+            y0.index_select(0, egonets.member),
+            bank_propagation(
+                egonets.edge_index,
+                hidden_adj,
+                edge_weight=egonets.weight,
+                edge_attr=None if hidden_edge_attr is None else egonets.attr,
+                hidden_edge_attr=hidden_edge_attr,
+            ),
+            egonets.owner,
+            steps,
+            match_all=match_all,
+            closed=closed,
+            include_zero_step=include_zero_step,
+            num_graphs=x.size(0),
+            normalize=normalize,
+            readout=readout,
+        )
+    hidden = _channels(hidden_adj, hidden_edge_attr)
+    compiled = compiles(y0) if compiled is None else compiled
+    scores: Tensor = egonet_walks(y0, hidden, _tensors(egonets, hidden_edge_attr, y0), steps, match_all, compiled)
+    return finite_scores(_with_zero_step(scores, y0, egonets) if include_zero_step else scores)
+
+
+def normalized_egonet_scores(
+    x: Float[Tensor, "N D"],
+    egonets: Egonets,
+    hidden_x: Float[Tensor, "K M _D"],
+    hidden_adj: Float[Tensor, "K M M"],
+    norm: StepNormState,
+    *,
+    match_all: bool = True,
+    hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
+    include_zero_step: bool = False,
+) -> tuple[Float[Tensor, "T N K"], Float[Tensor, "3 t K"]]:
+    """:func:`egonet_scores` with StepNorm between lines 4 and 5, by compiled loops: for CPUs, see :func:`compiles`.
+
+    Returns:
+        Scores, and the mean, variance and number of the walks that were normalized in each step, for training.
+    """
+    _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, norm.weight.size(0))
+    y0 = color_similarity(x, hidden_x)
+    hidden = _channels(hidden_adj, hidden_edge_attr)
+    tensors = _tensors(egonets, hidden_edge_attr, y0)
+    scores, moments, _ = normalized_walks(y0, hidden, tensors, norm[:4], match_all, *norm[4:])
+    return finite_scores(_with_zero_step(scores, y0, egonets) if include_zero_step else scores), moments
+
+
+def compiles(x: Tensor) -> bool:
+    """Whether compiled loops are there for numbers of this kind and place."""
+    return x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
+
+
+def _with_zero_step(scores: Tensor, y0: Tensor, egonets: Egonets) -> Tensor:
+    squares = (y0 * y0).sum(-1)
+    zero = torch.zeros_like(squares).index_add(0, egonets.owner, squares.index_select(0, egonets.member))
+    return torch.cat([zero.unsqueeze(0), scores])
+
+
+def _channels(hidden_adj: Tensor, hidden_edge_attr: Tensor | None) -> Float[Tensor, "K M M C"]:
+    return hidden_adj.unsqueeze(-1) if hidden_edge_attr is None else hidden_adj.unsqueeze(-1) * hidden_edge_attr
+
+
+def _tensors(egonets: Egonets, hidden_edge_attr: Tensor | None, y0: Tensor) -> list[Tensor]:
+    """Egonets as the operators read them."""
+    value = y0.new_empty(egonets.link.size(0), 0) if egonets.weight is None else egonets.weight.unsqueeze(1)
+    if hidden_edge_attr is not None and egonets.attr is not None:
+        value = egonets.attr if egonets.weight is None else egonets.attr * value
+    undirected = egonets.undirected
+    if undirected is None:
+        undirected = egonets.size.new_zeros(1, dtype=torch.bool)
+    return [*egonets[:4], value.to(y0.dtype), undirected]
+
+
+def _check(
+    x: Tensor, egonets: Egonets, hidden_x: Tensor, hidden_adj: Tensor, hidden_edge_attr: Tensor | None, steps: int
+) -> None:
+    if steps < 1:
+        raise ParameterError(f"steps must be at least 1 (it counts the edges of a walk), got {steps}.")
+    if x.size(-1) != hidden_x.size(-1):
+        raise ShapeError(
+            f"nodes have {x.size(-1)} features but those of the hidden graphs {hidden_x.size(-1)} "
+            f"(x: {tuple(x.shape)}, hidden_x: {tuple(hidden_x.shape)})."
+        )
+    if hidden_adj.shape != (*hidden_x.shape[:2], hidden_x.size(1)):
+        raise ShapeError(
+            f"hidden_adj must be (K, M, M) for hidden_x (K, M, D), got {tuple(hidden_adj.shape)} "
+            f"and {tuple(hidden_x.shape)}."
+        )
+    if egonets.size.numel() != x.size(0):
+        raise ShapeError(f"there are {x.size(0)} nodes but {egonets.size.numel()} egonets: one per node is needed.")
+    if hidden_edge_attr is not None:
+        colors = 0 if egonets.attr is None else egonets.attr.size(1)
+        if colors != hidden_edge_attr.size(-1):
+            raise ShapeError(
+                f"the edges of hidden graphs have {hidden_edge_attr.size(-1)} colors but those of egonets {colors}: "
+                "find egonets in graphs with edge_attr of that width."
+            )

@@ -1,0 +1,81 @@
+"""Discrete features, columns of integers, as vectors for networks."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import torch
+from torch import Tensor, nn
+
+from rwkplus.errors import GraphError, ParameterError, ShapeError
+
+
+class Columns(nn.Module):
+    """Number the values of all columns through: integers ``(N, F)``, each column after the one before it.
+
+    Args:
+        categories: Number of values in each column; they count from 0.
+        field: Name of the input, for messages.
+    """
+
+    first: Tensor  # (F,), a buffer
+
+    def __init__(self, categories: Sequence[int], field: str) -> None:
+        super().__init__()
+        if not categories or min(categories) < 1:
+            raise ParameterError(f"categories of {field} must be numbers of at least 1, got {list(categories)}.")
+        self.categories = tuple(categories)
+        self.field = field
+        self.register_buffer("first", torch.tensor([0, *accumulate(categories)][:-1]), persistent=False)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Check and shift the values."""
+        values = values.view(-1, 1) if values.dim() == 1 else values
+        if values.is_floating_point() or values.size(1) != len(self.categories):
+            raise ShapeError(
+                f"{self.field} is {tuple(values.shape)} of {values.dtype}; expected a column of integers for each of "
+                f"the {len(self.categories)} categories {list(self.categories)}."
+            )
+        if not torch.compiler.is_compiling():
+            self._check_range(values)
+        return values + self.first
+
+    def _check_range(self, values: Tensor) -> None:
+        wrong = ((values < 0) | (values >= values.new_tensor(self.categories))).nonzero()
+        if wrong.numel():
+            row, column = wrong[0].tolist()
+            raise GraphError(
+                f"{self.field} holds {int(values[row, column])} in row {row} of column {column}, which has "
+                f"{self.categories[column]} categories, counted from 0."
+            )
+
+
+class Embeddings(nn.Module):
+    """A learned vector for every value of every column, added up over the columns."""
+
+    def __init__(self, categories: Sequence[int], channels: int, field: str) -> None:
+        super().__init__()
+        self.columns = Columns(categories, field)
+        self.table = nn.Embedding(sum(categories), channels)
+
+    def reset_parameters(self) -> None:
+        """Draw all vectors anew."""
+        self.table.reset_parameters()
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Vectors ``(N, channels)`` of integers ``(N, F)``."""
+        vectors: Tensor = self.table(self.columns(values)).sum(1)
+        return vectors
+
+
+class OneHots(nn.Module):
+    """The columns as one-hot colors side by side."""
+
+    def __init__(self, categories: Sequence[int], field: str) -> None:
+        super().__init__()
+        self.columns = Columns(categories, field)
+        self.width = sum(categories)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Colors ``(N, sum of categories)`` of integers ``(N, F)``."""
+        hot = self.columns(values)
+        return torch.zeros(hot.size(0), self.width, device=hot.device).scatter_(1, hot, 1.0)

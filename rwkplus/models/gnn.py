@@ -1,0 +1,169 @@
+"""One backbone for every graph convolution, so that comparisons differ in nothing but the layer."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+from torch_geometric.data import Data
+from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
+
+from rwkplus.errors import ParameterError
+from rwkplus.models.encoders import Embeddings, OneHots
+from rwkplus.nn.rwk_plus_conv import RWKPlusConv
+
+Conv = Literal["RWKPlusConv", "GCNConv", "GINConv", "GINEConv"]
+Level = Literal["node", "graph"]
+Pool = Literal["sum", "mean"]
+POOLS = {"sum": global_add_pool, "mean": global_mean_pool}
+
+
+class GNN(nn.Module):
+    """Encoder; graph convolutions, each with BatchNorm, ReLU, dropout and residual; MLP for nodes or pooled graphs.
+
+    Args:
+        in_channels: Features of a node, or columns of integers if there are ``categories``.
+        out_channels: Outputs for each node or graph.
+        conv: The convolution. ``GINEConv`` needs edge features, ``RWKPlusConv`` can match them, the others cannot.
+        level: Outputs for every ``"node"`` or every ``"graph"``.
+        hidden_channels: Width of all layers.
+        layers: Number of convolutions.
+        steps: Walk length of ``RWKPlusConv``.
+        combine: What it returns of them, the ``"last"`` or their ``"sum"``.
+        dropout: Share of activations dropped.
+        input_dropout: Share of input features dropped; for ``categories`` of their vectors' entries.
+        residual: Whether the input of a layer is added to its output.
+        pool: ``"sum"`` or ``"mean"`` over the nodes of a graph.
+        categories: For discrete nodes, the number of values in each column of ``x``; every value learns a vector.
+        edge_channels: Width of continuous ``edge_attr``.
+        edge_categories: For discrete edges, the number of values in each column of ``edge_attr``.
+        add_self_loops: Whether nodes are their own neighbors in ``RWKPlusConv`` and ``GCNConv``: by default for
+            nodes, not for graphs.
+        cached: Whether these two normalize the adjacency only once, for training on a single graph.
+        recompute: Whether ``RWKPlusConv`` walks again in the backward pass to save memory.
+    """
+
+    pre_transform = None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        conv: Conv = "RWKPlusConv",
+        level: Level = "graph",
+        hidden_channels: int = 128,
+        layers: int = 2,
+        steps: int = 2,
+        combine: Literal["last", "sum"] = "last",
+        dropout: float = 0.0,
+        input_dropout: float = 0.0,
+        residual: bool = True,
+        pool: Pool = "sum",
+        categories: Sequence[int] | None = None,
+        edge_channels: int | None = None,
+        edge_categories: Sequence[int] | None = None,
+        add_self_loops: bool | None = None,
+        cached: bool = False,
+        recompute: bool = False,
+    ) -> None:
+        super().__init__()
+        _check_sizes(in_channels, out_channels, hidden_channels, layers, categories)
+        _check_choices(conv=(conv, Conv), level=(level, Level), pool=(pool, Pool), combine=(combine, ("last", "sum")))
+        edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
+        _check_edges(conv, edge_channels, edge_categories)
+        self.level, self.pool, self.residual = level, pool, residual
+        self.dropout, self.input_dropout = dropout, input_dropout
+        self.discrete = categories is not None
+        self.weighted = conv in ("RWKPlusConv", "GCNConv")
+        fields = {"x": True, "edge_attr": edge_dim is not None, "edge_weight": self.weighted}
+        self.reads = tuple(field for field, read in fields.items() if read)
+        self.encoder = (
+            MLP([in_channels, hidden_channels], plain_last=False)
+            if categories is None
+            else Embeddings(categories, hidden_channels, "x")
+        )
+        self.edge_encoder = (
+            None if edge_dim is None else _edge_encoder(conv, edge_dim, edge_categories, hidden_channels)
+        )
+        loops = {"add_self_loops": level == "node" if add_self_loops is None else add_self_loops, "cached": cached}
+        walks = {"steps": steps, "combine": combine, "edge_dim": edge_dim, "recompute": recompute}
+        self.convs = nn.ModuleList(_conv(conv, hidden_channels, loops, walks) for _ in range(layers))
+        self.norms = nn.ModuleList(nn.BatchNorm1d(hidden_channels) for _ in range(layers))
+        self.head = MLP([hidden_channels, hidden_channels, out_channels], norm=None, dropout=dropout)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for module in (self.encoder, self.edge_encoder, *self.convs, *self.norms, self.head):
+            if hasattr(module, "reset_parameters"):
+                module.reset_parameters()
+
+    def forward(self, data: Data) -> Tensor:
+        """Outputs of every node ``(N, out_channels)`` or of every graph ``(B, out_channels)``."""
+        edges = {}
+        if self.weighted and data.get("edge_weight") is not None:
+            edges["edge_weight"] = data.edge_weight
+        if self.edge_encoder is not None:
+            if data.get("edge_attr") is None:
+                raise ParameterError("the network was made for edge features but the graphs have no edge_attr.")
+            edges["edge_attr"] = self.edge_encoder(data.edge_attr)
+        x = self._encode(data.x)
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            y = dropout(norm(conv(x, data.edge_index, **edges)).relu(), self.dropout, self.training)
+            x = x + y if self.residual else y
+        if self.level == "graph":
+            x = POOLS[self.pool](x, data.batch, data.num_graphs)
+        outputs: Tensor = self.head(x)
+        return outputs
+
+    def _encode(self, x: Tensor) -> Tensor:
+        if self.discrete:
+            return dropout(self.encoder(x), self.input_dropout, self.training)
+        encoded: Tensor = self.encoder(dropout(x, self.input_dropout, self.training))
+        return encoded
+
+
+def _conv(conv: Conv, channels: int, loops: dict[str, Any], walks: dict[str, Any]) -> nn.Module:
+    makers: dict[str, Callable[[], nn.Module]] = {
+        "RWKPlusConv": lambda: RWKPlusConv(channels, channels, **walks, **loops),
+        "GCNConv": lambda: GCNConv(channels, channels, **loops),
+        "GINConv": lambda: GINConv(MLP([channels] * 3), train_eps=True),
+        "GINEConv": lambda: GINEConv(MLP([channels] * 3), train_eps=True),
+    }
+    return makers[conv]()
+
+
+def _edge_encoder(conv: Conv, edge_dim: int, categories: Sequence[int] | None, channels: int) -> nn.Module:
+    """What each convolution wants: vectors as wide as the nodes', or colors to compare."""
+    if conv == "GINEConv":
+        return nn.Linear(edge_dim, channels) if categories is None else Embeddings(categories, channels, "edge_attr")
+    return nn.Identity() if categories is None else OneHots(categories, "edge_attr")
+
+
+def _check_sizes(
+    in_channels: int, out_channels: int, hidden_channels: int, layers: int, categories: Sequence[int] | None
+) -> None:
+    if min(in_channels, out_channels, hidden_channels, layers) < 1:
+        raise ParameterError(
+            f"in_channels={in_channels}, out_channels={out_channels}, hidden_channels={hidden_channels} and "
+            f"layers={layers} must all be at least 1."
+        )
+    if categories is not None and len(categories) != in_channels:
+        raise ParameterError(f"x has in_channels={in_channels} columns but there are {len(categories)} categories.")
+
+
+def _check_choices(**choices: tuple[str, object]) -> None:
+    for name, (choice, known) in choices.items():
+        names = known if isinstance(known, tuple) else get_args(known)
+        if choice not in names:
+            raise ParameterError(f"{name} must be one of {', '.join(names)}, got {choice!r}.")
+
+
+def _check_edges(conv: Conv, channels: int | None, categories: Sequence[int] | None) -> None:
+    if channels is not None and categories is not None:
+        raise ParameterError("edges are either continuous, edge_channels, or discrete, edge_categories: give one.")
+    given = channels is not None or categories is not None
+    if given and conv in ("GCNConv", "GINConv"):
+        raise ParameterError(f"{conv} cannot use edge features: leave them out, or take GINEConv or RWKPlusConv.")
+    if not given and conv == "GINEConv":
+        raise ParameterError("GINEConv needs edge features: give edge_channels or edge_categories, or take GINConv.")

@@ -1,0 +1,125 @@
+"""KerGNN: every node seen through the kernels of its neighborhood with hidden graphs."""
+
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+from torch_geometric.nn import MLP, global_add_pool
+
+from rwkplus.errors import ParameterError
+from rwkplus.graphs.egonets import EgoNets, egonets_of
+from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap
+from rwkplus.nn.kernel_conv import Aggregation, KernelConv
+from rwkplus.nn.kernel_module import Kernel, StepCombine
+from rwkplus.nn.step_norm import Placement
+from rwkplus.types import Walks
+
+
+class KerGNN(nn.Module):
+    """Kernel convolutions with BatchNorm, ReLU and residual; sum over nodes; MLP.
+
+    The defaults are the paper's for graph classification. Egonets are the same in all layers and epochs: apply
+    ``pre_transform`` to the graphs once, and they are not searched again; networks of the same ``hops`` and
+    ``max_nodes`` share them.
+
+    Args:
+        in_channels: Node features.
+        out_channels: Outputs per graph.
+        hidden_channels: Width of the linear layer and ReLU before the first convolution; None for neither.
+        num_hidden: Hidden graphs per layer.
+        hidden_nodes: Nodes of each.
+        layers: Number of convolutions.
+        steps: Longest walk, counted in edges.
+        kernel: ``"rwk+"`` or ``"rwk-"``.
+        hops: Radius of the egonets.
+        max_nodes: Largest size of an egonet; None for any.
+        step_norm: Where StepNorm is placed, ``"propagate"`` or ``"readout"``; None for nowhere.
+        combine: ``"sum"``, ``"mean"``, ``"last"`` or ``"concat"`` of the steps.
+        aggr: ``"mean"`` or ``"sum"`` over the nodes of egonet and hidden graph.
+        include_zero_step: Begin with the walks of no edge.
+        walks: ``"open"`` or ``"closed"``.
+        edge_dim: Edge colors to match; None for none.
+        adjacency: How edge parameters become weights.
+        features: How feature parameters become features.
+        residual: Add the input of each layer to its output, through a linear map where widths differ.
+        dropout: Share of activations dropped after each layer and in the MLP.
+        mlp_channels: Width of the MLP.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        hidden_channels: int | None = 8,
+        num_hidden: int = 8,
+        hidden_nodes: int = 6,
+        layers: int = 1,
+        steps: int = 3,
+        kernel: Kernel = "rwk+",
+        hops: int = 1,
+        max_nodes: int | None = 10,
+        step_norm: Placement | None = "propagate",
+        combine: StepCombine = "sum",
+        aggr: Aggregation = "mean",
+        include_zero_step: bool = False,
+        walks: Walks = "open",
+        edge_dim: int | None = None,
+        adjacency: AdjacencyMap = "sigmoid",
+        features: FeatureMap = "raw",
+        residual: bool = True,
+        dropout: float = 0.0,
+        mlp_channels: int = 16,
+    ) -> None:
+        super().__init__()
+        if layers < 1:
+            raise ParameterError(f"layers must be at least 1, got {layers}.")
+        self.pre_transform = EgoNets(hops, max_nodes)
+        self.reads = ("x", "edge_weight") if edge_dim is None else ("x", "edge_weight", "edge_attr")
+        self.encoder = None if hidden_channels is None else nn.Linear(in_channels, hidden_channels)
+        self.residual = residual
+        self.dropout = nn.Dropout(dropout)
+        self.convs, self.norms, self.skips = nn.ModuleList(), nn.ModuleList(), nn.ModuleList()
+        width = in_channels if hidden_channels is None else hidden_channels
+        for _ in range(layers):
+            conv = KernelConv(
+                width,
+                num_hidden,
+                hidden_nodes=hidden_nodes,
+                steps=steps,
+                kernel=kernel,
+                hops=hops,
+                max_nodes=max_nodes,
+                step_norm=step_norm,
+                combine=combine,
+                aggr=aggr,
+                include_zero_step=include_zero_step,
+                walks=walks,
+                edge_dim=edge_dim,
+                adjacency=adjacency,
+                features=features,
+            )
+            self.convs.append(conv)
+            self.norms.append(nn.BatchNorm1d(conv.num_outputs))
+            same = not residual or width == conv.num_outputs
+            self.skips.append(nn.Identity() if same else nn.Linear(width, conv.num_outputs, bias=False))
+            width = conv.num_outputs
+        self.mlp = MLP([width, mlp_channels, out_channels], dropout=dropout)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for part in (self.encoder, *self.convs, *self.norms, *self.skips, self.mlp):
+            if hasattr(part, "reset_parameters"):
+                part.reset_parameters()
+
+    def embed(self, batch: Batch) -> Tensor:
+        """Embed every node: ``(N, width)``."""
+        egonets = egonets_of(batch, self.pre_transform.hops, self.pre_transform.max_nodes)
+        x: Tensor = batch.x if self.encoder is None else self.encoder(batch.x).relu()
+        for conv, norm, skip in zip(self.convs, self.norms, self.skips, strict=True):
+            y = self.dropout(norm(conv(x, egonets)).relu())
+            x = y + skip(x) if self.residual else y
+        return x
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Outputs of every graph: ``(B, out_channels)``."""
+        outputs: Tensor = self.mlp(global_add_pool(self.embed(batch), batch.batch, batch.num_graphs))
+        return outputs

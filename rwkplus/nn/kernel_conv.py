@@ -1,0 +1,119 @@
+"""Kernels of the neighborhood of every node with hidden graphs."""
+
+from typing import Any, Literal, Unpack, get_args
+
+from torch import Tensor
+
+from rwkplus.functional.egonet_kernels import Egonets, compiles, egonet_scores, normalized_egonet_scores
+from rwkplus.graphs.egonets import check_extent, extract_egonets
+from rwkplus.nn.kernel_module import KernelModule, KernelOptions, check_choice
+
+Aggregation = Literal["sum", "mean"]
+
+
+class KernelConv(KernelModule):
+    r"""Kernel convolution: at node v, the kernels of its egonet with the hidden graphs (KerGNN).
+
+    .. math:: h_v = [K(\mathrm{Sub}_G[v], W_1), \ldots, K(\mathrm{Sub}_G[v], W_k)]
+
+    Egonets are found in every call, or once and for all by :class:`rwkplus.graphs.EgoNets`::
+
+        data = EgoNets(hops=1, max_nodes=10)(data)
+        conv(data.x, egonets_of(data, hops=1, max_nodes=10))
+
+    Args:
+        in_channels: Features of a node, or -1 to read them off the first input.
+        out_channels: Number of hidden graphs; ``num_outputs`` is the size of the output.
+        hops: Radius of the egonets.
+        max_nodes: Largest size of an egonet; None for any.
+        aggr: ``"sum"`` over the nodes of egonet and hidden graph, the kernel, or its ``"mean"``, which does not grow
+            with the egonet.
+        compiled: Whether to use the compiled loops; by default wherever they apply.
+        options: See :class:`~rwkplus.nn.kernel_module.KernelOptions`; steps are summed by default.
+
+    Shapes:
+        - node features ``(N, in_channels)``, edges ``(2, E)`` or egonets
+        - output ``(N, num_outputs)``
+
+    Example:
+        >>> import torch
+        >>> x, edge_index = torch.ones(3, 5), torch.tensor([[0, 1], [1, 0]])
+        >>> conv = KernelConv(-1, 8, steps=2, max_nodes=10)
+        >>> conv(x, edge_index).shape
+        torch.Size([3, 8])
+        >>> conv
+        KernelConv(5, 8, hidden_nodes=6, steps=2, kernel='rwk+', hops=1, max_nodes=10)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        hops: int = 1,
+        max_nodes: int | None = None,
+        aggr: Aggregation = "sum",
+        compiled: bool | None = None,
+        **options: Unpack[KernelOptions],
+    ) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        check_extent(hops, max_nodes)
+        check_choice("aggr", aggr, get_args(Aggregation))
+        self.out_channels = out_channels
+        self.hops = hops
+        self.max_nodes = max_nodes
+        self.aggr = aggr
+        self.compiled = compiled
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Egonets,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+    ) -> Tensor:
+        """Compare the egonet of every node with every hidden graph.
+
+        Args:
+            x: Node features.
+            edge_index: Directed edges, or egonets that were found before; these have their weights and colors.
+            edge_weight: Weights ``(E,)``.
+            edge_attr: Edge colors ``(E, edge_dim)``; ignored without ``edge_dim``.
+        """
+        self.expect(x)
+        egonets = edge_index
+        if isinstance(egonets, Tensor):
+            egonets = extract_egonets(egonets, x.size(0), self.hops, self.max_nodes, edge_weight, edge_attr)
+        scores = self._scores(x, egonets)
+        if self.aggr == "mean":
+            scores = scores / (egonets.size * self.hidden.hidden_nodes).unsqueeze(1)
+        return self.combined(scores)
+
+    def _scores(self, x: Tensor, egonets: Egonets) -> Tensor:
+        hidden = self.hidden
+        x_hidden, adj = hidden.x, hidden.adj
+        options: dict[str, Any] = {
+            "match_all": self.kernel == "rwk+",
+            "hidden_edge_attr": hidden.edge_attr,
+            "include_zero_step": self.include_zero_step,
+        }
+        if self.norm.placement == "propagate" and (compiles(x) if self.compiled is None else self.compiled):
+            scores, moments = normalized_egonet_scores(x, egonets, x_hidden, adj, self.norm.state, **options)
+            if self.training:
+                self.norm.update(slice(None), *moments)
+            return scores
+        return egonet_scores(
+            x,
+            egonets,
+            x_hidden,
+            adj,
+            steps=self.steps,
+            closed=self.walks == "closed",
+            normalize=self.norm.normalize,
+            readout=self.norm.readout,
+            compiled=self.compiled if self.walks == "open" and self.norm.placement is None else None,
+            **options,
+        )
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, hops={self.hops}, max_nodes={self.max_nodes})"

@@ -1,0 +1,74 @@
+"""Kernels of whole graphs with hidden graphs."""
+
+from typing import Unpack
+
+from torch import Tensor
+
+from rwkplus.functional import rwk_minus, rwk_plus
+from rwkplus.nn.kernel_module import KernelModule, KernelOptions
+
+
+class KernelLayer(KernelModule):
+    r"""Similarity of every graph to every hidden graph, :math:`[K(G, W_1), \ldots, K(G, W_k)]`, step by step.
+
+    Args:
+        in_channels: Features of a node, or -1 to read them off the first input.
+        num_hidden: Number of hidden graphs.
+        options: See :class:`~rwkplus.nn.kernel_module.KernelOptions`; steps are concatenated by default.
+
+    Shapes:
+        - node features ``(N, in_channels)``, edges ``(2, E)``, graph of each node ``(N,)``
+        - output ``(B, num_outputs)``
+
+    Example:
+        >>> import torch
+        >>> layer = KernelLayer(-1, 4, steps=2)
+        >>> x, edge_index = torch.ones(3, 5), torch.tensor([[0, 1], [1, 0]])
+        >>> layer(x, edge_index, batch=torch.tensor([0, 0, 1])).shape
+        torch.Size([2, 8])
+        >>> layer
+        KernelLayer(5, 4, hidden_nodes=6, steps=2, kernel='rwk+')
+    """
+
+    def __init__(self, in_channels: int, num_hidden: int, **options: Unpack[KernelOptions]) -> None:
+        options.setdefault("combine", "concat")
+        super().__init__(in_channels, num_hidden, **options)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        num_graphs: int | None = None,
+    ) -> Tensor:
+        """Compare graphs with hidden graphs.
+
+        Args:
+            x: Node features of all graphs.
+            edge_index: Directed edges; give undirected edges twice.
+            batch: Graph of each node.
+            edge_weight: Weights ``(E,)``.
+            edge_attr: Edge colors ``(E, edge_dim)``; ignored without ``edge_dim``.
+            num_graphs: Number of graphs; read off ``batch`` by default.
+        """
+        self.expect(x)
+        hidden_edge_attr = self.hidden.edge_attr
+        scores = (rwk_plus if self.kernel == "rwk+" else rwk_minus)(
+            x,
+            edge_index,
+            batch,
+            self.hidden.x,
+            self.hidden.adj,
+            steps=self.steps,
+            edge_weight=edge_weight,
+            edge_attr=None if hidden_edge_attr is None else edge_attr,
+            hidden_edge_attr=hidden_edge_attr,
+            closed=self.walks == "closed",
+            include_zero_step=self.include_zero_step,
+            num_graphs=num_graphs,
+            normalize=self.norm.normalize,
+            readout=self.norm.readout,
+        )
+        return self.combined(scores)

@@ -1,0 +1,202 @@
+"""RWK+Conv: a graph convolution that walks several steps and matches colors at each, in the place of ``GCNConv``."""
+
+from typing import get_args
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.inits import zeros
+from torch_geometric.typing import Adj
+
+from rwkplus.errors import ParameterError
+from rwkplus.functional.convolution import Readout, rwk_plus_conv
+from rwkplus.nn.conv_inputs import Adjacency, adjacency, check_colors, check_nodes, normalized, read_edges
+from rwkplus.nn.conv_parameters import HiddenColors, draw_hidden_adj
+from rwkplus.ops.conv import fused_conv
+
+
+class RWKPlusConv(MessagePassing):
+    r"""Graph convolution by color-matching random walks (RWK+Conv, Section 3.5).
+
+    .. math::
+        Y_0 = \sigma(X X_H^\top + b_0), \qquad
+        Y^{(i)} = Y_0 \odot \left( \hat A \, (Y_0 \odot Y^{(i-1)}) \, A_H^\top + b \right)
+
+    where the first step begins with :math:`Y_0` itself, :math:`\hat A` is the symmetrically normalized adjacency of
+    ``GCNConv`` with :math:`\hat A_{ij}` the edge from :math:`j` to :math:`i`, and :math:`X_H` and :math:`A_H` are a
+    learned hidden graph of ``out_channels`` nodes: features ``(M, D)`` and an adjacency ``(M, M)``, free in sign and
+    direction. In :math:`O(T (E M + N M^2))` time.
+
+    With ``edge_dim``, edge colors are matched at every step too. :math:`A_H` then has a matrix per color,
+
+    .. math:: Y^{(i)} = Y_0 \odot \Big( \sum_c \hat A^{(c)} (Y_0 \odot Y^{(i-1)}) A_H^{(c)\top} + b \Big),
+        \qquad \hat A^{(c)}_{ij} = \hat A_{ij} \, e_{ij}[c]
+
+    so that :math:`A_H^{(c)}[v, w]` is the weight of the hidden edge times entry :math:`c` of its color, compared with
+    the color of the input edge by inner product. Self-loops that the layer adds have a color of their own.
+
+    Args:
+        in_channels: Features of a node, or -1 to read them off the first input.
+        out_channels: Hidden nodes M, the width of a step's output.
+        steps: Longest walk, counted in edges.
+        combine: Return the ``"last"`` step, the ``"sum"`` of all, or all side by side (``"concat"``, ``steps`` times
+            as wide).
+        edge_dim: Number of edge colors C. ``edge_attr`` is then either integers ``(E,)``, the color of each edge, or
+            floats ``(E, C)``.
+        improved: Weight added self-loops with 2.
+        cached: Normalize and sort the adjacency once, in the first forward pass, for training on a single graph.
+        add_self_loops: Whether nodes are their own neighbors; by default if ``normalize``.
+        normalize: Whether to normalize the adjacency symmetrically.
+        bias: Whether to learn :math:`b_0` and :math:`b`.
+        fused: Use compiled loops where they can do the work: float32 and float64 on the CPU, edge weights without
+            gradient, no explanation under way, no export. Otherwise torch does the same in more passes.
+        recompute: Keep only :math:`Y_0` for the backward pass and walk again there: less memory, more time.
+        flow: ``"source_to_target"``, or the other way round.
+
+    Shapes:
+        - **input:** node features ``(N, D)``; edges ``(2, E)`` as a tensor or ``EdgeIndex``, or the transposed
+          adjacency as a sparse tensor ``(N, N)``; edge weights ``(E,)``; edge colors ``(E,)`` or ``(E, C)``
+        - **output:** ``(N, M)``, or ``(N, steps * M)`` if concatenated
+
+    Example:
+        >>> conv = RWKPlusConv(-1, 8, steps=3)
+        >>> conv(torch.rand(4, 5), torch.tensor([[0, 1, 2], [1, 2, 3]])).shape
+        torch.Size([4, 8])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        steps: int = 2,
+        combine: Readout = "last",
+        edge_dim: int | None = None,
+        *,
+        improved: bool = False,
+        cached: bool = False,
+        add_self_loops: bool | None = None,
+        normalize: bool = True,
+        bias: bool = True,
+        fused: bool = True,
+        recompute: bool = False,
+        flow: str = "source_to_target",
+    ) -> None:
+        super().__init__(aggr="add", flow=flow)
+        if add_self_loops is None:
+            add_self_loops = normalize
+        _check_arguments(out_channels, steps, combine, edge_dim, add_self_loops and not normalize)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.steps = steps
+        self.combine = combine
+        self.edge_dim = edge_dim
+        self.improved = improved
+        self.cached = cached
+        self.add_self_loops = add_self_loops
+        self.normalize = normalize
+        self.fused = fused
+        self.recompute = recompute
+        self.num_colors = 1 if edge_dim is None else edge_dim + add_self_loops
+        self.hidden_x = HiddenColors(in_channels, out_channels, bias)
+        self.hidden_adj = nn.Parameter(torch.empty(self.num_colors, out_channels, out_channels))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew and forget the cached adjacency."""
+        super().reset_parameters()
+        self.hidden_x.reset_parameters()
+        draw_hidden_adj(self.hidden_adj)
+        zeros(self.bias)
+        self._cached: Adjacency | None = None
+
+    def forward(
+        self, x: Tensor, edge_index: Adj, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
+    ) -> Tensor:
+        """Walk ``steps`` steps from every node."""
+        check_nodes(x, self.hidden_x)
+        logits = self.hidden_x(x)
+        matrix = self._adjacency(logits, edge_index, edge_weight, edge_attr)
+        # All colors side by side, to be multiplied from the right: (M, C * M).
+        hidden_adj = self.hidden_adj.permute(2, 0, 1).flatten(1)
+        if self._can_fuse(logits, matrix):
+            return fused_conv(
+                logits,
+                matrix.by_rows or self._sorted(matrix).by_rows,
+                hidden_adj,
+                hidden_adj.new_zeros(self.out_channels) if self.bias is None else self.bias,
+                steps=self.steps,
+                combine=self.combine,
+                recompute=self.recompute,
+            )
+        if self.recompute and torch.is_grad_enabled():
+            walked: Tensor = checkpoint(self._walk, logits, matrix, hidden_adj, use_reentrant=False)
+            return walked
+        return self._walk(logits, matrix, hidden_adj)
+
+    def message(self, x_j: Tensor, edge_weight: Tensor) -> Tensor:
+        """One edge of a walk."""
+        return edge_weight.view(-1, 1) * x_j
+
+    def _walk(self, logits: Tensor, matrix: Adjacency, hidden_adj: Tensor) -> Tensor:
+        """The steps in plain PyG, for everything that compiled loops cannot do."""
+        ends, size = (matrix.col, matrix.row), (matrix.num_nodes * self.num_colors, matrix.num_nodes)
+        if self.flow == "target_to_source":
+            ends, size = ends[::-1], size[::-1]
+        edge_index = torch.stack(ends)
+
+        def propagate(y: Tensor) -> Tensor:
+            moved = (y @ hidden_adj).unflatten(-1, (self.num_colors, self.out_channels)).flatten(-3, -2)
+            reached: Tensor = self.propagate(edge_index, x=moved, edge_weight=matrix.weight, size=size)
+            return reached if self.bias is None else reached + self.bias
+
+        return rwk_plus_conv(logits, propagate, steps=self.steps, combine=self.combine)
+
+    def _adjacency(
+        self, logits: Tensor, edge_index: Adj, edge_weight: Tensor | None, edge_attr: Tensor | None
+    ) -> Adjacency:
+        if self._cached is not None and self._cached.fits(logits):
+            return self._cached
+        n, dtype = logits.size(-2), logits.dtype
+        edges = check_colors(read_edges(edge_index, edge_weight, edge_attr, n, self.flow), self.edge_dim)
+        if self.normalize:
+            how = {"loops": self.add_self_loops, "improved": self.improved, "flow": self.flow}
+            edges = normalized(edges, n, self.num_colors, dtype=dtype, **how)
+        matrix = adjacency(edges, n, self.num_colors, self.flow, dtype)
+        if self.cached:
+            self._cached = matrix
+        return matrix
+
+    def _sorted(self, matrix: Adjacency) -> Adjacency:
+        matrix = matrix.sorted(both=self.cached)
+        if self.cached:
+            self._cached = matrix
+        return matrix
+
+    def _can_fuse(self, logits: Tensor, matrix: Adjacency) -> bool:
+        return (
+            self.fused
+            and logits.device.type == "cpu"
+            and logits.dim() == 2
+            and logits.dtype in (torch.float32, torch.float64)
+            and logits.dtype == self.hidden_adj.dtype
+            and not matrix.weight.requires_grad
+            and not self.explain
+            and not torch.compiler.is_exporting()
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, steps={self.steps})"
+
+
+def _check_arguments(out_channels: int, steps: int, combine: str, edge_dim: int | None, bare_loops: bool) -> None:
+    if out_channels < 1 or steps < 1 or (edge_dim is not None and edge_dim < 1):
+        raise ParameterError(
+            "out_channels, steps and edge_dim must be at least 1, "
+            f"got out_channels={out_channels}, steps={steps}, edge_dim={edge_dim}."
+        )
+    if combine not in get_args(Readout):
+        raise ParameterError(f"combine must be one of {', '.join(get_args(Readout))}, got {combine!r}.")
+    if bare_loops:
+        raise ParameterError("add_self_loops needs normalize; without it, add self-loops to edge_index beforehand.")

@@ -1,0 +1,73 @@
+"""One page about a trained kernel network: its hidden graphs and where they fired."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from rwkplus.reports.page import page, write_page
+from rwkplus.tasks.explain import Explanation, explain
+from rwkplus.tasks.trained import TrainedModel
+from rwkplus.viz import draw, label_colors
+
+EXAMPLES = 3
+
+
+def network_report(trained: TrainedModel, graphs: Sequence[Data], name: str) -> str:
+    """Return the page as HTML.
+
+    Args:
+        trained: A network with a :class:`rwkplus.nn.KernelConv`, such as KerGNN.
+        graphs: Graphs to show its reaction to.
+        name: Name of the database.
+    """
+    found = explain(trained, graphs)
+    predicted = trained.predict(graphs)
+    nodes = trained.inputs.schema.nodes
+    colors = label_colors(nodes.names or tuple(map(str, range(nodes.width))))
+    colors |= {f"x{k}": color for k, color in enumerate(label_colors([f"x{k}" for k in range(nodes.width)]).values())}
+    pictures = [_named(trained, graph) for graph in graphs]
+    sections = [_section(k, found, pictures, predicted, colors) for k in range(len(found.hidden))]
+    lead = (
+        f"{len(found.hidden)} hidden graphs of the first layer. A hidden node shows the label it responds to most, an "
+        "edge is as strong as its weight. Beside are the graphs with the best matching nodes: the stronger a node, the "
+        "better its neighborhood matches."
+    )
+    return page(f"What the network looks at in {name}", f'<p class="lead">{escape(lead)}</p>' + "".join(sections))
+
+
+def write_network_report(trained: TrainedModel, graphs: Sequence[Data], name: str, path: str | Path) -> Path:
+    """Write the page, whole or not at all."""
+    return write_page(path, network_report(trained, graphs, name))
+
+
+def _section(
+    k: int, found: Explanation, graphs: Sequence[nx.Graph], predicted: NDArray[Any], colors: dict[str, str]
+) -> str:
+    figures = "".join(
+        f"<figure>{draw(graphs[i], colors, strength=found.strength(i, k), title=f'graph {i}')}"
+        f"<figcaption>graph {i}, predicted {escape(_shown(predicted[i]))}</figcaption></figure>"
+        for i in found.strongest(k, EXAMPLES)
+    )
+    hidden = draw(found.hidden[k], colors, title=f"hidden graph {k + 1}")
+    return f'<section>{hidden}<div><h2>Hidden graph {k + 1}</h2><div class="examples">{figures}</div></div></section>'
+
+
+def _shown(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _named(trained: TrainedModel, data: Data) -> nx.Graph:
+    """A graph with the labels that the network reads."""
+    read = trained.inputs.read([data], "ignore")[0]
+    nodes = trained.inputs.schema.nodes
+    graph = nx.Graph()
+    name = nodes.name if nodes.discrete else "x{}".format
+    graph.add_nodes_from((v, {"label": name(int(row.argmax()))}) for v, row in enumerate(read.x))
+    graph.add_edges_from(read.edge_index.t().tolist())
+    return graph

@@ -1,0 +1,81 @@
+"""What a trained network looks at: its hidden graphs, and the nodes whose neighborhoods match them."""
+
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rwkplus.errors import ParameterError
+from rwkplus.graphs import Graphs
+from rwkplus.nn.kernel_conv import KernelConv
+from rwkplus.tasks.dataset import transformed
+from rwkplus.tasks.trained import TrainedModel
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Hidden graphs of the first kernel layer, and how strongly each node of some graphs matches them."""
+
+    hidden: list[nx.Graph]
+    """Complete graphs; nodes carry the ``label`` they respond to most, edges their ``weight``, at most 1."""
+    scores: list[NDArray[np.float64]]
+    """Kernel of every node's egonet with every hidden graph, graph by graph: ``(n, K)`` each."""
+
+    def strongest(self, k: int, count: int) -> list[int]:
+        """Graphs with the nodes that match hidden graph ``k`` best."""
+        best = [float(score[:, k].max()) if len(score) else -np.inf for score in self.scores]
+        return [int(i) for i in np.argsort(best)[::-1][:count]]
+
+    def strength(self, graph: int, k: int) -> dict[int, float]:
+        """How strongly the nodes of a graph match hidden graph ``k``, from 0 to 1 over all graphs."""
+        low = min(float(score[:, k].min()) for score in self.scores if len(score))
+        high = max(float(score[:, k].max()) for score in self.scores if len(score))
+        scaled = (self.scores[graph][:, k] - low) / max(high - low, 1e-12)
+        return dict(enumerate(scaled.tolist()))
+
+
+def explain(trained: TrainedModel, graphs: Graphs) -> Explanation:
+    """Ask a trained network with a :class:`rwkplus.nn.KernelConv` which hidden graph fired where."""
+    conv = next((module for module in trained.model.modules() if isinstance(module, KernelConv)), None)
+    if conv is None:
+        raise ParameterError(f"{trained.name} has no KernelConv: only such networks tell which nodes matched.")
+    store = transformed(trained.inputs.read(graphs, "ignore"), trained.model)
+    seen: list[Tensor] = []
+    handle = conv.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
+    try:
+        with torch.inference_mode():
+            batch = store.batch(np.arange(len(store)))
+            trained.model.eval()(batch)
+    finally:
+        handle.remove()
+    scores = seen[0].unflatten(1, (-1, conv.hidden.num_hidden)).sum(1)  # steps side by side count together
+    sizes = torch.bincount(batch.batch, minlength=len(store)).tolist()
+    return Explanation(_hidden_graphs(trained, conv), [part.double().numpy() for part in scores.split(sizes)])
+
+
+@torch.inference_mode()
+def _hidden_graphs(trained: TrainedModel, conv: KernelConv) -> list[nx.Graph]:
+    labels = _responses(trained, conv)
+    graphs = []
+    for adjacency, names in zip(conv.hidden.adj, labels, strict=True):
+        weights = adjacency / adjacency.max().clamp(min=1e-12)
+        graph = nx.Graph()
+        graph.add_nodes_from((v, {"label": name}) for v, name in enumerate(names))
+        upper = torch.triu_indices(len(names), len(names), 1).t().tolist()
+        graph.add_edges_from((u, v, {"weight": float(weights[u, v])}) for u, v in upper)
+        graphs.append(graph)
+    return graphs
+
+
+def _responses(trained: TrainedModel, conv: KernelConv) -> list[list[str]]:
+    """The input label that every hidden node is most similar to."""
+    nodes = trained.inputs.schema.nodes
+    colors = torch.eye(nodes.width)
+    encoder = getattr(trained.model, "encoder", None)
+    similarity = torch.einsum("ld,kmd->kml", colors if encoder is None else encoder(colors).relu(), conv.hidden.x)
+    if not nodes.discrete:
+        return [[f"x{int(column)}" for column in row] for row in similarity.argmax(-1)]
+    return [[nodes.name(int(label)) for label in row] for row in similarity.argmax(-1)]

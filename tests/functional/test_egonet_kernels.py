@@ -1,0 +1,223 @@
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
+from rwkplus.functional import Egonets, egonet_scores
+from rwkplus.functional.reference import product_scores
+from rwkplus.graphs import egonets_of
+from tests.strategies import as_data, bank, dense, random_graphs, real_graphs
+
+STEPS = 3
+WAYS = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "torch"])
+graphs = real_graphs(min_nodes=1, max_nodes=6, edge_weights=True)
+colored = real_graphs(min_nodes=1, max_nodes=6, edge_weights=True, edge_colors=True)
+extents = st.tuples(st.integers(1, 2), st.sampled_from([None, 2, 3]))
+
+
+def same(y, step):
+    """A normalization that does nothing, and so leads through the plain recurrence."""
+    return y
+
+
+WAY = st.sampled_from([{"compiled": True}, {"compiled": False}, {"normalize": same}, {"readout": same}])
+
+
+def oracle(graph, hidden, egonets, steps, **options):
+    """Cut every egonet out of dense matrices by its list of members, and evaluate the kernel by its definition."""
+    x, adj, colors = dense(graph)
+    scores = np.empty((steps, len(graph), len(hidden)))
+    for v, members in enumerate(egonets.member.split(egonets.size.tolist())):
+        rows = np.ix_(members, members)
+        for k, h in enumerate(hidden):
+            x_h, adj_h, colors_h = dense(h)
+            product = np.kron(adj[rows], adj_h)
+            if colors is not None:
+                product = sum(
+                    np.kron((adj * colors[..., c])[rows], adj_h * colors_h[..., c]) for c in range(colors.shape[2])
+                )
+            s = (x[members] @ x_h.T).flatten()
+            scores[:, v, k] = product_scores(product, s, steps, **options)
+    return torch.from_numpy(scores)
+
+
+def scored(graph, hidden, egonets, steps=STEPS, **options):
+    return egonet_scores(as_data(graph).x, egonets, **bank(hidden), steps=steps, **options)
+
+
+@settings(max_examples=60)
+@given(graphs, st.lists(graphs, min_size=1, max_size=3), extents, st.booleans(), WAY)
+def test_equals_the_definition_of_the_kernel(graph, hidden, extent, match_all, way):
+    egonets = egonets_of(as_data(graph), *extent)
+    expected = oracle(graph, hidden, egonets, STEPS, match_all=match_all, closed=False)
+    torch.testing.assert_close(scored(graph, hidden, egonets, match_all=match_all, **way), expected)
+
+
+@settings(max_examples=60)
+@given(colored, st.lists(colored, min_size=1, max_size=2), extents, st.booleans(), WAY)
+def test_equals_the_definition_with_edge_colors(graph, hidden, extent, match_all, way):
+    egonets = egonets_of(as_data(graph), *extent)
+    expected = oracle(graph, hidden, egonets, STEPS, match_all=match_all, closed=False)
+    torch.testing.assert_close(scored(graph, hidden, egonets, match_all=match_all, **way), expected)
+
+
+@given(graphs, graphs, extents, st.booleans())
+def test_equals_the_definition_for_closed_walks(graph, hidden, extent, match_all):
+    egonets = egonets_of(as_data(graph), *extent)
+    expected = oracle(graph, [hidden], egonets, STEPS, match_all=match_all, closed=True)
+    torch.testing.assert_close(scored(graph, [hidden], egonets, match_all=match_all, closed=True), expected)
+
+
+@given(graphs, graphs, extents, WAY)
+def test_the_zero_step_sums_squared_similarities_over_the_egonet(graph, hidden, extent, way):
+    egonets = egonets_of(as_data(graph), *extent)
+    scores = scored(graph, [hidden], egonets, include_zero_step=True, **way)
+    squares = ((dense(graph)[0] @ dense(hidden)[0].T) ** 2).sum(1)
+    expected = [squares[members].sum() for members in egonets.member.split(egonets.size.tolist())]
+    torch.testing.assert_close(scores[0, :, 0], torch.tensor(expected, dtype=torch.float64))
+    torch.testing.assert_close(scores[1:], scored(graph, [hidden], egonets, **way))
+
+
+@WAYS
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5])
+def test_walks_of_any_length_and_any_number_of_hidden_graphs(steps, compiled):
+    graph = random_graphs(1, seed=3, real=True)[0]
+    hidden = random_graphs(19, seed=4, max_nodes=3, real=True)  # three groups of the compiled loops
+    egonets = egonets_of(as_data(graph), 1, None)
+    expected = oracle(graph, hidden, egonets, steps, match_all=True, closed=False)
+    torch.testing.assert_close(scored(graph, hidden, egonets, steps, compiled=compiled), expected)
+
+
+@WAYS
+def test_egonets_larger_than_a_block(compiled):
+    star = nx.star_graph(150)
+    star.graph.update(real=False, edge_colors=False, edge_weights=False)
+    nx.set_node_attributes(star, {v: v % 3 for v in star}, "color")
+    hidden = random_graphs(2, seed=1)
+    egonets = egonets_of(as_data(star), 1, None)
+    expected = oracle(star, hidden, egonets, STEPS, match_all=True, closed=False)
+    torch.testing.assert_close(scored(star, hidden, egonets, compiled=compiled), expected)
+
+
+@WAYS
+@pytest.mark.parametrize("match_all", [True, False], ids=["rwk+", "rwk-"])
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_gradients(compiled, match_all, directed, steps):
+    generator = torch.Generator().manual_seed(0)
+    edge_index = torch.tensor([[0, 1, 2, 3, 1, 2, 0], [1, 2, 0, 1, 0, 1, 2]])
+    if directed:
+        edge_index = torch.cat([edge_index, torch.tensor([[3, 3], [3, 4]])], 1)
+    graph = as_data(random_graphs(1, real=True)[0])
+    graph.x = torch.rand(5, 2, dtype=torch.float64, generator=generator)
+    graph.edge_index = edge_index
+    graph.edge_attr = torch.rand(edge_index.size(1), 2, dtype=torch.float64, generator=generator)
+    graph.edge_weight = torch.rand(edge_index.size(1), dtype=torch.float64, generator=generator)
+    if not directed:
+        weights = torch.rand(4, 4, dtype=torch.float64, generator=generator)
+        graph.edge_index = torch.cat([edge_index[:, :3], edge_index[:, :3].flip(0), torch.tensor([[1, 3], [3, 1]])], 1)
+        u, v = graph.edge_index
+        graph.edge_weight = (weights + weights.T)[u, v]
+        graph.edge_attr = torch.stack([(weights + weights.T)[u, v], (weights * weights.T)[u, v]], 1)
+    egonets = egonets_of(graph, 1, 3)
+    assert egonets.undirected.item() != directed
+    leaves = [torch.rand(*shape, dtype=torch.float64, generator=generator) for shape in ((9, 2, 2), (9, 2, 2))]
+    colors = torch.rand(9, 2, 2, 2, dtype=torch.float64, generator=generator)
+
+    def scores(x, hidden_x, adj, hidden_colors):
+        both_ways = (adj + adj.mT, hidden_colors + hidden_colors.transpose(1, 2))
+        adj, hidden_colors = (adj, hidden_colors) if directed else both_ways
+        return egonet_scores(
+            x,
+            egonets,
+            hidden_x,
+            adj,
+            steps=steps,
+            match_all=match_all,
+            hidden_edge_attr=hidden_colors,
+            compiled=compiled,
+        )
+
+    inputs = [part.requires_grad_() for part in (graph.x, *leaves, colors)]
+    assert torch.autograd.gradcheck(scores, inputs, fast_mode=True)
+
+
+@WAYS
+@pytest.mark.parametrize("steps", [2, 3, 4])
+def test_symmetric_matrices_have_the_gradient_of_algorithm_1(steps, compiled):
+    """Meeting in the middle uses the symmetry; its own derivative would differ off the symmetric matrices."""
+    graph = as_data(random_graphs(1, seed=5, real=True)[0])
+    egonets = egonets_of(graph, 1, None)
+    arguments = bank(random_graphs(2, seed=6, real=True))
+    grads = []
+    for options in ({"compiled": compiled}, {"normalize": same}):
+        adj = arguments["hidden_adj"].clone().requires_grad_()
+        scores = egonet_scores(graph.x, egonets, arguments["hidden_x"], adj, steps=steps, **options)
+        grads += torch.autograd.grad(scores.square().sum(), adj)
+    torch.testing.assert_close(*grads)
+
+
+@WAYS
+def test_single_precision_is_near_double_precision(compiled):
+    graph = as_data(random_graphs(1, seed=7, real=True)[0])
+    egonets, hidden = egonets_of(graph, 1, None), bank(random_graphs(9, seed=8, real=True))
+    double = egonet_scores(graph.x, egonets, **hidden, steps=STEPS)
+    hidden = {name: value.float() for name, value in hidden.items()}
+    single = egonet_scores(graph.x.float(), egonets, **hidden, steps=STEPS, compiled=compiled)
+    assert single.dtype == torch.float32
+    torch.testing.assert_close(single.double(), double, rtol=1e-5, atol=1e-3)
+
+
+def test_half_precision_takes_the_torch_path():
+    graph = as_data(random_graphs(1, seed=7)[0])
+    hidden = {name: value.bfloat16() for name, value in bank(random_graphs(1, seed=8)).items()}
+    scores = egonet_scores(graph.x.bfloat16(), egonets_of(graph, 1, None), **hidden, steps=2)
+    assert scores.dtype == torch.bfloat16
+
+
+def test_misfits_are_refused():
+    graph = as_data(random_graphs(1, real=True)[0])
+    egonets, hidden = egonets_of(graph, 1, None), bank(random_graphs(1, real=True))
+    with pytest.raises(ParameterError, match="steps"):
+        egonet_scores(graph.x, egonets, **hidden, steps=0)
+    with pytest.raises(ShapeError, match="features"):
+        egonet_scores(torch.ones(len(graph.x), 7).double(), egonets, **hidden, steps=1)
+    with pytest.raises(ShapeError, match="egonets"):
+        egonet_scores(graph.x[1:], egonets, **hidden, steps=1)
+    with pytest.raises(ShapeError, match="hidden_adj"):
+        egonet_scores(graph.x, egonets, hidden["hidden_x"], hidden["hidden_adj"][:, 1:], steps=1)
+    colors = torch.ones(*hidden["hidden_adj"].shape, 2).double()
+    with pytest.raises(ShapeError, match="2 colors but those of egonets 0"):
+        egonet_scores(graph.x, egonets, **hidden, hidden_edge_attr=colors, steps=1)
+    with pytest.raises(ParameterError, match="compiled"):
+        egonet_scores(graph.x, egonets, **hidden, steps=1, closed=True, compiled=True)
+
+
+@WAYS
+def test_numbers_out_of_range_are_refused(compiled):
+    graph = as_data(random_graphs(1, real=True)[0])
+    hidden = bank(random_graphs(1, real=True))
+    with pytest.raises(NumericError, match="float64"):
+        egonet_scores(graph.x * 1e200, egonets_of(graph, 1, None), **hidden, steps=2, compiled=compiled)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("member", [0, 9], "no nodes"),
+        ("member", [-1, 1], "no nodes"),
+        ("size", [2, 1], "counts"),
+        ("link_count", [1, 0], "counts"),
+        ("link", [[0, 1], [0, 0]], "leaves"),
+        ("link", [[-1, 0], [0, 0]], "leaves"),
+    ],
+)
+def test_broken_egonets_are_refused_by_the_compiled_loops(field, value, reason):
+    egonets = Egonets(
+        torch.tensor([0, 1]), torch.tensor([1, 1]), torch.tensor([[0, 0], [0, 0]]), torch.tensor([1, 1])
+    )._replace(**{field: torch.tensor(value)})
+    with pytest.raises(GraphError, match=reason):
+        egonet_scores(torch.ones(2, 1), egonets, torch.ones(1, 2, 1), torch.ones(1, 2, 2), steps=1)

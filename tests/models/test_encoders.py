@@ -1,0 +1,51 @@
+import pytest
+import torch
+
+from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.models.encoders import Embeddings, OneHots
+
+VALUES = torch.tensor([[0, 1], [2, 0], [1, 1]])
+
+
+def test_every_value_of_every_column_has_a_vector_and_they_add_up():
+    encoder = Embeddings([3, 2], 4, "x")
+    table = encoder.table.weight
+    torch.testing.assert_close(
+        encoder(VALUES), torch.stack([table[0] + table[4], table[2] + table[3], table[1] + table[4]])
+    )
+
+
+def test_one_hot_columns_stand_side_by_side():
+    assert OneHots([3, 2], "x")(VALUES).tolist() == [[1, 0, 0, 0, 1], [0, 0, 1, 1, 0], [0, 1, 0, 0, 1]]
+
+
+def test_a_single_column_may_be_flat():
+    encoder = Embeddings([3], 4, "x")
+    torch.testing.assert_close(encoder(VALUES[:, 0]), encoder(VALUES[:, :1]))
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (VALUES.float(), ShapeError, "torch.float32"),
+        (VALUES[:, :1], ShapeError, r"\(3, 1\)"),
+        (VALUES.flip(1), GraphError, "holds 2 in row 1 of column 1, which has 2"),
+        (VALUES - 1, GraphError, "holds -1 in row 0 of column 0"),
+    ],
+)
+def test_values_without_a_place_are_named(values, error, message):
+    with pytest.raises(error, match=message):
+        Embeddings([3, 2], 4, "x")(values)
+
+
+@pytest.mark.parametrize("categories", [[], [3, 0]])
+def test_categories_must_be_positive(categories):
+    with pytest.raises(ParameterError, match="edge_attr"):
+        OneHots(categories, "edge_attr")
+
+
+def test_encoders_compile_and_have_no_state_beside_their_vectors():
+    encoder = Embeddings([3, 2], 4, "x")
+    assert list(encoder.state_dict()) == ["table.weight"]
+    compiled = torch.compile(encoder, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(VALUES), encoder(VALUES))

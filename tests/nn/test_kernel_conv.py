@@ -1,0 +1,246 @@
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Batch
+
+from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.functional import rwk_minus, rwk_plus
+from rwkplus.graphs import EgoNets, egonets_of, extract_egonets
+from rwkplus.nn import KernelConv
+from tests.strategies import data_list, random_graphs, real_graphs
+
+GRAPHS = data_list(random_graphs(4, real=True))
+BATCH = Batch.from_data_list(GRAPHS)
+graphs = real_graphs(min_nodes=1, max_nodes=6, edge_weights=True, edge_colors=True)
+extents = st.tuples(st.integers(1, 2), st.sampled_from([None, 2, 4]))
+# How the layer can come to its value; they must agree.
+PATHS = {"compiled": True, "torch": False}
+WAYS = pytest.mark.parametrize("compiled", PATHS.values(), ids=PATHS)
+PLACEMENTS = pytest.mark.parametrize("step_norm", [None, "propagate", "readout"])
+
+
+def layer(out_channels=5, **options):
+    options = {"hidden_nodes": 3, "steps": 3, "generator": torch.Generator().manual_seed(0)} | options
+    return KernelConv(2, out_channels, **options).double()
+
+
+def induced(data, members):
+    """One egonet as a graph of its own, cut out by PyG."""
+    return data.subgraph(members)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(graphs, min_size=1, max_size=3),
+    extents,
+    st.sampled_from(["rwk+", "rwk-"]),
+    st.sampled_from(["open", "closed"]),
+    st.booleans(),
+    st.sampled_from([None, 2]),
+    st.booleans(),
+)
+def test_the_value_at_a_node_is_the_kernel_of_its_egonet(graphs, extent, kernel, walks, zero, edge_dim, compiled):
+    options = {"kernel": kernel, "walks": walks, "include_zero_step": zero, "edge_dim": edge_dim, "combine": "concat"}
+    conv = layer(hops=extent[0], max_nodes=extent[1], compiled=compiled, **options)
+    batch = Batch.from_data_list(data_list(graphs))
+    output = conv(batch.x, batch.edge_index, batch.edge_weight, batch.edge_attr)
+    egonets = extract_egonets(batch.edge_index, batch.num_nodes, *extent)
+    hidden = conv.hidden
+    for v, members in enumerate(egonets.member.split(egonets.size.tolist())):
+        ego = induced(batch, members)
+        colors = {} if edge_dim is None else {"edge_attr": ego.edge_attr, "hidden_edge_attr": hidden.edge_attr}
+        expected = (rwk_plus if kernel == "rwk+" else rwk_minus)(
+            ego.x,
+            ego.edge_index,
+            torch.zeros(len(members), dtype=torch.long),
+            hidden.x,
+            hidden.adj,
+            steps=3,
+            edge_weight=ego.edge_weight,
+            closed=walks == "closed",
+            include_zero_step=zero,
+            **colors,
+        )
+        torch.testing.assert_close(output[v], expected[:, 0].flatten())
+
+
+@WAYS
+@PLACEMENTS
+def test_egonets_that_were_found_before_give_the_same(step_norm, compiled):
+    conv = layer(hops=2, max_nodes=4, step_norm=step_norm, compiled=compiled)
+    batch = Batch.from_data_list([EgoNets(2, 4)(graph) for graph in GRAPHS])
+    expected = copy.deepcopy(conv)(BATCH.x, BATCH.edge_index)
+    torch.testing.assert_close(conv(batch.x, egonets_of(batch, 2, 4)), expected)
+
+
+@PLACEMENTS
+@pytest.mark.parametrize("kernel", ["rwk+", "rwk-"])
+@pytest.mark.parametrize("training", [True, False])
+def test_compiled_loops_agree_with_the_plain_recurrence(step_norm, kernel, training):
+    """Values, gradients and running statistics, also with two groups of hidden graphs and edge colors."""
+    batch = Batch.from_data_list(data_list(random_graphs(6, real=True, edge_colors=True, edge_weights=True)))
+    results = []
+    for compiled in PATHS.values():
+        conv = layer(11, kernel=kernel, step_norm=step_norm, edge_dim=2, include_zero_step=True, compiled=compiled)
+        x = batch.x.clone().requires_grad_()
+        for _ in range(2):  # the second batch sees statistics of the first
+            conv.train(training)
+            output = conv(x, batch.edge_index, batch.edge_weight, batch.edge_attr)
+        output.square().sum().backward()
+        results.append((output, x.grad, *(p.grad for p in conv.parameters()), *conv.buffers()))
+    torch.testing.assert_close(*results)
+
+
+@WAYS
+@PLACEMENTS
+def test_gradients(step_norm, compiled):
+    conv = layer(2, step_norm=step_norm, compiled=compiled, edge_dim=2)
+    graph = data_list(random_graphs(1, seed=3, real=True, edge_colors=True))[0]
+    names, parameters = zip(*conv.named_parameters(), strict=True)
+
+    def values(x, *parameters):
+        state = dict(zip(names, parameters, strict=True))
+        return torch.func.functional_call(conv, state, (x, graph.edge_index, None, graph.edge_attr))
+
+    inputs = [part.detach().clone().requires_grad_() for part in (graph.x, *parameters)]
+    assert torch.autograd.gradcheck(values, inputs, fast_mode=True)
+
+
+@WAYS
+@PLACEMENTS
+def test_outputs_in_evaluation_do_not_depend_on_company(step_norm, compiled):
+    conv = layer(step_norm=step_norm, compiled=compiled, max_nodes=4)
+    conv(BATCH.x, BATCH.edge_index)
+    conv.eval()
+    alone = torch.cat([conv(graph.x, graph.edge_index) for graph in GRAPHS])
+    torch.testing.assert_close(conv(BATCH.x, BATCH.edge_index), alone)
+
+
+@WAYS
+def test_step_norm_sees_real_nodes_only(compiled):
+    """Egonets of a single node, as padding would leave them, still count by what they are: one node without walks."""
+    conv = layer(2, step_norm="propagate", compiled=compiled)
+    conv(BATCH.x, BATCH.edge_index)
+    egonets = extract_egonets(BATCH.edge_index, BATCH.num_nodes)
+    ends = egonets.edge_index
+    y0 = torch.einsum("nd,kmd->nkm", BATCH.x, conv.hidden.x)[egonets.member]
+    moved = torch.einsum("rkm,klm->rkl", y0, conv.hidden.adj)
+    reached = torch.zeros_like(y0).index_add(0, ends[0], moved[ends[1]])
+    torch.testing.assert_close(conv.norm.running_mean[0], 0.1 * reached.mean((0, 2)))
+    torch.testing.assert_close(conv.norm.running_var[0], 0.9 + 0.1 * reached.transpose(1, 2).flatten(0, 1).var(0))
+
+
+def test_steps_are_combined_as_told():
+    outputs = {
+        combine: layer(combine=combine)(BATCH.x, BATCH.edge_index) for combine in ("concat", "sum", "mean", "last")
+    }
+    steps = outputs["concat"].view(-1, 3, 5)
+    torch.testing.assert_close(outputs["sum"], steps.sum(1))
+    torch.testing.assert_close(outputs["mean"], steps.mean(1))
+    torch.testing.assert_close(outputs["last"], steps[:, -1])
+    assert layer(combine="concat", include_zero_step=True).num_outputs == 20
+    assert layer(combine="sum", include_zero_step=True).num_outputs == 5
+
+
+def test_the_mean_is_over_pairs_of_a_node_and_a_hidden_node():
+    egonets = extract_egonets(BATCH.edge_index, BATCH.num_nodes)
+    mean, total = (layer(aggr=aggr)(BATCH.x, BATCH.edge_index) for aggr in ("mean", "sum"))
+    torch.testing.assert_close(mean * 3 * egonets.size.unsqueeze(1), total)
+
+
+def test_sizes_are_read_off_the_first_input():
+    lazy = KernelConv(-1, 5, hidden_nodes=3)
+    assert lazy.in_channels == -1
+    assert lazy(BATCH.x.float(), BATCH.edge_index).shape == (BATCH.num_nodes, 5)
+    assert lazy.in_channels == 2
+    loaded = KernelConv(-1, 5, hidden_nodes=3)
+    loaded.load_state_dict(lazy.state_dict())
+    expected = lazy(BATCH.x.float(), BATCH.edge_index)
+    torch.testing.assert_close(loaded(BATCH.x.float(), BATCH.edge_index), expected)
+
+
+def test_parameters_are_drawn_anew():
+    conv = layer(step_norm="propagate")
+    before = copy.deepcopy(conv.state_dict())
+    conv(BATCH.x, BATCH.edge_index)
+    conv.reset_parameters(torch.Generator().manual_seed(1))
+    assert not torch.equal(conv.hidden.edge_logits, before["hidden.edge_logits"])
+    assert torch.equal(conv.norm.running_mean, before["norm.running_mean"])
+
+
+def test_it_says_what_it_is():
+    conv = KernelConv(-1, 8, kernel="rwk-", hops=2, max_nodes=10)
+    assert repr(conv) == "KernelConv(-1, 8, hidden_nodes=6, steps=3, kernel='rwk-', hops=2, max_nodes=10)"
+
+
+@pytest.mark.parametrize("on_the_fly", [True, False], ids=["edges", "egonets"])
+@PLACEMENTS
+def test_it_compiles_into_one_graph(step_norm, on_the_fly):
+    conv = layer(step_norm=step_norm).eval()
+    argument = BATCH.edge_index if on_the_fly else extract_egonets(BATCH.edge_index, BATCH.num_nodes)
+    expected = conv(BATCH.x, argument)
+    compiled = torch.compile(conv, fullgraph=True, backend="aot_eager")
+    x = BATCH.x.clone().requires_grad_()
+    output = compiled(x, argument)
+    torch.testing.assert_close(output, expected)
+    output.sum().backward()
+    assert x.grad.isfinite().all()
+
+
+def test_training_compiles_into_one_graph():
+    plain, other = layer(step_norm="propagate"), layer(step_norm="propagate")
+    egonets = extract_egonets(BATCH.edge_index, BATCH.num_nodes)
+    compiled = torch.compile(other, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(BATCH.x, egonets), plain(BATCH.x, egonets))
+    torch.testing.assert_close(other.norm.running_mean, plain.norm.running_mean)
+
+
+@pytest.mark.parametrize("step_norm", [None, "propagate"])
+def test_it_can_be_exported(step_norm):
+    conv = layer(step_norm=step_norm, max_nodes=4).eval()
+    nodes, edges = torch.export.Dim("nodes"), torch.export.Dim("edges")
+    program = torch.export.export(
+        conv, (BATCH.x, BATCH.edge_index), dynamic_shapes={"x": {0: nodes}, "edge_index": {1: edges}}
+    )
+    graph = GRAPHS[0]
+    expected = conv(graph.x, graph.edge_index)
+    torch.testing.assert_close(program.module()(graph.x, graph.edge_index), expected)
+
+
+def test_random_numbers_of_others_are_left_alone():
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    conv = KernelConv(2, 3, generator=torch.Generator())
+    conv(BATCH.x.float(), BATCH.edge_index)
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        ({"kernel": "rwk"}, "kernel"),
+        ({"combine": "max"}, "combine"),
+        ({"walks": "all"}, "walks"),
+        ({"aggr": "max"}, "aggr"),
+        ({"step_norm": "before"}, "step_norm"),
+        ({"walks": "closed", "step_norm": "propagate"}, "closed"),
+        ({"max_nodes": 0}, "max_nodes"),
+        ({"hops": 0}, "hops"),
+        ({"steps": 0}, "steps"),
+        ({"out_channels": 0}, "hidden"),
+    ],
+)
+def test_impossible_arguments_are_refused(wrong, name):
+    with pytest.raises(ParameterError, match=name):
+        KernelConv(**{"in_channels": 2, "out_channels": 3} | wrong)
+
+
+def test_misfits_are_refused():
+    with pytest.raises(ShapeError, match="2 features per node, got 3"):
+        layer()(torch.ones(4, 3).double(), BATCH.edge_index)
+    with pytest.raises(ShapeError, match="colors"):
+        layer(edge_dim=3)(BATCH.x, BATCH.edge_index)

@@ -1,0 +1,84 @@
+import pytest
+import torch
+from torch_geometric.data import Batch
+
+from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.functional import rwk_minus, rwk_plus
+from rwkplus.nn import KernelLayer
+from tests.strategies import data_list, random_graphs
+
+BATCH = Batch.from_data_list(data_list(random_graphs(4, real=True, edge_colors=True, edge_weights=True)))
+GRAPHS = (BATCH.x, BATCH.edge_index, BATCH.batch)
+
+
+def layer(**options):
+    options = {"hidden_nodes": 3, "steps": 2, "generator": torch.Generator().manual_seed(0)} | options
+    return KernelLayer(2, 5, **options).double()
+
+
+@pytest.mark.parametrize(("name", "kernel"), [("rwk+", rwk_plus), ("rwk-", rwk_minus)])
+@pytest.mark.parametrize("walks", ["open", "closed"])
+@pytest.mark.parametrize("zero", [True, False])
+def test_outputs_are_the_kernels_with_the_hidden_graphs_step_by_step(name, kernel, walks, zero):
+    model = layer(kernel=name, walks=walks, include_zero_step=zero, edge_dim=2)
+    expected = kernel(
+        *GRAPHS,
+        model.hidden.x,
+        model.hidden.adj,
+        steps=2,
+        edge_weight=BATCH.edge_weight,
+        edge_attr=BATCH.edge_attr,
+        hidden_edge_attr=model.hidden.edge_attr,
+        closed=walks == "closed",
+        include_zero_step=zero,
+    )
+    output = model(*GRAPHS, BATCH.edge_weight, BATCH.edge_attr)
+    assert output.shape == (4, model.num_outputs)
+    torch.testing.assert_close(output.view(4, -1, 5), expected.transpose(0, 1))
+
+
+@pytest.mark.parametrize("placement", ["propagate", "readout"])
+def test_step_norm_is_where_it_is_told_to_be(placement):
+    model = layer(step_norm=placement)
+    y0 = torch.einsum("nd,kmd->nkm", BATCH.x, model.hidden.x)
+
+    def propagate(y):
+        moved = torch.einsum("nkm,klm->nkl", y, model.hidden.adj)
+        return torch.zeros_like(y).index_add(0, BATCH.edge_index[0], moved[BATCH.edge_index[1]])
+
+    def norm(y):
+        mean, var = y.mean((0, 2)), y.var((0, 2), correction=0)
+        return ((y - mean.view(1, -1, 1)) / (var.view(1, -1, 1) + 1e-5).sqrt()).sigmoid()
+
+    y, expected = y0, []
+    for _ in range(2):
+        y = norm(propagate(y)) if placement == "propagate" else propagate(y)
+        matched = y0 * y
+        read = matched if placement == "propagate" else norm(matched)
+        expected.append(torch.zeros(4, 5, dtype=y.dtype).index_add(0, BATCH.batch, read.sum(-1)))
+        y = y0 * matched
+    torch.testing.assert_close(model(*GRAPHS), torch.cat(expected, 1))
+
+
+def test_graphs_without_nodes_at_the_end_have_zeros():
+    output = layer()(*GRAPHS, num_graphs=6)
+    assert output.shape == (6, 10)
+    assert not output[4:].any()
+
+
+def test_it_compiles_into_one_graph():
+    model = layer(step_norm="propagate").eval()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(*GRAPHS, num_graphs=4), model(*GRAPHS))
+
+
+def test_sizes_are_read_off_the_first_input_and_kept():
+    lazy = KernelLayer(-1, 5, hidden_nodes=3)
+    assert lazy(BATCH.x.float(), *GRAPHS[1:]).shape == (4, 15)
+    with pytest.raises(ShapeError, match="KernelLayer"):
+        lazy(torch.ones(BATCH.num_nodes, 3), *GRAPHS[1:])
+
+
+def test_impossible_arguments_are_refused():
+    with pytest.raises(ParameterError, match="combine"):
+        KernelLayer(2, 5, combine="max")
