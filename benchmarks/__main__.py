@@ -11,6 +11,9 @@ NAMES = (
     "blocks_growth",
     "blocks_large",
     "mining_restarts",
+    "mining_gspan",
+    "mining_scale",
+    "mining_growth",
     "egonets",
     "kernel_conv",
 )
