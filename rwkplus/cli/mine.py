@@ -81,7 +81,7 @@ def _table(patterns: list[Any]) -> Table:
     for column in ("nodes", "graphs", "times", "edges", "new", "score"):
         table.add_column(column, justify="right", no_wrap=True)
     if classes:
-        table.add_column("more often in", no_wrap=True)
+        table.add_column("more in class", no_wrap=True)
     for k, pattern in enumerate(patterns, start=1):
         more = "" if pattern.exhaustive else ">"
         cells = [
@@ -103,7 +103,7 @@ def _preferred(pattern: Any) -> str:  # noqa: ANN401
     best = max(pattern.contrast, key=lambda contrast: contrast.odds_ratio)
     if best.corrected > 0.05:
         return "-"
-    return f"class {best.name} ({best.odds_ratio:.3g} x)"
+    return f"{best.name} ({best.odds_ratio:.2g} x)"
 
 
 def _tell_planted(dataset: str, patterns: list[Any]) -> None:
