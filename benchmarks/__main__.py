@@ -16,6 +16,8 @@ NAMES = (
     "mining_growth",
     "egonets",
     "kernel_conv",
+    "rwk_plus_conv",
+    "rwk_plus_conv_large",
 )
 
 

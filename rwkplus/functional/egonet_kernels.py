@@ -10,23 +10,24 @@ from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.functional.kernels import color_similarity, finite_scores, walk_scores
 from rwkplus.functional.propagate import bank_propagation
 from rwkplus.functional.walks import Normalize
+from rwkplus.ops.egonet_kinds import merge_kinds
 from rwkplus.ops.egonet_walks import egonet_walks
 from rwkplus.ops.normalized_walks import normalized_walks
 
 
 class Egonets(NamedTuple):
-    """The subgraphs around all N nodes of a batch, without padding; :class:`rwkplus.graphs.EgoNets` finds them."""
+    """Subgraphs around B nodes, mostly all of a batch, without padding; :class:`rwkplus.graphs.EgoNets` finds them."""
 
     member: Int[Tensor, " R"]
     """Members of all egonets one after the other, each center first."""
 
-    size: Int[Tensor, " N"]
+    size: Int[Tensor, " B"]
     """Members of each."""
 
     link: Int[Tensor, "F 2"]
     """Directed edges between members, egonet by egonet, as positions within the egonet."""
 
-    link_count: Int[Tensor, " N"]
+    link_count: Int[Tensor, " B"]
     """Edges of each egonet."""
 
     weight: Float[Tensor, " F"] | None = None
@@ -35,8 +36,14 @@ class Egonets(NamedTuple):
     attr: Float[Tensor, "F C"] | None = None
     """Colors of those edges; used where hidden graphs have edge colors."""
 
-    undirected: Bool[Tensor, " B"] | None = None
-    """Whether every edge has an equal opposite, graph by graph; knowing it halves the work."""
+    undirected: Bool[Tensor, " P"] | None = None
+    """Whether every edge has an equal opposite, in any number of parts; knowing it halves the work."""
+
+    kind: Int[Tensor, " B"] | None = None
+    """Equal numbers for egonets that are alike in node features and edges; see :func:`merge_egonets`."""
+
+    multiplicity: Int[Tensor, " B"] | None = None
+    """How often each egonet occurs, which is what StepNorm wants to know; once by default."""
 
     @property
     def owner(self) -> Tensor:
@@ -81,7 +88,7 @@ def egonet_scores(
     normalize: Normalize | None = None,
     readout: Normalize | None = None,
     compiled: bool | None = None,
-) -> Float[Tensor, "T N K"]:
+) -> Float[Tensor, "T B K"]:
     r"""Kernel of the egonet of every node with every hidden graph, :math:`K^{(i)}(\mathrm{Sub}_G[v], W_j)`.
 
     The same numbers as :func:`rwk_plus` and :func:`rwk_minus` with egonets as graphs of their own, much faster: nodes
@@ -103,7 +110,7 @@ def egonet_scores(
         compiled: Whether to use the compiled loops; by default wherever they apply.
 
     Returns:
-        One score per step, node and hidden graph.
+        One score per step, egonet and hidden graph.
     """
     _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
     y0 = color_similarity(x, hidden_x)
@@ -124,7 +131,7 @@ def egonet_scores(
             match_all=match_all,
             closed=closed,
             include_zero_step=include_zero_step,
-            num_graphs=x.size(0),
+            num_graphs=egonets.size.numel(),
             normalize=normalize,
             readout=readout,
         )
@@ -144,7 +151,7 @@ def normalized_egonet_scores(
     match_all: bool = True,
     hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
     include_zero_step: bool = False,
-) -> tuple[Float[Tensor, "T N K"], Float[Tensor, "3 t K"]]:
+) -> tuple[Float[Tensor, "T B K"], Float[Tensor, "3 t K"]]:
     """:func:`egonet_scores` with StepNorm between lines 4 and 5, by compiled loops: for CPUs, see :func:`compiles`.
 
     Returns:
@@ -154,8 +161,34 @@ def normalized_egonet_scores(
     y0 = color_similarity(x, hidden_x)
     hidden = _channels(hidden_adj, hidden_edge_attr)
     tensors = _tensors(egonets, hidden_edge_attr, y0)
-    scores, moments, _ = normalized_walks(y0, hidden, tensors, norm[:4], match_all, *norm[4:])
+    count = torch.ones_like(egonets.size) if egonets.multiplicity is None else egonets.multiplicity
+    scores, moments, _ = normalized_walks(y0, hidden, tensors, count, norm[:4], match_all, *norm[4:])
     return finite_scores(_with_zero_step(scores, y0, egonets) if include_zero_step else scores), moments
+
+
+def merge_egonets(egonets: Egonets) -> tuple[Egonets, Int[Tensor, " B"]]:
+    """Keep one of all egonets that are alike, which gives exactly the same scores in less time.
+
+    Only for features that are equal wherever those that ``kind`` was read off are equal: these features themselves, or
+    a function of each row. Not inside :func:`torch.compile`, because sizes depend on the data.
+
+    Returns:
+        The distinct egonets, and which of them each one is: ``scores[:, which]``.
+    """
+    if egonets.kind is None:
+        raise ParameterError("egonets without kinds cannot be merged: EgoNets finds kinds in graphs with x.")
+    merged = merge_kinds(egonets.kind, *egonets[:4])
+    distinct = Egonets(
+        merged.member,
+        merged.size,
+        merged.link,
+        merged.link_count,
+        None if egonets.weight is None else egonets.weight[merged.link_id],
+        None if egonets.attr is None else egonets.attr[merged.link_id],
+        egonets.undirected,
+        multiplicity=merged.multiplicity,
+    )
+    return distinct, merged.which
 
 
 def compiles(x: Tensor) -> bool:
@@ -164,9 +197,8 @@ def compiles(x: Tensor) -> bool:
 
 
 def _with_zero_step(scores: Tensor, y0: Tensor, egonets: Egonets) -> Tensor:
-    squares = (y0 * y0).sum(-1)
-    zero = torch.zeros_like(squares).index_add(0, egonets.owner, squares.index_select(0, egonets.member))
-    return torch.cat([zero.unsqueeze(0), scores])
+    squares = (y0 * y0).sum(-1).index_select(0, egonets.member)
+    return torch.cat([torch.zeros_like(scores[:1]).index_add(1, egonets.owner, squares.unsqueeze(0)), scores])
 
 
 def _channels(hidden_adj: Tensor, hidden_edge_attr: Tensor | None) -> Float[Tensor, "K M M C"]:
@@ -199,8 +231,6 @@ def _check(
             f"hidden_adj must be (K, M, M) for hidden_x (K, M, D), got {tuple(hidden_adj.shape)} "
             f"and {tuple(hidden_x.shape)}."
         )
-    if egonets.size.numel() != x.size(0):
-        raise ShapeError(f"there are {x.size(0)} nodes but {egonets.size.numel()} egonets: one per node is needed.")
     if hidden_edge_attr is not None:
         colors = 0 if egonets.attr is None else egonets.attr.size(1)
         if colors != hidden_edge_attr.size(-1):

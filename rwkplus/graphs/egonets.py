@@ -7,10 +7,11 @@ from torch_geometric.transforms import BaseTransform
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.functional.egonet_kernels import Egonets
+from rwkplus.ops.egonet_kinds import egonet_kinds
 from rwkplus.ops.egonets import find_egonets
 
 # What Egonets are called in a graph. PyG counts numbers on from graph to graph if a name has "index" in it.
-FIELDS = ("ego_index", "ego_size", "ego_link", "ego_link_count", "ego_weight", "ego_attr", "ego_undirected")
+FIELDS = ("ego_index", "ego_size", "ego_link", "ego_link_count", "ego_weight", "ego_attr", "ego_undirected", "ego_kind")
 
 
 class EgoNets(BaseTransform):
@@ -40,7 +41,9 @@ class EgoNets(BaseTransform):
             raise GraphError("a graph without edge_index or nodes has no egonets: give it x or num_nodes, too.")
         weight, attr = data.get("edge_weight"), data.get("edge_attr")
         egonets = extract_egonets(data.edge_index, data.num_nodes, self.hops, self.max_nodes, weight, attr)
-        for field, value in zip(FIELDS, egonets, strict=True):
+        if data.x is not None:
+            egonets = egonets._replace(kind=_kinds(data.x, egonets))
+        for field, value in zip(FIELDS, egonets, strict=False):
             if value is not None:
                 data[field] = value
         data.ego_extent = _extent(self.hops, self.max_nodes, data.edge_index.device)
@@ -104,6 +107,11 @@ def extract_egonets(
         None if attr is None else attr[edge],
         undirected.view(1),
     )
+
+
+def _kinds(x: Tensor, egonets: Egonets) -> Tensor:
+    values = [value.cpu() for value in (egonets.weight, egonets.attr) if value is not None]
+    return egonet_kinds(x.cpu(), *(part.cpu() for part in egonets[:4]), *values).to(x.device)
 
 
 def check_extent(hops: object, max_nodes: object) -> None:

@@ -114,8 +114,8 @@ class KerGNN(nn.Module):
         """Embed every node: ``(N, width)``."""
         egonets = egonets_of(batch, self.pre_transform.hops, self.pre_transform.max_nodes)
         x: Tensor = batch.x if self.encoder is None else self.encoder(batch.x).relu()
-        for conv, norm, skip in zip(self.convs, self.norms, self.skips, strict=True):
-            y = self.dropout(norm(conv(x, egonets)).relu())
+        for i, (conv, norm, skip) in enumerate(zip(self.convs, self.norms, self.skips, strict=True)):
+            y = self.dropout(norm(conv(x, egonets, merge=i == 0)).relu())
             x = y + skip(x) if self.residual else y
         return x
 

@@ -2,13 +2,22 @@
 
 from typing import Any, Literal, Unpack, get_args
 
+import torch
 from torch import Tensor
 
-from rwkplus.functional.egonet_kernels import Egonets, compiles, egonet_scores, normalized_egonet_scores
+from rwkplus.functional.egonet_kernels import (
+    Egonets,
+    compiles,
+    egonet_scores,
+    merge_egonets,
+    normalized_egonet_scores,
+)
 from rwkplus.graphs.egonets import check_extent, extract_egonets
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions, check_choice
 
 Aggregation = Literal["sum", "mean"]
+# Merging costs about as much as a quarter of the egonets.
+WORTH_MERGING = 0.75
 
 
 class KernelConv(KernelModule):
@@ -71,6 +80,8 @@ class KernelConv(KernelModule):
         edge_index: Tensor | Egonets,
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
+        *,
+        merge: bool = False,
     ) -> Tensor:
         """Compare the egonet of every node with every hidden graph.
 
@@ -79,11 +90,20 @@ class KernelConv(KernelModule):
             edge_index: Directed edges, or egonets that were found before; these have their weights and colors.
             edge_weight: Weights ``(E,)``.
             edge_attr: Edge colors ``(E, edge_dim)``; ignored without ``edge_dim``.
+            merge: Compute egonets that are alike once. Say so only if ``x`` is, or is a function of each row of, what
+                :class:`rwkplus.graphs.EgoNets` found as ``x``; done where it saves time.
         """
         self.expect(x)
         egonets = edge_index
         if isinstance(egonets, Tensor):
             egonets = extract_egonets(egonets, x.size(0), self.hops, self.max_nodes, edge_weight, edge_attr)
+        if merge and self._can_merge(x, egonets):
+            distinct, which = merge_egonets(egonets)
+            if distinct.member.numel() <= WORTH_MERGING * egonets.member.numel():
+                return self._outputs(*_compact(x, distinct)).index_select(0, which)
+        return self._outputs(x, egonets)
+
+    def _outputs(self, x: Tensor, egonets: Egonets) -> Tensor:
         scores = self._scores(x, egonets)
         if self.aggr == "mean":
             scores = scores / (egonets.size * self.hidden.hidden_nodes).unsqueeze(1)
@@ -97,7 +117,7 @@ class KernelConv(KernelModule):
             "hidden_edge_attr": hidden.edge_attr,
             "include_zero_step": self.include_zero_step,
         }
-        if self.norm.placement == "propagate" and (compiles(x) if self.compiled is None else self.compiled):
+        if self.norm.placement == "propagate" and self._uses_loops(x):
             scores, moments = normalized_egonet_scores(x, egonets, x_hidden, adj, self.norm.state, **options)
             if self.training:
                 self.norm.update(slice(None), *moments)
@@ -115,5 +135,20 @@ class KernelConv(KernelModule):
             **options,
         )
 
+    def _can_merge(self, x: Tensor, egonets: Egonets) -> bool:
+        """Whether kinds are known, and statistics of steps, if there are any, can count egonets several times."""
+        counts = self.norm.placement is None or (self.norm.placement == "propagate" and self._uses_loops(x))
+        return counts and egonets.kind is not None and x.device.type == "cpu" and not torch.compiler.is_compiling()
+
+    def _uses_loops(self, x: Tensor) -> bool:
+        return compiles(x) if self.compiled is None else self.compiled
+
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, hops={self.hops}, max_nodes={self.max_nodes})"
+
+
+def _compact(x: Tensor, egonets: Egonets) -> tuple[Tensor, Egonets]:
+    """Leave out nodes that are in no egonet, if what remains is less."""
+    if egonets.member.numel() >= x.size(0):
+        return x, egonets
+    return x.index_select(0, egonets.member), egonets._replace(member=torch.arange(egonets.member.numel()))

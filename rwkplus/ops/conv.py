@@ -9,7 +9,8 @@ walkers alone. And the gradient of the output is the same for all steps of a sum
 :func:`rwkplus.functional.rwk_plus_conv`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -70,7 +71,8 @@ def _conv(
 ) -> tuple[Tensor, Tensor, Tensor]:
     y0 = logits.contiguous().sigmoid()
     walkers = _walkers(y0, steps if keep else min(steps, 2))
-    out = _walk(y0, walkers, adjacency, hidden_adj, bias, steps, combine)
+    with _without_denormals():
+        out = _walk(y0, walkers, adjacency, hidden_adj, bias, steps, combine)
     return out, y0, walkers if keep else _walkers(y0, 1)
 
 
@@ -100,29 +102,13 @@ def _conv_backward(
     steps: int,
     combine: str,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    n, m = y0.shape
-    if kept:
-        out, walkers = kept
-    else:
-        walkers = _walkers(y0, steps)
-        out = _walk(y0, walkers, adjacency, hidden_adj, bias, steps, combine)
-    grad, out = (part.contiguous().unflatten(1, (-1, m)) for part in (grad, out))
-    matrix = adjacency[3:] or transpose(CSR(*adjacency), n * hidden_adj.size(1) // m)
-    grad_adj, grad_bias = torch.zeros_like(hidden_adj), torch.zeros_like(bias)
-    total, d, moved = torch.empty_like(y0), torch.empty_like(y0), y0.new_empty(n, hidden_adj.size(1))
-    rows = moved.view(-1, m)
-    for step in reversed(range(steps)):
-        if step == steps - 1:
-            over_rows(first_backward, n, n * m, *_arrays(grad, out, y0, d, total))
+    with _without_denormals():
+        if kept:
+            out, walkers = kept
         else:
-            slot, dense = step if combine == "concat" else 0, _arrays(grad, y0, walkers[step], d, total)
-            over_rows(step_backward, n, n * m, *dense, slot, combine != "last")
-        grad_bias += d.sum(0)
-        over_rows(sparse_product, rows.size(0), matrix[1].numel() * m, *_arrays(*matrix, d, rows))
-        grad_adj.addmm_((walkers[step - 1] if step else y0).t(), moved)
-        torch.mm(moved, hidden_adj.t(), out=d)
-    over_rows(last_backward, n, n * m, *_arrays(y0, d, total))
-    return total, grad_adj, grad_bias
+            walkers = _walkers(y0, steps)
+            out = _walk(y0, walkers, adjacency, hidden_adj, bias, steps, combine)
+        return _walk_back(grad, out, y0, walkers, adjacency, hidden_adj, bias, steps, combine)
 
 
 @_conv_backward.register_fake
@@ -162,6 +148,49 @@ def _walk(
         write, add = last or combine != "last", step > 0 and combine == "sum"
         over_rows(match_step, n, adjacency[1].numel() * m, *matrix, *dense, slot, not last, write, add)
     return out
+
+
+def _walk_back(
+    grad: Tensor,
+    out: Tensor,
+    y0: Tensor,
+    walkers: Tensor,
+    adjacency: Sequence[Tensor],
+    hidden_adj: Tensor,
+    bias: Tensor,
+    steps: int,
+    combine: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All steps backward; gradients of logits, hidden adjacency and bias."""
+    n, m = y0.shape
+    grad, out = (part.contiguous().unflatten(1, (-1, m)) for part in (grad, out))
+    matrix = adjacency[3:] or transpose(CSR(*adjacency), n * hidden_adj.size(1) // m)
+    grad_adj, grad_bias = torch.zeros_like(hidden_adj), torch.zeros_like(bias)
+    total, d, moved = torch.empty_like(y0), torch.empty_like(y0), y0.new_empty(n, hidden_adj.size(1))
+    rows = moved.view(-1, m)
+    for step in reversed(range(steps)):
+        if step == steps - 1:
+            over_rows(first_backward, n, n * m, *_arrays(grad, out, y0, d, total))
+        else:
+            slot, dense = step if combine == "concat" else 0, _arrays(grad, y0, walkers[step], d, total)
+            over_rows(step_backward, n, n * m, *dense, slot, combine != "last")
+        grad_bias += d.sum(0)
+        over_rows(sparse_product, rows.size(0), matrix[1].numel() * m, *_arrays(*matrix, d, rows))
+        grad_adj.addmm_((walkers[step - 1] if step else y0).t(), moved)
+        torch.mm(moved, hidden_adj.t(), out=d)
+    over_rows(last_backward, n, n * m, *_arrays(y0, d, total))
+    return total, grad_adj, grad_bias
+
+
+@contextmanager
+def _without_denormals() -> Iterator[None]:
+    """Let numbers below the normal range be zero: colors near zero shrink at every step, and denormals take ages."""
+    before = torch.finfo(torch.float32).tiny / torch.tensor(2.0) == 0
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(bool(before))
 
 
 def _walkers(like: Tensor, steps: int) -> Tensor:

@@ -12,12 +12,14 @@ from rwkplus.ops import egonet_loops as loops
 from rwkplus.ops.egonet_loops import GROUP, Bank, Plan
 
 
-def plan_of(egonets: Sequence[Tensor], dtype: torch.dtype) -> Plan:
+def plan_of(egonets: Sequence[Tensor], y0: Tensor, count: Tensor | None = None) -> Plan:
     """Prepare egonets, see :func:`rwkplus.ops.egonet_walks.egonet_walks`, for the loops."""
     *places, value, _ = egonets
     if value.size(1) == 0:
-        value = torch.ones(value.size(0), 1, dtype=dtype)
-    plan: Plan = loops.plan_egonets(*arrays(*places, value.to(dtype)))
+        value = y0.new_ones(value.size(0), 1)
+    if count is None:
+        count = y0.new_ones(places[1].numel())
+    plan: Plan = loops.plan_egonets(y0.size(0), *arrays(*places, value.to(y0.dtype), count.to(y0.dtype)))
     return plan
 
 
@@ -45,12 +47,12 @@ def zero_gradients(bank: Bank) -> Bank:
 
 
 def sums_over_nodes(walks: Sequence[Tensor], hidden_nodes: int) -> Tensor:
-    """Add up the columns ``(T, N, W)`` of each hidden graph and join the groups: ``(T, N, K)``."""
+    """Add up the columns ``(T, B, W)`` of each hidden graph and join the groups: ``(T, B, K)``."""
     return _joined([part @ _graph_of_node(part.size(2), hidden_nodes, part.dtype) for part in walks], 2)
 
 
 def sums_over_nodes_backward(grad: Tensor, hidden_nodes: int) -> list[Tensor]:
-    """Repeat the columns ``(T, N, K)`` for each node of a hidden graph, group by group."""
+    """Repeat the columns ``(T, B, K)`` for each node of a hidden graph, group by group."""
     parts = grad.split(GROUP, 2)
     return [part @ _graph_of_node(part.size(2) * hidden_nodes, hidden_nodes, part.dtype).t() for part in parts]
 

@@ -31,13 +31,14 @@ class Plan(NamedTuple):
     """Egonets in blocks, and where their links lead. A slot is a member of an egonet."""
 
     node: Any  # (R,): node of each slot
-    slot: Any  # (N + 1,): first slot of each egonet
-    link: Any  # (N + 1,): first link of each egonet
+    slot: Any  # (B + 1,): first slot of each egonet
+    link: Any  # (B + 1,): first link of each egonet
     block: Any  # (blocks + 1,): first egonet of each block
     source: Any  # (F,): slot where each link begins, counted from the block's first
     target: Any  # (F,): slot where it ends
     target_node: Any  # (F,)
     value: Any  # (F, C)
+    count: Any  # (B,): how often each egonet occurs
     rows: int  # slots of the largest block
 
 
@@ -59,24 +60,20 @@ class Room(NamedTuple):
 
 
 @njit(**LOOP)
-def plan_egonets(member: Any, size: Any, link: Any, link_count: Any, value: Any) -> Any:
+def plan_egonets(num_nodes: int, member: Any, size: Any, link: Any, link_count: Any, value: Any, count: Any) -> Any:
     """Cut egonets into blocks, and refuse indices that would read elsewhere."""
-    nodes, links = size.size, link.shape[0]
-    slot, first_link, block = (
-        np.zeros(nodes + 1, np.int64),
-        np.zeros(nodes + 1, np.int64),
-        np.zeros(nodes + 1, np.int64),
-    )
-    for v in range(nodes):
+    egonets, links = size.size, link.shape[0]
+    slot, first_link = np.zeros(egonets + 1, np.int64), np.zeros(egonets + 1, np.int64)
+    for v in range(egonets):
         slot[v + 1], first_link[v + 1] = slot[v] + size[v], first_link[v] + link_count[v]
-    if slot[nodes] != member.size or first_link[nodes] != links or value.shape[0] != links:
+    if slot[egonets] != member.size or first_link[egonets] != links or value.shape[0] != links or count.size != egonets:
         raise GraphError("the members and links of egonets do not add up to their counts: find them with EgoNets.")
     for node in member:
-        if not 0 <= node < nodes:
+        if not 0 <= node < num_nodes:
             raise GraphError("egonets have members that are no nodes: find them in the graphs they are used with.")
     source, target, target_node = np.empty(links, np.int64), np.empty(links, np.int64), np.empty(links, np.int64)
-    last = rows = 0
-    for v in range(nodes):
+    block, last, rows = np.zeros(egonets + 1, np.int64), 0, 0
+    for v in range(egonets):
         if slot[v + 1] - slot[block[last]] > BLOCK and v > block[last]:
             last += 1
             block[last] = v
@@ -87,9 +84,9 @@ def plan_egonets(member: Any, size: Any, link: Any, link_count: Any, value: Any)
                 raise GraphError("a link leaves its egonet: find egonets with EgoNets.")
             source[e], target[e] = begin + link[e, 0], begin + link[e, 1]
             target_node[e] = member[slot[v] + link[e, 1]]
-    last += nodes > 0
-    block[last] = nodes
-    return Plan(member, slot, first_link, block[: last + 1], source, target, target_node, value, rows)
+    last += egonets > 0
+    block[last] = egonets
+    return Plan(member, slot, first_link, block[: last + 1], source, target, target_node, value, count, rows)
 
 
 @njit(**LOOP)
@@ -201,7 +198,7 @@ _num_products, _meeting = njit(**LOOP)(num_products), njit(**LOOP)(meeting)
 
 @njit(**LOOP)
 def score_blocks(plan: Any, bank: Any, symmetric: bool, match_all: bool, walks: Any) -> None:
-    """Write the scores of all egonets with single hidden nodes ``(T, N, W)``."""
+    """Write the scores of all egonets with single hidden nodes ``(T, B, W)``."""
     room = _room(plan, bank, walks.shape[0], symmetric)
     for block in range(plan.block.size - 1):
         _walk(plan, block, bank, match_all, room)
@@ -353,7 +350,7 @@ def _score_backward(
 
 @njit(**LOOP)
 def take_step(plan: Any, bank: Any, step: int, match_all: bool, reached: Any, normal: Any) -> Any:
-    """Line 4: write where walkers get in a step, counted from 0; return the sums of the columns."""
+    """Line 4: write where walkers get in a step, counted from 0; return the sums of the columns, egonets by count."""
     width = reached.shape[2]
     total, part = np.zeros(width), np.empty(width, reached.dtype)
     walkers = np.empty((plan.rows, width), reached.dtype)
@@ -367,13 +364,14 @@ def take_step(plan: Any, bank: Any, step: int, match_all: bool, reached: Any, no
         rows, at = (moved, plan.target) if step > 0 else (bank.ahead, plan.target_node)
         clear(reached, step, first, last)
         reach(plan, block, rows, at, reached, step, first)
+    for v in range(plan.slot.size - 1):
         for j in range(width):
             part[j] = 0
-        for row in range(first, last):
+        for row in range(plan.slot[v], plan.slot[v + 1]):
             for j in range(width):
                 part[j] += reached[step, row, j]
         for j in range(width):
-            total[j] += part[j]
+            total[j] += plan.count[v] * part[j]
     return total
 
 
@@ -393,17 +391,17 @@ def _leave(plan: Any, bank: Any, step: int, match_all: bool, normal: Any, walker
 
 @njit(**LOOP)
 def squared_deviations(plan: Any, step: int, reached: Any, mean: Any) -> Any:
-    """Sum of the squared deviations from the mean of each column."""
+    """Sum of the squared deviations from the mean of each column, egonets by count."""
     width = reached.shape[2]
     total, part = np.zeros(width), np.empty(width, reached.dtype)
-    for block in range(plan.block.size - 1):
+    for v in range(plan.slot.size - 1):
         for j in range(width):
             part[j] = 0
-        for row in range(plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]):
+        for row in range(plan.slot[v], plan.slot[v + 1]):
             for j in range(width):
                 part[j] += (reached[step, row, j] - mean[j]) * (reached[step, row, j] - mean[j])
         for j in range(width):
-            total[j] += part[j]
+            total[j] += plan.count[v] * part[j]
     return total
 
 
@@ -493,7 +491,7 @@ def take_step_backward(
 ) -> None:
     """Turn ``grad`` of the step before the sigmoid into that of the walkers before the step.
 
-    The gradient of what was reached is ``lines[0] * grad + lines[1] * reached + lines[2]``, column by column.
+    The gradient of what was reached is ``lines[0] * grad + count * (lines[1] * reached + lines[2])`` column by column.
     """
     width = grad.shape[1]
     over = np.empty((1, plan.rows, width), grad.dtype)
@@ -502,11 +500,13 @@ def take_step_backward(
     for block in range(plan.block.size - 1):
         first, last = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
         rows = last - first
-        for row in range(rows):
-            for j in range(width):
-                over[0, row, j] = lines[0, j] * grad[first + row, j] + lines[2, j]
-            for j in range(width):
-                over[0, row, j] += lines[1, j] * reached[step, first + row, j]
+        for v in range(plan.block[block], plan.block[block + 1]):
+            count = plan.count[v]
+            for row in range(plan.slot[v], plan.slot[v + 1]):
+                for j in range(width):
+                    over[0, row - first, j] = lines[0, j] * grad[row, j] + count * lines[2, j]
+                for j in range(width):
+                    over[0, row - first, j] += count * lines[1, j] * reached[step, row, j]
         moved, at = (own, plan.target) if step > 0 else (grads.ahead, plan.target_node)
         if step > 0:
             for c in range(moved.shape[0]):

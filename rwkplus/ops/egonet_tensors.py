@@ -10,10 +10,10 @@ from rwkplus.ops.egonet_loops import meeting, num_products
 
 
 def score_egonets(y0: Tensor, hidden: Tensor, egonets: Sequence[Tensor], steps: int, match_all: bool) -> Tensor:
-    """Scores ``(T, N, K)``; arguments as in :func:`rwkplus.ops.egonet_walks.egonet_walks`."""
+    """Scores ``(T, B, K)``; arguments as in :func:`rwkplus.ops.egonet_walks.egonet_walks`."""
     links, symmetric = _Links.of(*egonets[:5]), is_symmetric(hidden, egonets)
     _, _, matched = _walk(y0, hidden, links, num_products(steps, symmetric), match_all)
-    scores = y0.new_zeros(steps, *y0.shape[:2])
+    scores = y0.new_zeros(steps, egonets[1].numel(), y0.size(1))
     for step in range(1, steps + 1):
         a, b = meeting(step, symmetric)
         met = matched[b] if a == 0 and match_all else matched[a] * matched[b]

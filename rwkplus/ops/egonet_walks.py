@@ -38,21 +38,21 @@ def egonet_walks(
     Args:
         y0: Similarity of nodes to hidden nodes ``(N, K, M)``.
         hidden: Adjacencies of the hidden graphs for each of C edge colors ``(K, M, M, C)``.
-        egonets: Members of all egonets ``(R,)``; how many each has ``(N,)``; edges between members, as positions within
-            the egonet ``(F, 2)``; how many each has ``(N,)``; weights and colors of those edges ``(F, C)``, with no
+        egonets: Members of all egonets ``(R,)``; how many each has ``(B,)``; edges between members, as positions within
+            the egonet ``(F, 2)``; how many each has ``(B,)``; weights and colors of those edges ``(F, C)``, with no
             column if all are 1; whether every edge has an equal opposite, in any number of answers to be joined.
         steps: Edges of the longest walk.
         match_all: RWK+ if true, RWK- otherwise.
         compiled: Compiled loops, on the CPU only, or tensor operations.
 
     Returns:
-        ``(T, N, K)``.
+        ``(T, B, K)``.
     """
     if not compiled:
         return egonet_tensors.score_egonets(y0, hidden, egonets, steps, match_all)
-    plan, symmetric = plan_of(egonets, y0.dtype), is_symmetric(hidden, egonets)
+    plan, symmetric = plan_of(egonets, y0), is_symmetric(hidden, egonets)
     banks = banks_of(y0, hidden)
-    walks = [y0.new_empty(steps, *bank.colors.shape) for bank in banks]
+    walks = [y0.new_empty(steps, egonets[1].numel(), bank.mix.shape[1]) for bank in banks]
     for bank, part in zip(banks, walks, strict=True):
         loops.score_blocks(plan, bank, symmetric, match_all, part.numpy())
     return sums_over_nodes(walks, y0.size(2))
@@ -60,7 +60,7 @@ def egonet_walks(
 
 @egonet_walks.register_fake
 def _(y0: Tensor, hidden: Tensor, egonets: Sequence[Tensor], steps: int, match_all: bool, compiled: bool) -> Tensor:
-    return y0.new_empty(steps, *y0.shape[:2])
+    return y0.new_empty(steps, egonets[1].numel(), y0.size(1))
 
 
 @torch.library.custom_op("rwkplus::egonet_walks_backward", mutates_args=())
@@ -70,7 +70,7 @@ def egonet_walks_backward(
     """Gradients of :func:`egonet_walks` with respect to ``y0`` and ``hidden``."""
     if not compiled:
         return egonet_tensors.score_egonets_backward(grad, y0, hidden, egonets, match_all)
-    plan, symmetric = plan_of(egonets, y0.dtype), is_symmetric(hidden, egonets)
+    plan, symmetric = plan_of(egonets, y0), is_symmetric(hidden, egonets)
     banks = banks_of(y0, hidden)
     grads = [zero_gradients(bank) for bank in banks]
     for bank, part, over in zip(banks, sums_over_nodes_backward(grad, y0.size(2)), grads, strict=True):

@@ -1,7 +1,7 @@
 """Walk kernels of all egonets with StepNorm between lines 4 and 5, on the CPU, as one torch operator.
 
-Normalization joins all egonets at every step, so they take their steps together. What is reached in a step and what
-normalization makes of it is kept for the backward pass, nothing else. The slow twin is
+Normalization joins all egonets at every step, so they take their steps together. Only what is reached in a step is
+kept for the backward pass. The slow twin is
 :func:`rwkplus.functional.egonet_scores` with :class:`rwkplus.nn.StepNorm` as ``normalize``.
 """
 
@@ -24,7 +24,7 @@ from rwkplus.ops.egonet_groups import (
     sums_over_nodes_backward,
     zero_gradients,
 )
-from rwkplus.ops.egonet_loops import GROUP, Bank
+from rwkplus.ops.egonet_loops import GROUP, Bank, Plan
 
 Floats = NDArray[np.floating[Any]]
 
@@ -34,6 +34,7 @@ def normalized_walks(
     y0: Tensor,
     hidden: Tensor,
     egonets: Sequence[Tensor],
+    count: Tensor,
     norm: Sequence[Tensor],
     match_all: bool,
     training: bool,
@@ -46,6 +47,7 @@ def normalized_walks(
         y0: Similarity of nodes to hidden nodes ``(N, K, M)``.
         hidden: Adjacencies of the hidden graphs for each of C edge colors ``(K, M, M, C)``.
         egonets: As in :func:`rwkplus.ops.egonet_walks.egonet_walks`.
+        count: How often each egonet occurs ``(B,)``, for mean and variance.
         norm: Weight, bias, mean and variance of each step and hidden graph, ``(T, K)`` each.
         match_all: RWK+ if true, RWK- otherwise.
         training: Take mean and variance of the egonets at hand instead of the given ones.
@@ -53,25 +55,23 @@ def normalized_walks(
         eps: Added to variances.
 
     Returns:
-        Scores ``(T, N, K)``; mean, variance, and the number of values they were taken of ``(3, T, K)``; what is kept
+        Scores ``(T, B, K)``; mean, variance, and the number of values they were taken of ``(3, T, K)``; what is kept
         for the backward pass.
     """
     weight, bias, means, variances = arrays(*(part.double() for part in norm))
     moments = np.stack([means, variances, np.zeros_like(means)])
-    kept = y0.new_empty(2, len(weight) * egonets[0].numel() * y0[:1].numel())
-    plan, groups = plan_of(egonets, y0.dtype), _groups(banks_of(y0, hidden), y0, kept, len(weight))
-    for step, (mean, var, count) in enumerate(moments.swapaxes(0, 1)):
+    kept = y0.new_empty(len(weight) * egonets[0].numel() * y0[:1].numel())
+    plan, number = plan_of(egonets, y0, count), int((count * egonets[1]).sum()) * y0.size(2)
+    groups = _groups(banks_of(y0, hidden), plan, kept, len(weight))
+    for step, (mean, var, values) in enumerate(moments.swapaxes(0, 1)):
         total = [loops.take_step(plan, g.bank, step, match_all, g.reached, g.normal) for g in groups]
         if training:
-            mean[:], count[:] = _average(_by_graph(total, y0), plan.node.size * y0.size(2), sync)
+            mean[:], values[:] = _average(_by_graph(total, y0), number, sync)
             rows = zip(groups, _by_node(mean, y0), strict=True)
             squares = [loops.squared_deviations(plan, step, g.reached, row) for g, row in rows]
-            var[:], _ = _average(_by_graph(squares, y0), plan.node.size * y0.size(2), sync)
-        scale = weight[step] / np.sqrt(var + eps)
-        lines = zip(groups, _by_node(scale, y0), _by_node(bias[step] - mean * scale, y0), strict=True)
-        for group, slope, shift in lines:
-            loops.scale_and_shift(step, group.reached, slope, shift, group.normal)
-            torch.from_numpy(group.normal[step]).sigmoid_()
+            var[:], _ = _average(_by_graph(squares, y0), number, sync)
+        _normalize(groups, step, weight[step] / np.sqrt(var + eps), mean, bias[step], y0)
+        for group in groups:
             loops.match(plan, group.bank, step, group.normal, group.walks)
     scores = sums_over_nodes([torch.from_numpy(g.walks) for g in groups], y0.size(2))
     return scores, torch.from_numpy(moments).to(y0.dtype), kept
@@ -82,6 +82,7 @@ def _(
     y0: Tensor,
     hidden: Tensor,
     egonets: Sequence[Tensor],
+    count: Tensor,
     norm: Sequence[Tensor],
     match_all: bool,
     training: bool,
@@ -89,8 +90,8 @@ def _(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     steps, num_hidden = norm[0].shape
-    kept = y0.new_empty(2, steps * egonets[0].numel() * num_hidden * y0.size(2))
-    return y0.new_empty(steps, *y0.shape[:2]), y0.new_empty(3, steps, num_hidden), kept
+    kept = y0.new_empty(steps * egonets[0].numel() * num_hidden * y0.size(2))
+    return y0.new_empty(steps, count.numel(), num_hidden), y0.new_empty(3, steps, num_hidden), kept
 
 
 @torch.library.custom_op("rwkplus::normalized_walks_backward", mutates_args=(), device_types="cpu")
@@ -99,6 +100,7 @@ def normalized_walks_backward(
     y0: Tensor,
     hidden: Tensor,
     egonets: Sequence[Tensor],
+    count: Tensor,
     norm: Sequence[Tensor],
     kept: Tensor,
     match_all: bool,
@@ -107,24 +109,26 @@ def normalized_walks_backward(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Gradients of the scores with respect to ``y0``, ``hidden``, weight and bias."""
-    weight, means, variances = arrays(*(part.double() for part in norm))
-    plan, banks = plan_of(egonets, y0.dtype), banks_of(y0, hidden)
-    walks = sums_over_nodes_backward(grad, y0.size(2))
-    groups = _groups(banks, y0, kept, len(weight), walks)
+    weight, bias, means, variances = arrays(*(part.double() for part in norm))
+    plan, number = plan_of(egonets, y0, count), int((count * egonets[1]).sum()) * y0.size(2)
+    banks = banks_of(y0, hidden)
+    groups = _groups(banks, plan, kept, len(weight), sums_over_nodes_backward(grad, y0.size(2)))
+    inverses = 1 / np.sqrt(variances + eps)
+    slopes = weight * inverses
+    for step in range(len(weight)):
+        _normalize(groups, step, slopes[step], means[step], bias[step], y0)
     grads, walkers = [zero_gradients(bank) for bank in banks], [np.zeros_like(g.normal[0]) for g in groups]
     grad_weight, grad_bias = np.empty_like(weight), np.empty_like(weight)
     for step in reversed(range(len(weight))):
         rows = zip(groups, walkers, _by_node(means[step], y0), grads, strict=True)
         sums = [loops.match_backward(plan, *g, step, match_all, *row) for g, *row in rows]
         total, product = (_by_graph([part[i] for part in sums], y0) for i in (0, 1))
-        inverse = 1 / np.sqrt(variances[step] + eps)
-        grad_weight[step], grad_bias[step] = product * inverse, total
-        slope = weight[step] * inverse
-        lines = np.stack([slope, np.zeros_like(slope), np.zeros_like(slope)])
+        grad_weight[step], grad_bias[step] = product * inverses[step], total
+        lines = np.stack([slopes[step], np.zeros_like(total), np.zeros_like(total)])
         if training:
-            (total, product), _ = _average(np.stack([total, product]), plan.node.size * y0.size(2), sync)
-            lines[1] = -slope * inverse**2 * product
-            lines[2] = -slope * total - lines[1] * means[step]
+            (total, product), _ = _average(np.stack([total, product]), number, sync)
+            lines[1] = -slopes[step] * inverses[step] ** 2 * product
+            lines[2] = -slopes[step] * total - lines[1] * means[step]
         columns = [np.stack(rows) for rows in zip(*(_by_node(line, y0) for line in lines), strict=True)]
         for group, *row in zip(groups, walkers, columns, grads, strict=True):
             loops.take_step_backward(plan, *group, step, match_all, *row)
@@ -138,6 +142,7 @@ def _(
     y0: Tensor,
     hidden: Tensor,
     egonets: Sequence[Tensor],
+    count: Tensor,
     norm: Sequence[Tensor],
     kept: Tensor,
     match_all: bool,
@@ -149,19 +154,20 @@ def _(
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    y0, hidden, egonets, (weight, _, mean, var), *ctx.options = inputs
+    y0, hidden, egonets, count, norm, *ctx.options = inputs
     _, moments, kept = output
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(moments, kept)
-    ctx.save_for_backward(y0, hidden, *egonets, weight, *(moments[:2] if ctx.options[1] else (mean, var)), kept)
+    used = moments[:2] if ctx.options[1] else norm[2:]
+    ctx.save_for_backward(y0, hidden, *egonets, count, *norm[:2], *used, kept)
 
 
 def _differentiate(ctx: Any, grad: Tensor | None, *_: None) -> tuple[Any, ...]:
-    y0, hidden, *egonets, weight, mean, var, kept = ctx.saved_tensors
+    (y0, hidden, *egonets, count), norm, kept = ctx.saved_tensors[:-5], ctx.saved_tensors[-5:-1], ctx.saved_tensors[-1]
     if grad is None:
-        return None, None, [None] * len(egonets), [None] * 4, None, None, None, None
-    grads = normalized_walks_backward(grad, y0, hidden, egonets, [weight, mean, var], kept, *ctx.options)
-    return *grads[:2], [None] * len(egonets), [*grads[2:], None, None], None, None, None, None
+        return None, None, [None] * len(egonets), None, [None] * 4, None, None, None, None
+    grads = normalized_walks_backward(grad, y0, hidden, egonets, count, norm, kept, *ctx.options)
+    return *grads[:2], [None] * len(egonets), None, [*grads[2:], None, None], None, None, None, None
 
 
 normalized_walks.register_autograd(_differentiate, setup_context=_keep)
@@ -173,21 +179,29 @@ class _Group(NamedTuple):
     bank: Bank
     reached: Floats  # (T, R, W)
     normal: Floats  # (T, R, W)
-    walks: Floats  # (T, N, W): sums over the members of each egonet
+    walks: Floats  # (T, B, W): sums over the members of each egonet
 
 
 def _groups(
-    banks: Sequence[Bank], y0: Tensor, kept: Tensor, steps: int, walks: Sequence[Tensor] | None = None
+    banks: Sequence[Bank], plan: Plan, kept: Tensor, steps: int, walks: Sequence[Tensor] | None = None
 ) -> list[_Group]:
-    """Cut what is kept into groups; the walks, or their gradients if these are given, are not kept."""
+    """Cut what is kept into groups, with room for the rest: normalized walks, and their sums or gradients of these."""
+    widths = [bank.mix.shape[1] for bank in banks]
     if walks is None:
-        walks = [y0.new_empty(steps, *bank.colors.shape) for bank in banks]
-    sizes = [kept.size(1) // y0[:1].numel() * bank.colors.shape[1] for bank in banks]
+        walks = [kept.new_empty(steps, plan.count.size, width) for width in widths]
     groups = []
-    for bank, part, walk in zip(banks, kept.split(sizes, 1), walks, strict=True):
-        reached, normal = part.view(2, steps, -1, bank.colors.shape[1]).numpy()
-        groups.append(_Group(bank, reached, normal, walk.numpy()))
+    parts = kept.split([steps * plan.node.size * width for width in widths])
+    for bank, width, part, walk in zip(banks, widths, parts, walks, strict=True):
+        reached = part.view(steps, plan.node.size, width)
+        groups.append(_Group(bank, reached.numpy(), torch.empty_like(reached).numpy(), walk.numpy()))
     return groups
+
+
+def _normalize(groups: Sequence[_Group], step: int, scale: Floats, mean: Floats, bias: Floats, y0: Tensor) -> None:
+    lines = zip(groups, _by_node(scale, y0), _by_node(bias - mean * scale, y0), strict=True)
+    for group, slope, shift in lines:
+        loops.scale_and_shift(step, group.reached, slope, shift, group.normal)
+        torch.from_numpy(group.normal[step]).sigmoid_()
 
 
 def _by_graph(columns: list[Floats], y0: Tensor) -> Floats:

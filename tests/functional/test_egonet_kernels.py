@@ -185,7 +185,7 @@ def test_misfits_are_refused():
         egonet_scores(graph.x, egonets, **hidden, steps=0)
     with pytest.raises(ShapeError, match="features"):
         egonet_scores(torch.ones(len(graph.x), 7).double(), egonets, **hidden, steps=1)
-    with pytest.raises(ShapeError, match="egonets"):
+    with pytest.raises(GraphError, match="no nodes"):
         egonet_scores(graph.x[1:], egonets, **hidden, steps=1)
     with pytest.raises(ShapeError, match="hidden_adj"):
         egonet_scores(graph.x, egonets, hidden["hidden_x"], hidden["hidden_adj"][:, 1:], steps=1)

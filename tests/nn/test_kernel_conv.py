@@ -8,6 +8,7 @@ from torch_geometric.data import Batch
 
 from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
+from rwkplus.functional.egonet_kernels import merge_egonets
 from rwkplus.graphs import EgoNets, egonets_of, extract_egonets
 from rwkplus.nn import KernelConv
 from tests.strategies import data_list, random_graphs, real_graphs
@@ -131,6 +132,29 @@ def test_step_norm_sees_real_nodes_only(compiled):
     reached = torch.zeros_like(y0).index_add(0, ends[0], moved[ends[1]])
     torch.testing.assert_close(conv.norm.running_mean[0], 0.1 * reached.mean((0, 2)))
     torch.testing.assert_close(conv.norm.running_var[0], 0.9 + 0.1 * reached.transpose(1, 2).flatten(0, 1).var(0))
+
+
+@WAYS
+@PLACEMENTS
+@pytest.mark.parametrize("training", [True, False])
+def test_egonets_that_are_alike_can_be_computed_once(step_norm, compiled, training):
+    """The same outputs, gradients and statistics, for features that are the same function of each row."""
+    graphs = [EgoNets(1, 4)(graph) for graph in data_list(random_graphs(4, edge_weights=True, edge_colors=True))]
+    batch = Batch.from_data_list(graphs * 3 + graphs[:1])
+    egonets = egonets_of(batch, 1, 4)
+    results = []
+    for merge in (True, False):
+        conv = layer(9, step_norm=step_norm, compiled=compiled, edge_dim=2, aggr="mean", include_zero_step=True)
+        encoder = torch.nn.Linear(3, 2).double()
+        torch.nn.init.ones_(encoder.weight)
+        with torch.no_grad():
+            encoder.weight[0, :2], encoder.bias[:] = torch.tensor([0.5, -1.0]), 0.25
+        output = conv.train(training)(encoder(batch.x), egonets, merge=merge)
+        output.square().sum().backward()
+        results.append((output, encoder.weight.grad, *(p.grad for p in conv.parameters()), *conv.buffers()))
+    torch.testing.assert_close(*results)
+    distinct, _ = merge_egonets(egonets)
+    assert distinct.member.numel() < 0.5 * egonets.member.numel()  # so that merging was worth it
 
 
 def test_steps_are_combined_as_told():

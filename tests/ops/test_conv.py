@@ -139,6 +139,25 @@ def test_recomputation_keeps_one_array_for_any_number_of_steps():
         assert recomputed < 2 * one  # the colors, and a little of the sparse matrix
 
 
+@pytest.mark.parametrize("flushed", [False, True])
+def test_denormal_numbers_are_treated_afterwards_as_before(flushed):
+    if not torch.set_flush_denormal(flushed):
+        pytest.skip("this processor has no such mode")
+    try:
+        Problem(dtype=torch.float32).fused(steps=2, combine="last").sum().backward()
+        assert bool(torch.finfo(torch.float32).tiny / torch.tensor(2.0) == 0) == flushed
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def test_colors_next_to_zero_give_zero_and_no_gradient():
+    problem = Problem(dtype=torch.float32)
+    problem.parameters[0] = (problem.parameters[0] - 200).detach().requires_grad_()
+    out = problem.fused(steps=3, combine="last")
+    assert out.abs().max() == 0
+    assert all(torch.isfinite(grad).all() for grad in torch.autograd.grad(out.sum(), problem.parameters))
+
+
 def test_without_gradients_nothing_is_kept():
     problem = Problem()
     with torch.no_grad():

@@ -35,7 +35,7 @@ def test_the_normalized_operator_is_registered_as_torch_expects(training):
     y0, hidden, egonets = inputs()
     norm = [torch.rand(STEPS, y0.size(1), dtype=y0.dtype) for _ in range(4)]
     norm = [part.requires_grad_(i < 2) for i, part in enumerate(norm)]
-    opcheck(normalized_walks, (y0, hidden, egonets, norm, True, training, False, 1e-5))
+    opcheck(normalized_walks, (y0, hidden, egonets, torch.ones_like(egonets[1]), norm, True, training, False, 1e-5))
 
 
 def test_the_search_is_registered_as_torch_expects():

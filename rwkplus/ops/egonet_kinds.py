@@ -1,0 +1,129 @@
+"""Compiled search for egonets that are alike, nodes, edges and all, so that each kind is computed once."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+SEED, STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+class Merged(NamedTuple):
+    """Distinct egonets, and which of them every egonet is."""
+
+    which: Tensor  # (B,)
+    multiplicity: Tensor  # (D,): how often each occurs
+    member: Tensor  # (R,)
+    size: Tensor  # (D,)
+    link: Tensor  # (F, 2)
+    link_count: Tensor  # (D,)
+    link_id: Tensor  # (F,): which link each was
+
+
+def egonet_kinds(x: Tensor, member: Tensor, size: Tensor, link: Tensor, link_count: Tensor, *values: Tensor) -> Tensor:
+    """Number the kinds of egonets: equal numbers for equal features and edges in the order of members ``(B,)``.
+
+    The numbers are hashes of 64 bits and mean the same everywhere; different kinds share one with a chance of
+    :math:`10^{-19}` per pair.
+
+    Args:
+        x: Node features ``(N, D)``.
+        member: Members of all egonets.
+        size: How many each has.
+        link: Edges between members.
+        link_count: How many each has.
+        values: What else belongs to links, ``(F, ...)``.
+    """
+    bits = np.concatenate([np.empty((link.size(0), 0), np.uint64), *(_bits(value) for value in values)], 1)
+    places = [part.contiguous().numpy() for part in (member, size, link, link_count)]
+    kinds = _kinds(_bits(x), *places, bits)  # type: ignore[call-arg]
+    return torch.from_numpy(kinds.view(np.int64))
+
+
+def merge_kinds(kind: Tensor, member: Tensor, size: Tensor, link: Tensor, link_count: Tensor) -> Merged:
+    """Keep the first egonet of each kind."""
+    arrays = (part.contiguous().numpy() for part in (kind, member, size, link, link_count))
+    return Merged(*(torch.from_numpy(part) for part in _merge(*arrays)))
+
+
+def _bits(values: Tensor) -> Any:
+    """Rows of numbers as rows of whole numbers, for hashing."""
+    values = values.unsqueeze(1) if values.dim() == 1 else values.flatten(1)
+    return np.ascontiguousarray(values.detach().double().numpy()).view(np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def _mixed(state: Any, value: Any) -> Any:
+    state = (state ^ value) * STEP + SEED
+    return state ^ (state >> np.uint64(29))
+
+
+@njit(cache=True, nogil=True)
+def _kinds(x: Any, member: Any, size: Any, link: Any, link_count: Any, values: Any) -> Any:
+    colors = np.empty(x.shape[0], np.uint64)
+    for v in range(x.shape[0]):
+        colors[v] = SEED
+        for j in range(x.shape[1]):
+            if x[v, j] != 0:  # most are, where colors are one-hot
+                colors[v] = _mixed(_mixed(colors[v], np.uint64(j)), x[v, j])
+    kinds = np.empty(size.size, np.uint64)
+    slot = e = 0
+    for v in range(size.size):
+        state = _mixed(SEED, np.uint64(size[v]))
+        for _ in range(size[v]):
+            state = _mixed(state, colors[member[slot]])
+            slot += 1
+        for _ in range(link_count[v]):
+            state = _mixed(_mixed(state, np.uint64(link[e, 0])), np.uint64(link[e, 1]))
+            for j in range(values.shape[1]):
+                state = _mixed(state, values[e, j])
+            e += 1
+        kinds[v] = state
+    return kinds
+
+
+@njit(cache=True, nogil=True)
+def _merge(kind: Any, member: Any, size: Any, link: Any, link_count: Any) -> Any:
+    which, first, distinct = _first_of_kinds(kind)
+    count = np.zeros(distinct, np.int64)
+    for d in which:
+        count[d] += 1
+    new_size, new_link_count = np.empty(distinct, np.int64), np.empty(distinct, np.int64)
+    slots = links = 0
+    for d in range(distinct):
+        new_size[d], new_link_count[d] = size[first[d]], link_count[first[d]]
+        slots, links = slots + new_size[d], links + new_link_count[d]
+    node, link_id, new_link = np.empty(slots, np.int64), np.empty(links, np.int64), np.empty((links, 2), np.int64)
+    slot = e = d = slots = links = 0
+    for v in range(size.size):
+        if d < distinct and first[d] == v:  # kinds are numbered in the order of their first egonets
+            for i in range(size[v]):
+                node[slots + i] = member[slot + i]
+            for i in range(link_count[v]):
+                link_id[links + i] = e + i
+                new_link[links + i, 0], new_link[links + i, 1] = link[e + i, 0], link[e + i, 1]
+            slots, links, d = slots + size[v], links + link_count[v], d + 1
+        slot, e = slot + size[v], e + link_count[v]
+    return which, count, node, new_size, new_link, new_link_count, link_id
+
+
+@njit(cache=True, nogil=True)
+def _first_of_kinds(kind: Any) -> Any:
+    """Number the kinds in the order of appearance, by a table with open addresses."""
+    room = 16
+    while room < 2 * kind.size:
+        room *= 2
+    table = np.full(room, -1, np.int64)
+    which, first, distinct = np.empty(kind.size, np.int64), np.empty(kind.size, np.int64), 0
+    for v in range(kind.size):
+        place = kind[v] & (room - 1)
+        while table[place] >= 0 and kind[first[table[place]]] != kind[v]:
+            place = (place + 1) & (room - 1)
+        if table[place] < 0:
+            table[place] = distinct
+            first[distinct] = v
+            distinct += 1
+        which[v] = table[place]
+    return which, first, distinct
