@@ -12,7 +12,7 @@ from rwkplus.reports import write_report
 graphs = planted_molecules()  # any networkx or PyG graphs will do
 y = [int(graph.y) for graph in graphs]
 
-miner = PatternMiner(n_patterns=7, criterion="blocks", random_state=0).fit(graphs, y)
+miner = PatternMiner(n_patterns=7, criterion="blocks", n_controls=3, random_state=0).fit(graphs, y)
 for pattern in miner.patterns_:
     odds = pattern.contrast[1]  # of class 1
     print(f"{pattern}; odds ratio of class 1: {odds.odds_ratio:.2f}, p = {odds.corrected:.1g}")

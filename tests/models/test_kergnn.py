@@ -4,13 +4,14 @@ import json
 
 import pytest
 import torch
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import EgoNets
 from rwkplus.models import RWNN, KerGNN
 from rwkplus.nn import KernelConv
+from rwkplus.ops.egonets import find_egonets
 from tests.strategies import data_list, random_graphs
 
 GRAPHS = data_list(random_graphs(6, real=True, edge_colors=True, edge_weights=True))
@@ -63,6 +64,42 @@ def test_egonets_found_beforehand_give_the_same_outputs():
     other = copy.deepcopy(model)
     loader = DataLoader([model.pre_transform(graph) for graph in GRAPHS], batch_size=6)
     torch.testing.assert_close(model(next(iter(loader))), other(batch()))
+
+
+def test_egonets_that_look_alike_at_first_differ_in_later_layers():
+    """All inner nodes of a path have the same egonet, but not the same second layer."""
+    line = torch.arange(7)
+    edges = torch.stack([line[:-1], line[1:]])
+    path = Data(x=torch.ones(7, 2, dtype=torch.float64), edge_index=torch.cat([edges, edges.flip(0)], 1))
+    model = kergnn(layers=2).eval()
+    expected = model.embed(batch([path, path]))
+    torch.testing.assert_close(model.embed(batch([model.pre_transform(path)] * 2)), expected)
+    assert not torch.allclose(expected[1], expected[2])
+
+
+def test_egonets_found_beforehand_are_not_searched_again(monkeypatch):
+    model = kergnn(layers=2)
+    loader = DataLoader([model.pre_transform(graph) for graph in GRAPHS], batch_size=6)
+
+    def search(*_):
+        raise AssertionError("searched again")
+
+    monkeypatch.setattr("rwkplus.graphs.egonets.find_egonets", search)
+    model(next(iter(loader)))
+    with pytest.raises(AssertionError, match="searched again"):
+        model(batch())
+
+
+def test_egonets_are_searched_once_for_all_layers(monkeypatch):
+    searches = []
+
+    def search(*arguments):
+        searches.append(arguments)
+        return find_egonets(*arguments)
+
+    monkeypatch.setattr("rwkplus.graphs.egonets.find_egonets", search)
+    kergnn(layers=3)(batch())
+    assert len(searches) == 1
 
 
 def test_egonets_of_another_network_are_refused():

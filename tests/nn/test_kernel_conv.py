@@ -235,9 +235,9 @@ def test_it_can_be_exported(step_norm):
 
 
 def test_random_numbers_of_others_are_left_alone():
-    torch.manual_seed(0)
+    torch.manual_seed(123)
     expected = torch.rand(3)
-    torch.manual_seed(0)
+    torch.manual_seed(123)
     conv = KernelConv(2, 3, generator=torch.Generator())
     conv(BATCH.x.float(), BATCH.edge_index)
     assert torch.equal(torch.rand(3), expected)
