@@ -7,7 +7,7 @@ from torch_geometric.transforms import BaseTransform
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.functional.egonet_kernels import Egonets
-from rwkplus.ops.egonet_kinds import egonet_kinds
+from rwkplus.ops.egonet_kinds import egonet_kinds, row_hashes
 from rwkplus.ops.egonets import find_egonets
 
 # What Egonets are called in a graph. PyG counts numbers on from graph to graph if a name has "index" in it.
@@ -42,7 +42,8 @@ class EgoNets(BaseTransform):
         weight, attr = data.get("edge_weight"), data.get("edge_attr")
         egonets = extract_egonets(data.edge_index, data.num_nodes, self.hops, self.max_nodes, weight, attr)
         if data.x is not None:
-            egonets = egonets._replace(kind=_kinds(data.x, egonets))
+            data.ego_color = row_hashes(data.x.cpu()).to(data.x.device)
+            egonets = egonets._replace(kind=_kinds(data.ego_color, egonets))
         for field, value in zip(FIELDS, egonets, strict=False):
             if value is not None:
                 data[field] = value
@@ -56,19 +57,27 @@ class EgoNets(BaseTransform):
 def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
     """Return the egonets that :class:`EgoNets` kept in a graph or batch, or find them now if it did not.
 
+    Kinds of egonets are left out if features have changed since.
+
     Raises:
         GraphError: The graphs have egonets of another extent.
     """
     if FIELDS[0] not in data:
         weight, attr = data.get("edge_weight"), data.get("edge_attr")
         return extract_egonets(data.edge_index, data.num_nodes, hops, max_nodes, weight, attr)
-    # No check inside torch.compile, where it would break the graph.
-    if not torch.compiler.is_compiling() and bool((data.ego_extent != _extent(hops, max_nodes, "cpu")).any()):
-        found = ", ".join(f"EgoNets(hops={h}, max_nodes={None if m < 0 else m})" for h, m in data.ego_extent.tolist())
+    egonets = Egonets(*(data.get(field) for field in FIELDS))
+    if torch.compiler.is_compiling():  # checks would break the graph
+        return egonets
+    if bool((data.ego_extent != _extent(hops, max_nodes, data.ego_extent.device)).any()):
+        known = data.ego_extent.unique(dim=0).tolist()
+        found = " and ".join(f"EgoNets(hops={h}, max_nodes={None if m < 0 else m})" for h, m in known)
         raise GraphError(
             f"the graphs were transformed by {found} but EgoNets(hops={hops}, max_nodes={max_nodes}) is wanted."
         )
-    return Egonets(*(data.get(field) for field in FIELDS))
+    unchanged = (
+        data.x is not None and "ego_color" in data and torch.equal(row_hashes(data.x.cpu()), data.ego_color.cpu())
+    )
+    return egonets if unchanged else egonets._replace(kind=None)
 
 
 def extract_egonets(
@@ -109,9 +118,9 @@ def extract_egonets(
     )
 
 
-def _kinds(x: Tensor, egonets: Egonets) -> Tensor:
-    values = [value.cpu() for value in (egonets.weight, egonets.attr) if value is not None]
-    return egonet_kinds(x.cpu(), *(part.cpu() for part in egonets[:4]), *values).to(x.device)
+def _kinds(color: Tensor, egonets: Egonets) -> Tensor:
+    parts = [part.cpu() for part in (color, *egonets[:6]) if part is not None]
+    return egonet_kinds(*parts).to(color.device)
 
 
 def check_extent(hops: object, max_nodes: object) -> None:

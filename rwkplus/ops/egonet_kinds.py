@@ -22,14 +22,20 @@ class Merged(NamedTuple):
     link_id: Tensor  # (F,): which link each was
 
 
-def egonet_kinds(x: Tensor, member: Tensor, size: Tensor, link: Tensor, link_count: Tensor, *values: Tensor) -> Tensor:
+def row_hashes(x: Tensor) -> Tensor:
+    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``."""
+    return torch.from_numpy(_hash_rows(_bits(x)).view(np.int64))
+
+
+def egonet_kinds(
+    color: Tensor, member: Tensor, size: Tensor, link: Tensor, link_count: Tensor, *values: Tensor
+) -> Tensor:
     """Number the kinds of egonets: equal numbers for equal features and edges in the order of members ``(B,)``.
 
-    The numbers are hashes of 64 bits and mean the same everywhere; different kinds share one with a chance of
-    :math:`10^{-19}` per pair.
+    The numbers are hashes of 64 bits; different kinds share one with a chance of :math:`10^{-19}` per pair.
 
     Args:
-        x: Node features ``(N, D)``.
+        color: What :func:`row_hashes` made of the features of nodes ``(N,)``.
         member: Members of all egonets.
         size: How many each has.
         link: Edges between members.
@@ -38,7 +44,7 @@ def egonet_kinds(x: Tensor, member: Tensor, size: Tensor, link: Tensor, link_cou
     """
     bits = np.concatenate([np.empty((link.size(0), 0), np.uint64), *(_bits(value) for value in values)], 1)
     places = [part.contiguous().numpy() for part in (member, size, link, link_count)]
-    kinds = _kinds(_bits(x), *places, bits)  # type: ignore[call-arg]
+    kinds = _kinds(color.numpy().view(np.uint64), *places, bits)  # type: ignore[call-arg]
     return torch.from_numpy(kinds.view(np.int64))
 
 
@@ -61,19 +67,24 @@ def _mixed(state: Any, value: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _kinds(x: Any, member: Any, size: Any, link: Any, link_count: Any, values: Any) -> Any:
-    colors = np.empty(x.shape[0], np.uint64)
+def _hash_rows(x: Any) -> Any:
+    hashes = np.empty(x.shape[0], np.uint64)
     for v in range(x.shape[0]):
-        colors[v] = SEED
+        hashes[v] = SEED
         for j in range(x.shape[1]):
-            if x[v, j] != 0:  # most are, where colors are one-hot
-                colors[v] = _mixed(_mixed(colors[v], np.uint64(j)), x[v, j])
+            if x[v, j] != 0:  # few are, where colors are one-hot
+                hashes[v] = _mixed(_mixed(hashes[v], np.uint64(j)), x[v, j])
+    return hashes
+
+
+@njit(cache=True, nogil=True)
+def _kinds(color: Any, member: Any, size: Any, link: Any, link_count: Any, values: Any) -> Any:
     kinds = np.empty(size.size, np.uint64)
     slot = e = 0
     for v in range(size.size):
         state = _mixed(SEED, np.uint64(size[v]))
         for _ in range(size[v]):
-            state = _mixed(state, colors[member[slot]])
+            state = _mixed(state, color[member[slot]])
             slot += 1
         for _ in range(link_count[v]):
             state = _mixed(_mixed(state, np.uint64(link[e, 0])), np.uint64(link[e, 1]))

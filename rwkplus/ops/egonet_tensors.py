@@ -59,25 +59,31 @@ class _Links(NamedTuple):
     source: Tensor  # (F,): member where each link begins
     target: Tensor  # (F,): member where it ends
     target_node: Tensor  # (F,)
-    value: Tensor  # (C, F, 1, 1), or (0, F, 1, 1) for 1
+    value: Sequence[Tensor | None]  # of each color (F, 1, 1), or None for 1
 
     @classmethod
     def of(cls, index: Tensor, size: Tensor, link: Tensor, link_count: Tensor, value: Tensor) -> "_Links":
         first = (size.cumsum(0) - size).repeat_interleave(link_count, output_size=link.size(0))
         source, target = link.t() + first
         owner = torch.arange(size.numel(), device=size.device).repeat_interleave(size, output_size=index.numel())
-        return cls(index, owner, source, target, index[target], value.t()[..., None, None])
+        columns = [column.view(-1, 1, 1) for column in value.unbind(1)]
+        return cls(index, owner, source, target, index[target], columns or [None])
 
     def reach(self, moved: Tensor, at: Tensor) -> Tensor:
         """Line 4, the step on G: every walker gathers from where its links lead, ``(C, ., K, M)`` to ``(R, K, M)``."""
-        rows = moved.index_select(1, at)
-        rows = (rows * self.value).sum(0) if len(self.value) else rows[0]
-        return rows.new_zeros(self.node.numel(), *rows.shape[1:]).index_add_(0, self.source, rows)
+        reached = moved.new_zeros(self.node.numel(), *moved.shape[2:])
+        for channel, value in zip(moved.contiguous(), self.value, strict=True):
+            rows = channel.index_select(0, at)
+            reached.index_add_(0, self.source, rows if value is None else rows * value)
+        return reached
 
     def reach_backward(self, reached: Tensor, at: Tensor, size: int) -> Tensor:
+        """Spread gradients back along the links, ``(R, K, M)`` to ``(C, size, K, M)``."""
         rows = reached.index_select(0, self.source)
-        channels = rows * self.value if len(self.value) else [rows]
-        return torch.stack([row.new_zeros(size, *row.shape[1:]).index_add_(0, at, row) for row in channels])
+        moved = rows.new_zeros(len(self.value), size, *rows.shape[1:])
+        for channel, value in zip(moved, self.value, strict=True):
+            channel.index_add_(0, at, rows if value is None else rows * value)
+        return moved
 
 
 def _walk(

@@ -115,6 +115,15 @@ def test_nodes_without_edges_are_alone():
     assert egonets.undirected.item()
 
 
+def test_kinds_are_forgotten_when_features_change():
+    graph = EgoNets()(as_data(random_graphs(1, real=True)[0]))
+    assert egonets_of(graph, 1, None).kind is not None
+    graph.x = graph.x.float()  # as exact as before
+    assert egonets_of(graph, 1, None).kind is not None
+    graph.x = graph.x + 1
+    assert egonets_of(graph, 1, None).kind is None
+
+
 def test_no_graph_at_all():
     egonets = extract_egonets(torch.empty(2, 0, dtype=torch.long), 0)
     assert [len(part) for part in egonets[:4]] == [0, 0, 0, 0]
