@@ -1,0 +1,30 @@
+"""``rwkplus reproduce``: experiments and the tables made from their results."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rwkplus.cli.console import out
+from rwkplus.cli.reproduce import kernels, mining, networks
+
+app = typer.Typer(help="Run experiments; every table in docs/results comes from here.", no_args_is_help=True)
+app.command()(kernels.kernels)
+app.command("task-1-1")(mining.task_1_1)
+app.command("task-1-2")(mining.task_1_2)
+app.command("task-2-1")(mining.task_2_1)
+app.command("task-2-2")(mining.task_2_2)
+app.command()(mining.explained)
+app.command()(mining.planted)
+app.command()(networks.classification)
+
+
+@app.command()
+def tables(
+    docs: Annotated[Path, typer.Option(help="Folder to write.")] = Path("docs/results"),
+) -> None:
+    """Rewrite docs/results from the files in results/."""
+    from rwkplus.reproduce.tables import write_tables
+
+    for path in write_tables(docs):
+        out.print(str(path))
