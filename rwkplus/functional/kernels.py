@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from rwkplus.errors import NumericError, ParameterError, ShapeError
+from rwkplus.functional.closed_walks import closed_walks, closed_walks_by_ends
 from rwkplus.functional.propagate import Propagate, bank_propagation
 from rwkplus.functional.walks import Normalize, walk_steps
 
@@ -31,7 +32,8 @@ class WalkOptions(TypedDict, total=False):
     closed: bool
     """Count only walks that return to where they began, the trace of the product graph's powers.
 
-    They see cycles, which open walks cannot; they cost M times the nodes of the largest graph more."""
+    They see cycles, which open walks cannot; they cost M times the nodes of the largest graph more, or with
+    only the ends matched hardly anything."""
 
     include_zero_step: bool
     """Put the zero-edge term, the squared color similarities, before the first step."""
@@ -166,8 +168,15 @@ def _rwk(
         edge_attr=edge_attr,
         hidden_edge_attr=hidden_edge_attr,
     )
+    if num_graphs is None:
+        num_graphs = int(batch.max()) + 1 if batch.numel() else 0
+    y0, walks = color_similarity(x, hidden_x), None
+    if closed and not match_all and hidden_edge_attr is None:
+        walks = closed_walks_by_ends(
+            y0, edge_index, hidden_adj, batch, steps, edge_weight=edge_weight, num_graphs=num_graphs
+        )
     return walk_scores(
-        color_similarity(x, hidden_x),
+        y0,
         propagate,
         batch,
         steps,
@@ -177,6 +186,7 @@ def _rwk(
         num_graphs=num_graphs,
         normalize=normalize,
         readout=readout,
+        walks=walks,
     )
 
 
@@ -192,8 +202,12 @@ def walk_scores(
     num_graphs: int | None = None,
     normalize: Normalize | None = None,
     readout: Normalize | None = None,
+    walks: Iterator[Tensor] | None = None,
 ) -> Float[Tensor, "T B K"]:
-    """Sum the walks of every graph step by step; arguments as in :func:`walk_steps` and :class:`WalkOptions`."""
+    """Sum the walks of every graph step by step; arguments as in :func:`walk_steps` and :class:`WalkOptions`.
+
+    ``walks`` are matched walks ``(N, K, M)`` that were found in another way.
+    """
     if closed and normalize is not None:
         raise ParameterError(
             "closed walks are walked from one start after the other and cannot be normalized between their steps: "
@@ -205,9 +219,9 @@ def walk_scores(
     def per_graph(y: Tensor) -> Tensor:
         return y.new_zeros(num_graphs, y.size(1)).index_add(0, batch, y.sum(-1))
 
-    if closed:
-        walks = _closed_walks(y0, propagate, batch, steps, match_all, num_graphs)
-    else:
+    if walks is None and closed:
+        walks = closed_walks(y0, propagate, batch, steps, match_all=match_all, num_graphs=num_graphs)
+    elif walks is None:
         walks = walk_steps(y0, propagate, steps, match_all=match_all, normalize=normalize)
     if readout is not None:
         walks = (readout(y, step) for step, y in enumerate(walks, 1))
@@ -215,28 +229,6 @@ def walk_scores(
     if include_zero_step:
         scores.insert(0, per_graph(y0 * y0))
     return finite_scores(torch.stack(scores))
-
-
-def _closed_walks(
-    y0: Tensor, propagate: Propagate, batch: Tensor, steps: int, match_all: bool, num_graphs: int
-) -> Iterator[Tensor]:
-    """Yield per step the walks of the product graph that end where they began: ``(N, K, M)``.
-
-    All graphs start their i-th node at the same time: walks never leave their graph, so one column
-    per hidden start node keeps them apart.
-    """
-    sizes = torch.bincount(batch, minlength=num_graphs)
-    rank = torch.empty_like(batch)
-    order = torch.argsort(batch, stable=True)
-    rank[order] = torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch[order]]
-    same_hidden = torch.eye(y0.size(2), dtype=y0.dtype, device=y0.device)
-    returned = [torch.zeros_like(y0) for _ in range(steps)]
-    for i in range(int(sizes.max()) if num_graphs else 0):
-        start = (rank == i).to(y0.dtype).view(-1, 1, 1, 1) * same_hidden
-        walks = walk_steps(y0.unsqueeze(-1), propagate, steps, match_all=match_all, start=start)
-        for step, matched in enumerate(walks):
-            returned[step] = returned[step] + (matched * start).sum(-1)
-    yield from returned
 
 
 def _check(x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> None:
