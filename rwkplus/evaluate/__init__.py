@@ -1,7 +1,7 @@
 """How good is it, honestly: nested validation, trivial guards, paired tests."""
 
 from rwkplus.data.splits import stratified_folds
-from rwkplus.evaluate.guards import guard_scores
+from rwkplus.evaluate.guards import guard_scores, sizes_and_histograms
 from rwkplus.evaluate.nested import NestedScores, nested_cross_validation
 from rwkplus.evaluate.significance import corrected_paired_test
 
@@ -10,5 +10,6 @@ __all__ = [
     "corrected_paired_test",
     "guard_scores",
     "nested_cross_validation",
+    "sizes_and_histograms",
     "stratified_folds",
 ]

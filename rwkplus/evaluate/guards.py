@@ -25,7 +25,7 @@ def guard_scores(
     ``majority`` sees only the classes, ``size`` the numbers of nodes and edges, ``histogram`` the sums of
     node and edge colors. The linear models choose their regularization inside the training folds.
     """
-    size, histogram = _sizes_and_histograms(graphs)
+    size, histogram = sizes_and_histograms(graphs)
     guards = {"majority": (size, DummyClassifier()), "size": (size, None), "histogram": (histogram, None)}
     scores: dict[str, list[float]] = {name: [] for name in guards}
     for train, test in stratified_folds(y, folds, seed):
@@ -40,7 +40,8 @@ def _linear(inner_folds: int) -> ClassifierMixin:
     return GridSearchCV(model, {"logisticregression__C": COSTS}, cv=inner_folds)
 
 
-def _sizes_and_histograms(graphs: Sequence[Data]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def sizes_and_histograms(graphs: Sequence[Data]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers of nodes and edges ``(B, 2)``, and sums of node and edge colors, of every graph."""
     batch = as_batch(graphs)
     edge_graph = batch.batch[batch.edge_index[0]]
     num_graphs = batch.ptr.numel() - 1

@@ -1,11 +1,14 @@
 """KerGNN: every node seen through the kernels of its neighborhood with hidden graphs."""
 
+from typing import Literal
+
 from torch import Tensor, nn
 from torch_geometric.data import Batch
-from torch_geometric.nn import MLP, global_add_pool
+from torch_geometric.nn import global_add_pool
 
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.egonets import EgoNets, egonets_of
+from rwkplus.models.heads import Norm, make_head, make_norm
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv
 from rwkplus.nn.kernel_module import Kernel, StepCombine
@@ -40,8 +43,10 @@ class KerGNN(nn.Module):
         adjacency: How edge parameters become weights.
         features: How feature parameters become features.
         residual: Add the input of each layer to its output, through a linear map where widths differ.
+        norm: ``"batch"`` for BatchNorm, ``"fixed"`` for :class:`~rwkplus.nn.FixedScale`, which suits exact numbers.
+        activation: ``"relu"`` after each normalization, or None.
         dropout: Share of activations dropped after each layer and in the MLP.
-        mlp_channels: Width of the MLP.
+        mlp_channels: Width of the MLP; None for a linear map.
     """
 
     def __init__(
@@ -66,16 +71,20 @@ class KerGNN(nn.Module):
         adjacency: AdjacencyMap = "sigmoid",
         features: FeatureMap = "raw",
         residual: bool = True,
+        norm: Norm = "batch",
+        activation: Literal["relu"] | None = "relu",
         dropout: float = 0.0,
-        mlp_channels: int = 16,
+        mlp_channels: int | None = 16,
     ) -> None:
         super().__init__()
         if layers < 1:
             raise ParameterError(f"layers must be at least 1, got {layers}.")
+        if activation not in ("relu", None):
+            raise ParameterError(f"activation must be relu or None, got {activation!r}.")
         self.pre_transform = EgoNets(hops, max_nodes)
         self.reads = ("x", "edge_weight") if edge_dim is None else ("x", "edge_weight", "edge_attr")
         self.encoder = None if hidden_channels is None else nn.Linear(in_channels, hidden_channels)
-        self.residual = residual
+        self.residual, self.activation = residual, activation
         self.dropout = nn.Dropout(dropout)
         self.convs, self.norms, self.skips = nn.ModuleList(), nn.ModuleList(), nn.ModuleList()
         width = in_channels if hidden_channels is None else hidden_channels
@@ -98,15 +107,17 @@ class KerGNN(nn.Module):
                 features=features,
             )
             self.convs.append(conv)
-            self.norms.append(nn.BatchNorm1d(conv.num_outputs))
+            self.norms.append(make_norm(norm, conv.num_outputs))
             same = not residual or width == conv.num_outputs
             self.skips.append(nn.Identity() if same else nn.Linear(width, conv.num_outputs, bias=False))
             width = conv.num_outputs
-        self.mlp = MLP([width, mlp_channels, out_channels], dropout=dropout)
+        # Sums over nodes grow with the graph; BatchNorm inside the MLP takes care of that.
+        self.pooled_norm = nn.Identity() if norm == "batch" else make_norm(norm, width)
+        self.mlp = make_head(width, mlp_channels, out_channels, norm, dropout)
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        for part in (self.encoder, *self.convs, *self.norms, *self.skips, self.mlp):
+        for part in (self.encoder, *self.convs, *self.norms, *self.skips, self.pooled_norm, self.mlp):
             if hasattr(part, "reset_parameters"):
                 part.reset_parameters()
 
@@ -115,11 +126,13 @@ class KerGNN(nn.Module):
         egonets = egonets_of(batch, self.pre_transform.hops, self.pre_transform.max_nodes)
         x: Tensor = batch.x if self.encoder is None else self.encoder(batch.x).relu()
         for i, (conv, norm, skip) in enumerate(zip(self.convs, self.norms, self.skips, strict=True)):
-            y = self.dropout(norm(conv(x, egonets, merge=i == 0)).relu())
+            y = norm(conv(x, egonets, merge=i == 0))
+            y = self.dropout(y if self.activation is None else y.relu())
             x = y + skip(x) if self.residual else y
         return x
 
     def forward(self, batch: Batch) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
-        outputs: Tensor = self.mlp(global_add_pool(self.embed(batch), batch.batch, batch.num_graphs))
+        pooled = global_add_pool(self.embed(batch), batch.batch, batch.num_graphs)
+        outputs: Tensor = self.mlp(self.pooled_norm(pooled))
         return outputs

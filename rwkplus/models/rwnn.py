@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 from torch_geometric.data import Batch
-from torch_geometric.nn import MLP
 
+from rwkplus.models.heads import Norm, make_head, make_norm
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap
 from rwkplus.nn.kernel_layer import KernelLayer
 from rwkplus.nn.kernel_module import Kernel, StepCombine
@@ -31,8 +31,9 @@ class RWNN(nn.Module):
         edge_dim: Edge colors to match; None for none.
         adjacency: How edge parameters become weights.
         features: How feature parameters become features.
+        norm: ``"batch"`` for BatchNorm, ``"fixed"`` for :class:`~rwkplus.nn.FixedScale`, which suits exact numbers.
         dropout: Share of activations dropped in the MLP.
-        mlp_channels: Width of the MLP.
+        mlp_channels: Width of the MLP; None for a linear map.
     """
 
     pre_transform = None
@@ -54,8 +55,9 @@ class RWNN(nn.Module):
         edge_dim: int | None = None,
         adjacency: AdjacencyMap = "relu",
         features: FeatureMap = "raw",
+        norm: Norm = "batch",
         dropout: float = 0.0,
-        mlp_channels: int = 16,
+        mlp_channels: int | None = 16,
     ) -> None:
         super().__init__()
         self.reads = ("x", "edge_weight") if edge_dim is None else ("x", "edge_weight", "edge_attr")
@@ -75,8 +77,8 @@ class RWNN(nn.Module):
             features=features,
         )
         # Kernels differ by orders of magnitude between graphs and steps.
-        self.norm = nn.BatchNorm1d(self.kernels.num_outputs)
-        self.mlp = MLP([self.kernels.num_outputs, mlp_channels, out_channels], dropout=dropout)
+        self.norm = make_norm(norm, self.kernels.num_outputs)
+        self.mlp = make_head(self.kernels.num_outputs, mlp_channels, out_channels, norm, dropout)
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""

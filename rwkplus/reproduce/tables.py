@@ -8,10 +8,12 @@ import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.classification_tables import classification_page
+from rwkplus.reproduce.counting_tables import counting_page
 from rwkplus.reproduce.kernel_quality import DATASETS, METHODS
 from rwkplus.reproduce.markdown import cells, rows_table
 from rwkplus.reproduce.mining_tables import mining_task_page
 from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.scalability_tables import scalability_page
 
 PEER = "Weisfeiler-Leman (GraKeL)"
 EXPLAINED_TASKS = ("task-1-1", "task-1-2", "task-2")
@@ -26,6 +28,8 @@ def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
         "speed": _speed_page,
         "mining_tasks": mining_task_page,
         "classification": classification_page,
+        "counting": counting_page,
+        "scalability": scalability_page,
     }
     written = []
     docs.mkdir(parents=True, exist_ok=True)

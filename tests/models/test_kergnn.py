@@ -30,6 +30,7 @@ def kergnn(**options):
 @pytest.mark.parametrize(
     "options",
     [
+        {"norm": "fixed", "mlp_channels": None},
         {},
         {"kernel": "rwk+", "steps": 2},
         {"kernel": "rwk-", "combine": "concat"},
@@ -178,3 +179,23 @@ def test_learning_makes_the_loss_smaller():
 def test_no_layer_is_no_network():
     with pytest.raises(ParameterError, match="layers"):
         KerGNN(2, 3, layers=0)
+
+
+def test_fixed_scales_without_activation_add_up_over_parts_of_a_graph():
+    model = kergnn(norm="fixed", activation=None, mlp_channels=None, hidden_channels=None, step_norm=None)
+    model(batch())  # sets the scales
+    model.eval()
+
+    def union(*parts):
+        together = batch([GRAPHS[i] for i in parts])
+        return Data(**{key: together[key] for key in ("x", "edge_index", "edge_weight", "edge_attr")})
+
+    ab, cd, ac, bd = model(batch([union(0, 1), union(2, 3), union(0, 2), union(1, 3)]))
+    torch.testing.assert_close(ab + cd, ac + bd)
+
+
+def test_unknown_norms_and_activations_are_refused():
+    with pytest.raises(ParameterError, match="norm must be one of batch, fixed"):
+        kergnn(norm="layer")
+    with pytest.raises(ParameterError, match="activation must be relu or None"):
+        kergnn(activation="tanh")

@@ -17,6 +17,8 @@ app.command("task-2-2")(mining.task_2_2)
 app.command()(mining.explained)
 app.command()(mining.planted)
 app.command()(networks.classification)
+app.command()(networks.counting)
+app.command()(networks.scalability)
 
 
 @app.command()

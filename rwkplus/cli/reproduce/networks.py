@@ -25,3 +25,35 @@ def classification(
         for name in names:
             run_classification(name, epochs=epochs, seed=seed, jobs=jobs, on_step=advance)
     out.print(classification_table(names), markup=False)
+
+
+def counting(
+    epochs: Annotated[int, typer.Option(help="Epochs of every training run.", min=1)] = 500,
+    seeds: Annotated[int, typer.Option(help="Initializations, seeded 0, 1, ...", min=1)] = 3,
+    method: Annotated[list[str] | None, typer.Option(help="Row of the table; may be repeated.  [default: all]")] = None,
+) -> None:
+    """Counts of four small subgraphs by KerGNN and closed walks (Sec. 5.1); writes results/counting.json."""
+    from rwkplus.data.counting import TARGETS
+    from rwkplus.errors import ParameterError
+    from rwkplus.reproduce.counting import METHODS, run_counting
+    from rwkplus.reproduce.counting_tables import counting_table
+
+    methods = method or list(METHODS)
+    if unknown := [name for name in methods if name not in METHODS]:
+        raise ParameterError(f"there is no row {unknown[0]!r}; known are {', '.join(METHODS)}.")
+    with progress("counting", total=len(methods) * len(TARGETS)) as advance:
+        run_counting(epochs=epochs, seeds=seeds, methods=methods, on_step=advance)
+    out.print(counting_table(), markup=False)
+
+
+def scalability(
+    dataset: Annotated[str, typer.Option(help="Data set.")] = "NCI1",
+    turns: Annotated[int, typer.Option(help="Repetitions; medians are shown.", min=1)] = 3,
+) -> None:
+    """Seconds per epoch against hidden graphs, steps and graphs (Sec. 5.1); writes results/scalability.json."""
+    from rwkplus.reproduce.scalability import run_scalability
+    from rwkplus.reproduce.scalability_tables import scalability_table
+
+    with progress("scalability") as advance:
+        run_scalability(dataset, turns=turns, on_step=advance)
+    out.print(scalability_table(), markup=False)

@@ -1,0 +1,24 @@
+"""What networks share between their kernels and their outputs."""
+
+from typing import Literal, get_args
+
+from torch import nn
+from torch_geometric.nn import MLP
+
+from rwkplus.errors import ParameterError
+from rwkplus.nn.fixed_scale import FixedScale
+
+Norm = Literal["batch", "fixed"]
+
+
+def make_norm(norm: Norm, channels: int) -> nn.BatchNorm1d | FixedScale:
+    """Make BatchNorm, or a scale that the first batch sets."""
+    if norm not in get_args(Norm):
+        raise ParameterError(f"norm must be one of {', '.join(get_args(Norm))}, got {norm!r}.")
+    return nn.BatchNorm1d(channels) if norm == "batch" else FixedScale(channels)
+
+
+def make_head(channels: int, mlp_channels: int | None, out_channels: int, norm: Norm, dropout: float) -> MLP:
+    """Make an MLP with a hidden layer, or a linear map if that has no width; with fixed scales it has no BatchNorm."""
+    sizes = [channels, out_channels] if mlp_channels is None else [channels, mlp_channels, out_channels]
+    return MLP(sizes, norm="batch_norm" if norm == "batch" else None, dropout=dropout)
