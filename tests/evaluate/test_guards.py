@@ -5,7 +5,7 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.evaluate import guard_scores, stratified_folds
-from rwkplus.evaluate.guards import _sizes_and_histograms
+from rwkplus.evaluate.guards import sizes_and_histograms
 
 
 def path(labels, width=2, bond=None):
@@ -28,7 +28,7 @@ def scores_of(graphs, y, **options):
 
 def test_sizes_and_histograms_are_those_of_the_graphs():
     graphs = [path((0, 1, 0), bond=0), path((1,), bond=1), path((1, 1), bond=1)]
-    size, histogram = _sizes_and_histograms(graphs)
+    size, histogram = sizes_and_histograms(graphs)
     assert size.tolist() == [[3, 4], [1, 0], [2, 2]]
     assert histogram.tolist() == [[2, 1, 4, 0], [0, 1, 0, 0], [0, 2, 0, 2]]
 
