@@ -28,6 +28,14 @@ SUBGRAPH_NETWORKS = (0.012, 0.011, 0.015, 0.013)
 # An egonet of one hop has at most seven nodes here; a smaller cap would drop neighbors.
 EGONETS = {"hops": 1, "max_nodes": 7, "layers": 1}
 EXACT = {"norm": "fixed", "mlp_channels": None}
+SUMS = {
+    "hidden_channels": None,
+    "step_norm": None,
+    "activation": None,
+    "combine": "concat",
+    "aggr": "sum",
+    "include_zero_step": True,
+}
 
 
 def _kergnn(kernel: str, step_norm: str | None) -> tuple[str, list[dict[str, Any]]]:
@@ -41,18 +49,7 @@ METHODS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "RWK+ with StepNorm": _kergnn("rwk+", "propagate"),
     "RWK+, linear and fixed scales": (
         "kergnn",
-        [
-            EGONETS
-            | EXACT
-            | {
-                "hidden_channels": None,
-                "step_norm": "propagate",
-                "activation": None,
-                "combine": "concat",
-                "aggr": "sum",
-                "steps": 3,
-            }
-        ],
+        [EGONETS | EXACT | SUMS | {"steps": 2}],
     ),
     "closed walks, linear and fixed scales": (
         "rwnn",
