@@ -1,0 +1,118 @@
+"""iGAD: anomalous graphs by what their nodes carry and by how they are linked."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+from torch_geometric.data import Batch
+from torch_geometric.nn import MLP, SGConv, global_mean_pool
+from torch_geometric.utils import degree
+
+from rwkplus.errors import ParameterError
+from rwkplus.models.heads import make_norm
+from rwkplus.nn.hidden_graphs import AdjacencyMap
+from rwkplus.nn.kernel_layer import KernelLayer
+from rwkplus.nn.kernel_module import Kernel
+from rwkplus.nn.step_norm import Placement
+
+
+class IGAD(nn.Module):
+    """Two branches, features and topology, and an MLP on both.
+
+    The feature branch averages over nodes what they and their neighbors up to two hops away carry. The topology
+    branch compares the whole graph with hidden graphs, every node colored by its degree, step by step.
+
+    Anomalies are rare: train with ``balance="logits"``, which adds the logarithm of the class frequencies to the
+    outputs in the loss and not in predictions.
+
+    Args:
+        in_channels: Node features.
+        out_channels: Outputs per graph, 2 for normal and anomalous.
+        num_hidden: Hidden graphs of the topology branch.
+        hidden_nodes: Nodes of each.
+        steps: Longest walk, counted in edges.
+        kernel: ``"rwk+"`` or ``"rwk-"``.
+        step_norm: Where StepNorm is placed, ``"propagate"`` or ``"readout"``; None for nowhere.
+        use_features: Color nodes by their degrees in the topology branch. Without, walks are only counted, and divided
+            by the number of nodes, as in the original iGAD.
+        max_degree: Degrees above count as this one.
+        adjacency: How edge parameters become weights.
+        feature_channels: Width of the feature branch.
+        topology_channels: Width of the MLP behind the kernels.
+        mlp_channels: Width of the last MLP.
+        dropout: Share of activations dropped in the MLPs.
+    """
+
+    pre_transform = None
+    reads = ("x",)
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int = 2,
+        *,
+        num_hidden: int = 8,
+        hidden_nodes: int = 5,
+        steps: int = 2,
+        kernel: Kernel = "rwk+",
+        step_norm: Placement | None = "propagate",
+        use_features: bool = True,
+        max_degree: int = 8,
+        adjacency: AdjacencyMap = "sigmoid",
+        feature_channels: int = 64,
+        topology_channels: int = 32,
+        mlp_channels: int = 32,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if max_degree < 1:
+            raise ParameterError(f"max_degree must be at least 1, got {max_degree}.")
+        self.max_degree = max_degree if use_features else None
+        self.neighbors = SGConv(in_channels, feature_channels, K=2)
+        self.itself = nn.Linear(in_channels, feature_channels)
+        self.features = MLP([2 * feature_channels, feature_channels // 2], norm=None)
+        self.kernels = KernelLayer(
+            max_degree + 1 if use_features else 1,
+            num_hidden,
+            hidden_nodes=hidden_nodes,
+            steps=steps,
+            kernel=kernel,
+            step_norm=step_norm,
+            adjacency=adjacency,
+        )
+        scores = self.kernels.num_outputs
+        self.norm = make_norm("batch", scores)  # kernels differ by orders of magnitude between graphs and steps
+        self.topology = MLP([scores, topology_channels, topology_channels // 2], dropout=dropout)
+        both = feature_channels // 2 + topology_channels // 2
+        self.mlp = MLP([both, mlp_channels, out_channels], dropout=dropout)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        parts = (self.neighbors, self.itself, self.features, self.kernels, self.norm, self.topology, self.mlp)
+        for part in parts:
+            part.reset_parameters()
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Outputs of every graph: ``(B, out_channels)``."""
+        outputs: Tensor = self.mlp(torch.cat([self._feature_branch(batch), self._topology_branch(batch)], 1))
+        return outputs
+
+    def _feature_branch(self, batch: Batch) -> Tensor:
+        seen = torch.cat([self.neighbors(batch.x, batch.edge_index), self.itself(batch.x)], 1).relu()
+        features: Tensor = self.features(global_mean_pool(seen, batch.batch, batch.num_graphs)).relu()
+        return features
+
+    def _topology_branch(self, batch: Batch) -> Tensor:
+        scores: Tensor = self.kernels(self._colors(batch), batch.edge_index, batch.batch, num_graphs=batch.num_graphs)
+        if self.max_degree is None:
+            nodes = torch.bincount(batch.batch, minlength=batch.num_graphs).clamp(min=1)
+            scores = scores / nodes.unsqueeze(1)
+        topology: Tensor = self.topology(self.norm(scores)).relu()
+        return topology
+
+    def _colors(self, batch: Batch) -> Tensor:
+        """One-hot degrees, or one color for all."""
+        if self.max_degree is None:
+            everywhere: Tensor = batch.x.new_ones(batch.num_nodes, 1)
+            return everywhere
+        degrees = degree(batch.edge_index[0], batch.num_nodes, torch.long).clamp(max=self.max_degree)
+        return one_hot(degrees, self.max_degree + 1).to(batch.x.dtype)
