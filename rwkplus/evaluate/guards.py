@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,26 +19,29 @@ from rwkplus.graphs import as_batch
 
 
 def guard_scores(
-    graphs: Sequence[Data], y: Classes, *, folds: int = 10, inner_folds: int = 5, seed: int = 0
+    graphs: Sequence[Data], y: Classes, *, folds: int = 10, inner_folds: int = 5, seed: int = 0, balanced: bool = False
 ) -> dict[str, list[float]]:
     """Accuracy per outer fold of models that see no structure; the folds of :func:`nested_cross_validation`.
 
     ``majority`` sees only the classes, ``size`` the numbers of nodes and edges, ``histogram`` the sums of
-    node and edge colors. The linear models choose their regularization inside the training folds.
+    node and edge colors. The linear models choose their regularization inside the training folds. If ``balanced``,
+    classes weigh the same, however rare, and scores are mean recalls over classes.
     """
     size, histogram = sizes_and_histograms(graphs)
     guards = {"majority": (size, DummyClassifier()), "size": (size, None), "histogram": (histogram, None)}
     scores: dict[str, list[float]] = {name: [] for name in guards}
     for train, test in stratified_folds(y, folds, seed):
         for name, (features, model) in guards.items():
-            fitted = (model or _linear(inner_folds)).fit(features[train], y[train])
-            scores[name].append(float(fitted.score(features[test], y[test])))
+            fitted = (model or _linear(inner_folds, balanced)).fit(features[train], y[train])
+            score = balanced_accuracy_score if balanced else accuracy_score
+            scores[name].append(float(score(y[test], fitted.predict(features[test]))))
     return scores
 
 
-def _linear(inner_folds: int) -> ClassifierMixin:
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
-    return GridSearchCV(model, {"logisticregression__C": COSTS}, cv=inner_folds)
+def _linear(inner_folds: int, balanced: bool) -> ClassifierMixin:
+    weight, score = ("balanced", "balanced_accuracy") if balanced else (None, "accuracy")
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000, class_weight=weight))
+    return GridSearchCV(model, {"logisticregression__C": COSTS}, cv=inner_folds, scoring=score)
 
 
 def sizes_and_histograms(graphs: Sequence[Data]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,0 +1,65 @@
+"""Anti-cancer screens as anomaly detection: many inactive compounds, few active ones."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from rwkplus.data.registry import load
+from rwkplus.errors import ParameterError
+
+COUNTS: Mapping[str, tuple[int, int]] = {
+    "MCF-7": (27_770, 2_294),
+    "MOLT-4": (39_765, 3_140),
+    "PC-3": (27_509, 1_568),
+    "SW-620": (40_532, 2_410),
+    "NCI-H23": (40_353, 2_057),
+    "OVCAR-8": (40_516, 2_079),
+    "SF-295": (40_271, 2_025),
+    "SN12C": (40_004, 1_955),
+    "UACC257": (39_988, 1_643),
+}
+"""Compounds and actives of every screen as it was published."""
+
+
+class Screen(NamedTuple):
+    """Compounds with 1 for the active, rare ones."""
+
+    graphs: list[Data]
+    y: NDArray[np.int64]
+    rate: float
+    """Share of actives in the published screen, which the draw keeps."""
+
+
+def load_screen(name: str, seed: int = 0) -> Screen:
+    """Make the rare-actives task out of a balanced screen: all inactives, and as many actives as the rate allows.
+
+    Args:
+        name: One of :data:`COUNTS`.
+        seed: Seed of the draw of actives.
+    """
+    if name not in COUNTS:
+        raise ParameterError(f"there is no screen {name!r}; known are {', '.join(COUNTS)}.")
+    graphs, (total, actives) = load(f"{name}_balanced"), COUNTS[name]
+    rate = actives / total
+    index = rare_class(np.array([int(graph.y) for graph in graphs]), rate, seed)
+    chosen = [graphs[i] for i in index]
+    return Screen(chosen, np.array([int(graph.y) for graph in chosen]), rate)
+
+
+def rare_class(y: Sequence[int] | NDArray[np.int64], rate: float, seed: int) -> NDArray[np.int64]:
+    """Choose all members of class 0 and so many of class 1 that these are a share ``rate`` of both, ascending."""
+    y = np.asarray(y)
+    if not 0 < rate < 1:
+        raise ParameterError(f"rate must be between 0 and 1, got {rate}.")
+    common, rare = np.flatnonzero(y == 0), np.flatnonzero(y == 1)
+    wanted = round(common.size * rate / (1 - rate))
+    if not 1 <= wanted <= rare.size:
+        raise ParameterError(
+            f"a rate of {rate:.1%} beside {common.size} graphs of class 0 needs {wanted} of class 1, which has "
+            f"{rare.size}. Choose another rate."
+        )
+    drawn = np.random.default_rng(seed).choice(rare, wanted, replace=False)
+    return np.sort(np.concatenate([common, drawn]))
