@@ -18,6 +18,8 @@ NAMES = (
     "kernel_conv",
     "rwk_plus_conv",
     "rwk_plus_conv_large",
+    "web_scale",
+    "detection",
 )
 
 

@@ -55,7 +55,7 @@ def saved_megabytes(function):
     return sum(seen.values()) / 1e6
 
 
-def layers(steps, num_hidden, step_norm, padded_size, batch, x):
+def layers(steps, num_hidden, step_norm, padded_size, batch, x, kernel="rwk+"):
     """The same layer in three ways, as functions that return its output."""
     egonets = egonets_of(batch, 1, MAX_NODES)
     padded = PaddedEgonets(egonets, padded_size)
@@ -66,6 +66,7 @@ def layers(steps, num_hidden, step_norm, padded_size, batch, x):
             num_hidden,
             hidden_nodes=HIDDEN_NODES,
             steps=steps,
+            kernel=kernel,
             step_norm=step_norm,
             compiled=way == "compiled",
             generator=torch.Generator().manual_seed(0),
@@ -75,10 +76,10 @@ def layers(steps, num_hidden, step_norm, padded_size, batch, x):
     return ways
 
 
-def layer_row(steps, num_hidden, step_norm, padded_size, batch):
+def layer_row(steps, num_hidden, step_norm, padded_size, batch, kernel="rwk+"):
     """Forward and backward pass of a layer."""
     x = torch.rand(batch.num_nodes, FEATURES, generator=torch.Generator().manual_seed(1)).requires_grad_()
-    ways = layers(steps, num_hidden, step_norm, padded_size, batch, x)
+    ways = layers(steps, num_hidden, step_norm, padded_size, batch, x, kernel)
     target = torch.rand(batch.num_nodes, num_hidden, generator=torch.Generator().manual_seed(2))
 
     def both_passes(function, conv):
@@ -96,7 +97,7 @@ def layer_row(steps, num_hidden, step_norm, padded_size, batch):
     times = interleaved_milliseconds([lambda way=way: both_passes(*way) for way in ways.values()])
     kept = [saved_megabytes(function) for function, _ in ways.values()]
     what = f"layer, padded to {padded_size}"
-    return row(what, steps, num_hidden, step_norm, times, kept)
+    return row(what, kernel, steps, num_hidden, step_norm, times, kept)
 
 
 def training_row(steps, step_norm, batch):
@@ -122,12 +123,13 @@ def training_row(steps, step_norm, batch):
     losses = [[call() for _ in range(3)] for call in calls]
     for other in losses[1:]:
         torch.testing.assert_close(other, losses[0], rtol=1e-3, atol=1e-3)
-    return row("training step of KerGNN", steps, 8, step_norm, interleaved_milliseconds(calls))
+    return row("training step of KerGNN", "rwk+", steps, 8, step_norm, interleaved_milliseconds(calls))
 
 
-def row(what, steps, num_hidden, step_norm, times, kept=None):
+def row(what, kernel, steps, num_hidden, step_norm, times, kept=None):
     """A line of the table."""
-    line = {"work": what, "StepNorm": step_norm or "none", "steps": steps, "hidden graphs": num_hidden}
+    line = {"work": what, "kernel": kernel, "StepNorm": step_norm or "none"}
+    line |= {"steps": steps, "hidden graphs": num_hidden}
     line |= {f"{way} ms": taken for way, taken in zip(WAYS, times, strict=True)}
     line |= {f"times faster, {way}": times[0] / taken for way, taken in zip(WAYS[1:], times[1:], strict=True)}
     if kept is not None:
@@ -140,6 +142,7 @@ def main():
     torch.set_num_threads(1)
     batch = sample()
     rows = [layer_row(steps, 8, norm, MAX_NODES, batch) for norm in (None, "propagate") for steps in (2, 3)]
+    rows += [layer_row(steps, 8, norm, MAX_NODES, batch, "rwk-") for norm in (None, "propagate") for steps in (2, 3)]
     rows += [layer_row(2, 32, norm, MAX_NODES, batch) for norm in (None, "propagate")]
     largest = int(batch.ego_size.max())
     rows += [layer_row(2, 8, norm, largest, batch) for norm in (None, "propagate")]
@@ -151,8 +154,9 @@ def main():
         "and backward pass, or a whole step of training a network of one layer with Adam. Padded: Algorithm 1 on dense "
         f"adjacencies of {MAX_NODES} nodes per egonet, the paper's setting, or of the largest egonet at hand, with "
         "the same parameters; outputs, gradients and losses agree. Torch: the same layer without compiled loops. "
-        "In training, egonets that are alike in atoms and bonds are computed once. Kept: what the forward pass leaves "
-        "for the backward pass. CPU time on one thread, medians of calls taken in turns.",
+        "Layers get random features, so that no two egonets are alike; in training, those alike in atoms and bonds "
+        "are computed once. Kept: what the forward pass leaves for the backward pass. CPU time on one thread, medians "
+        "of calls taken in turns.",
         rows,
     )
 

@@ -20,7 +20,7 @@ class PaddedEgonets:
 
 
 class PaddedConv(nn.Module):
-    """Algorithm 1 on padded egonets, with the hidden graphs and StepNorm of another layer."""
+    """Algorithm 1, or RWK-, on padded egonets, with the hidden graphs and StepNorm of another layer."""
 
     def __init__(self, conv):
         super().__init__()
@@ -39,7 +39,8 @@ class PaddedConv(nn.Module):
                 y = self.normalized(y, step, mask.unsqueeze(1))
             matched = y0 * y
             total = total + matched.sum((2, 3))
-            y = y0 * matched
+            if self.conv.kernel == "rwk+":
+                y = y0 * matched
         sizes = egonets.mask.sum(1, keepdim=True) * hidden_adj.size(1)
         return total / sizes if self.conv.aggr == "mean" else total
 

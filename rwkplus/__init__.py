@@ -5,8 +5,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "data", "errors", "evaluate", "functional", "graphs", "kernels", "load_model", "mining", "models", "nn", "tasks",
-    "types", "viz",
+    "data", "detect", "errors", "evaluate", "functional", "graphs", "kernels", "load_model", "loader", "mining",
+    "models", "nn", "tasks", "types", "viz",
 ]  # fmt: skip
 
 

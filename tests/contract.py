@@ -34,6 +34,70 @@ def check_graph_estimator(estimator, graphs):
         check(clone(estimator), graphs)
 
 
+def check_graph_detector(detector, graphs):
+    """Check a detector of anomalies among graphs; ``graphs`` are at least eight PyG ``Data`` with ``x``."""
+    for check in (
+        check_arguments_are_stored_and_survive_clone,
+        check_detector_not_fitted,
+        check_fit_returns_self_and_changes_no_argument,
+        check_signs_and_threshold,
+        check_scores_keep_order_and_do_not_depend_on_company,
+        check_detector_refit_forgets,
+        check_detector_does_not_keep_graphs,
+        check_detector_pickle,
+    ):
+        check(clone(detector), graphs)
+
+
+def check_detector_not_fitted(detector, graphs):
+    for method in ("decision_function", "score_samples", "predict", "anomaly_scores", "explain"):
+        with pytest.raises(NotFittedError):
+            getattr(detector, method)(graphs)
+
+
+def check_signs_and_threshold(detector, graphs):
+    fitted = clone(detector).fit_predict(graphs)
+    scores = detector.fit(graphs).score_samples(graphs)
+    assert scores.shape == detector.decision_scores_.shape == (len(graphs),)
+    assert np.isfinite(scores).all()
+    np.testing.assert_array_equal(detector.anomaly_scores(graphs), -scores)
+    assert detector.offset_ == -detector.threshold_
+    np.testing.assert_array_equal(detector.decision_function(graphs), scores - detector.offset_)
+    np.testing.assert_array_equal(detector.predict(graphs), np.where(detector.decision_function(graphs) < 0, -1, 1))
+    np.testing.assert_array_equal(detector.labels_, detector.decision_scores_ > detector.threshold_)
+    np.testing.assert_array_equal(fitted, np.where(detector.labels_ == 1, -1, 1))
+    assert detector.labels_.sum() <= np.ceil(detector.contamination * len(graphs))
+
+
+def check_scores_keep_order_and_do_not_depend_on_company(detector, graphs):
+    together = detector.fit(graphs[:-2]).score_samples(graphs)
+    np.testing.assert_allclose(detector.score_samples(graphs[::-1]), together[::-1], rtol=1e-9, atol=1e-9)
+    alone = np.concatenate([detector.score_samples([graph]) for graph in graphs])
+    np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-9)
+
+
+def check_detector_refit_forgets(detector, graphs):
+    once = clone(detector).fit(graphs[:8]).score_samples(graphs)
+    twice = detector.fit(graphs).fit(graphs[:8]).score_samples(graphs)
+    assert np.array_equal(once, twice)
+
+
+def check_detector_does_not_keep_graphs(detector, graphs):
+    given = [graph.clone() for graph in graphs]
+    expected = detector.fit(given).score_samples(graphs)
+    for graph, original in zip(given, graphs, strict=True):
+        assert graph.x.equal(original.x)
+        assert graph.edge_index.equal(original.edge_index)
+        graph.x.zero_()
+        graph.edge_index.zero_()
+    assert np.array_equal(detector.score_samples(graphs), expected)
+
+
+def check_detector_pickle(detector, graphs):
+    expected = detector.fit(graphs).score_samples(graphs)
+    assert np.array_equal(pickle.loads(pickle.dumps(detector)).score_samples(graphs), expected)
+
+
 def dense(output):
     return output.toarray() if sparse.issparse(output) else np.asarray(output)
 

@@ -1,6 +1,5 @@
 """What ``rwkplus train`` and ``rwkplus tune`` share: options, configuration files, output folders."""
 
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ CHOICES: dict[str, Any] = {
 """Names in a configuration file, beside those of :class:`rwkplus.tasks.Settings`, and their defaults."""
 
 Model = Annotated[
-    str | None, typer.Option("--model", help="kergnn, rwnn or gin.  [default: kergnn]", show_default=False)
+    str | None, typer.Option("--model", help="kergnn, rwnn, gin, gnn or igad.  [default: kergnn]", show_default=False)
 ]
 Kernel = Annotated[str | None, typer.Option("--kernel", help="rwk+ or rwk-, for kernel networks.")]
 Steps = Annotated[int | None, typer.Option("--steps", help="Longest walk, for kernel networks.", min=1)]
@@ -37,7 +36,7 @@ Task = Annotated[
 ]
 Features = Annotated[
     str | None,
-    typer.Option("--features", help="Node features: given, degree, constant or auto.  [default: auto]"),
+    typer.Option("--features", help="Node features: given, discrete, degree, constant or auto.  [default: auto]"),
 ]
 NodeFeatures = Annotated[
     str | None, typer.Option("--node-features", help="labels, attributes or both, for sets that have both.")
@@ -144,22 +143,20 @@ def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     return data
 
 
-def is_first_process() -> bool:
-    """Whether this is the only process, or the one of several that writes and prints."""
-    ranks = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")
-    return all(os.environ.get(rank, "0") == "0" for rank in ranks)
-
-
 def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
     """Raise where a folder would be overwritten that nobody wants overwritten."""
     if resume and force:
         raise ParameterError("--resume goes on, --force starts anew: use one of them.")
+    from rwkplus.tasks.processes import is_first_process
+
     if is_first_process() and folder.exists() and not (resume or force):
         raise ParameterError(f"--out {folder} exists already; --resume goes on there, --force starts anew.")
 
 
 def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None:
     """Make the output folder and note the configuration in it; ``force`` clears what an earlier run left."""
+    from rwkplus.tasks.processes import is_first_process
+
     if not is_first_process():
         return
     if force:

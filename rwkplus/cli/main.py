@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rwkplus import __version__
-from rwkplus.cli import classify, datasets, explain, kernel, mine, predict, reproduce, train, tune
+from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, reproduce, train, tune, twibot
 from rwkplus.cli.console import err
 from rwkplus.errors import RWKPlusError
 
@@ -22,10 +22,12 @@ app.command()(datasets.datasets)
 app.command()(kernel.kernel)
 app.command()(classify.classify)
 app.command()(mine.mine)
+app.command()(detect.detect)
 app.command()(train.train)
 app.command()(tune.tune)
 app.command()(predict.predict)
 app.command()(explain.explain)
+app.command()(twibot.twibot)
 app.add_typer(reproduce.app, name="reproduce")
 
 

@@ -68,7 +68,9 @@ def train(
     data = ex.read_data(dataset, merged)
     ex.open_folder(out_folder, merged, force=force)
     facts = _run(data, merged, Place(out_folder, resume, tensorboard), jobs)
-    if not ex.is_first_process():
+    from rwkplus.tasks.processes import is_first_process
+
+    if not is_first_process():
         return
     if guards and merged["folds"] and data.classes is not None:
         facts["guards"] = _guards(data, merged)

@@ -38,13 +38,14 @@ def planted_molecules(num_graphs: int = 200, seed: int = 0) -> list[Data]:
     """
     rng = np.random.default_rng(seed)
     targets = rng.permutation(np.arange(num_graphs) % 2)
-    graphs = from_networkx([_molecule(bool(target), rng) for target in targets])
+    graphs = from_networkx([random_molecule(bool(target), rng) for target in targets])
     for graph, target in zip(graphs, targets, strict=True):
         graph.y = torch.tensor([int(target)])
     return graphs
 
 
-def _molecule(active: bool, rng: np.random.Generator) -> nx.Graph:
+def random_molecule(active: bool, rng: np.random.Generator) -> nx.Graph:
+    """Draw one molecule-like graph; active ones carry a trifluoromethyl group more often."""
     molecule = nx.Graph()
     for _ in range(rng.integers(1, 3)):
         attach(molecule, RING, rng)

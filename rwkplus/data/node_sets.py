@@ -8,6 +8,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import torch
 from torch_geometric.data import Data, Dataset
 from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
@@ -15,6 +16,7 @@ from torch_geometric.io.planetoid import edge_index_from_dict, read_file
 from torch_geometric.utils import coalesce, cumsum, degree
 
 from rwkplus.data.registry import DATA_VARIABLE, cache_folder
+from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 
 READERS: dict[str, Callable[[Path], Dataset]] = {
@@ -46,6 +48,14 @@ def load_nodes(name: str) -> Data:
     except Exception as error:
         raise _unreadable(base, archive, "_pyg_raw.tar.xz") from error
     return without_copies(data) if name.endswith(FILTERED) else data
+
+
+def node_split(y: Index, seed: int, shares: tuple[float, float] = (0.2, 0.2)) -> tuple[Index, Index, Index]:
+    """Split nodes into training, validation and test, by class; ``shares`` are those of the last two."""
+    validation, test = shares
+    rest, tested = hold_out(np.arange(y.size), test, seed, y)
+    train, chosen = hold_out(rest, validation / (1 - test), seed, y[rest])
+    return train, chosen, tested
 
 
 def without_copies(data: Data) -> Data:

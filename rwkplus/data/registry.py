@@ -10,9 +10,10 @@ import networkx as nx
 from torch_geometric.data import Data
 
 from rwkplus.data.molecules import planted_groups, planted_molecules
+from rwkplus.data.planted_anomalies import anomalous_molecules
 from rwkplus.data.synthetic import functional_groups
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import from_smiles, one_hot_degree, read_tu
+from rwkplus.graphs import from_smiles, one_hot_degree, read_json_lines, read_tu
 from rwkplus.graphs.tu import NodeFeatures
 
 DATA_VARIABLE = "RWKPLUS_DATA"
@@ -61,6 +62,11 @@ REGISTRY = {
             make=planted_molecules,
             planted=planted_groups,
         ),
+        Entry(
+            "planted-anomalies",
+            "embedded: molecule-like graphs, one in twenty with something wrong",
+            make=lambda: anomalous_molecules().graphs,
+        ),
         Entry("MUTAG", "nitro compounds, mutagenic or not", None, MUTAG_ATOMS, (":", "-", "=", "#")),
         Entry("Mutagenicity", "molecules, mutagenic or not", None, MUTAGENICITY_ATOMS, ("-", "=", "#")),
         Entry("NCI1", "molecules, active against lung cancer cells or not"),
@@ -80,8 +86,8 @@ def load(name: str | Path, *, node_features: NodeFeatures = "labels") -> list[Da
     """Load a graph database by name or path.
 
     Looks for a registered name below ``RWKPLUS_DATA`` first (``NAME/NAME.zip`` or a folder of text
-    files), then lets PyG download it. Paths of folders or zip files in TU format and of ``.smi`` files
-    (one SMILES per line) work as well.
+    files), then lets PyG download it. Paths of folders or zip files in TU format, of ``.smi`` files (one SMILES per
+    line) and of ``.jsonl`` files (one graph per line, see :mod:`rwkplus.graphs.json_lines`) work as well.
 
     Args:
         name: Name of a data set (see ``rwkplus datasets``; every name of the TU collection works) or a path.
@@ -103,7 +109,7 @@ def load(name: str | Path, *, node_features: NodeFeatures = "labels") -> list[Da
         return entry.make()
     path = Path(name)
     if entry is None and path.exists():
-        graphs = _read_smiles(path) if path.suffix == ".smi" else read_tu(path, node_features=node_features)
+        graphs = _read_file(path, node_features)
     else:
         entry = entry or Entry(str(name), "")
         graphs = read_tu(
@@ -156,6 +162,12 @@ def _download(entry: Entry) -> Path:
     if found is None:
         raise DataError(f"{entry.name} was downloaded to {cache_folder()} but holds no {entry.name}_A.txt.")
     return found
+
+
+def _read_file(path: Path, node_features: NodeFeatures) -> list[Data]:
+    if path.suffix == ".smi":
+        return _read_smiles(path)
+    return read_json_lines(path) if path.suffix == ".jsonl" else read_tu(path, node_features=node_features)
 
 
 def _read_smiles(path: Path) -> list[Data]:

@@ -11,8 +11,8 @@ from rwkplus.functional.kernels import color_similarity, finite_scores, walk_sco
 from rwkplus.functional.propagate import bank_propagation
 from rwkplus.functional.walks import Normalize
 from rwkplus.ops.egonet_kinds import merge_kinds
-from rwkplus.ops.egonet_walks import egonet_walks
-from rwkplus.ops.normalized_walks import normalized_walks
+from rwkplus.ops.egonet_walks import score_egonets
+from rwkplus.ops.normalized_walks import score_normalized
 
 
 class Egonets(NamedTuple):
@@ -113,12 +113,11 @@ def egonet_scores(
         One score per step, egonet and hidden graph.
     """
     _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
-    y0 = color_similarity(x, hidden_x)
     if closed or normalize is not None or readout is not None:
         if compiled:
             raise ParameterError("there are no compiled loops for closed or normalized walks: leave compiled out.")
         return walk_scores(
-            y0.index_select(0, egonets.member),
+            color_similarity(x, hidden_x).index_select(0, egonets.member),
             bank_propagation(
                 egonets.edge_index,
                 hidden_adj,
@@ -135,9 +134,9 @@ def egonet_scores(
             normalize=normalize,
             readout=readout,
         )
-    hidden = _channels(hidden_adj, hidden_edge_attr)
+    y0, hidden = color_similarity(x, hidden_x), _channels(hidden_adj, hidden_edge_attr)
     compiled = compiles(y0) if compiled is None else compiled
-    scores: Tensor = egonet_walks(y0, hidden, _tensors(egonets, hidden_edge_attr, y0), steps, match_all, compiled)
+    scores = score_egonets(y0, hidden, _tensors(egonets, hidden_edge_attr, y0), steps, match_all, compiled)
     return finite_scores(_with_zero_step(scores, y0, egonets) if include_zero_step else scores)
 
 
@@ -158,11 +157,10 @@ def normalized_egonet_scores(
         Scores, and the mean, variance and number of the walks that were normalized in each step, for training.
     """
     _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, norm.weight.size(0))
-    y0 = color_similarity(x, hidden_x)
-    hidden = _channels(hidden_adj, hidden_edge_attr)
+    y0, hidden = color_similarity(x, hidden_x), _channels(hidden_adj, hidden_edge_attr)
     tensors = _tensors(egonets, hidden_edge_attr, y0)
     count = torch.ones_like(egonets.size) if egonets.multiplicity is None else egonets.multiplicity
-    scores, moments, _ = normalized_walks(y0, hidden, tensors, count, norm[:4], match_all, *norm[4:])
+    scores, moments = score_normalized(y0, hidden, tensors, count, *norm[:4], match_all, *norm[4:])
     return finite_scores(_with_zero_step(scores, y0, egonets) if include_zero_step else scores), moments
 
 

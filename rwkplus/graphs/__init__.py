@@ -4,6 +4,7 @@ from rwkplus.graphs.convert import Graphs, as_batch
 from rwkplus.graphs.egonets import EgoNets, egonets_of, extract_egonets
 from rwkplus.graphs.features import constant_features, one_hot, one_hot_degree
 from rwkplus.graphs.from_networkx import from_networkx
+from rwkplus.graphs.json_lines import graph_to_json, read_json_lines
 from rwkplus.graphs.schema import Schema
 from rwkplus.graphs.smiles import from_smiles
 from rwkplus.graphs.tu import read_tu
@@ -18,7 +19,9 @@ __all__ = [
     "extract_egonets",
     "from_networkx",
     "from_smiles",
+    "graph_to_json",
     "one_hot",
     "one_hot_degree",
+    "read_json_lines",
     "read_tu",
 ]

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from rwkplus.graphs.arrays import GraphArrays, Ints
+from rwkplus.ops.walk_hashes import hash_step
 from rwkplus.types import Assignment
 
 PRIMES = np.array([2_147_483_647, 2_147_483_629])
@@ -83,10 +84,8 @@ def node_colors(graphs: GraphArrays, steps: int) -> Iterator[Ints]:
     color = walks
     yield color[:, 0] << 31 | color[:, 1]
     for step in range(1, steps + 1):
-        met = walks[graphs.target] * of_edge[edge_label, step] % PRIMES
-        # Sums of up to 2^22 numbers below 2^31 are exact in floating point.
-        total = [np.bincount(graphs.source, met[:, h], graphs.num_nodes).astype(np.int64) for h in (0, 1)]
-        walks = of_label[graphs.label, step] * (np.stack(total, 1) % PRIMES) % PRIMES
+        coefficients = of_edge[:, step], of_label[:, step]
+        walks = hash_step(walks, graphs.source, graphs.target, edge_label, graphs.label, *coefficients, PRIMES)
         color = (color * refine[step] + walks) % PRIMES
         yield color[:, 0] << 31 | color[:, 1]
 

@@ -1,9 +1,12 @@
 """Which edges of the database the occurrences of a pattern use, and how many occurrences share none."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.occurrences import find_occurrences
 from rwkplus.mining.shape import Shape
 from rwkplus.ops.embeddings import Ints, find_entries, pack
 
@@ -26,6 +29,14 @@ def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
     forward = np.flatnonzero(marked)
     back = database.rows.neighbor[forward] * num_nodes + database.source[forward]
     marked[np.searchsorted(database.source * num_nodes + database.rows.neighbor, back)] = True
+    return marked
+
+
+def explained(database: MiningDatabase, shapes: Iterable[Shape]) -> NDArray[np.bool_]:
+    """Mark the entries of the adjacency that lie in an occurrence of one of the shapes."""
+    marked = np.zeros(database.rows.neighbor.size, bool)
+    for shape in shapes:
+        marked |= covered(database, used_entries(database, shape, find_occurrences(database, shape).rows))
     return marked
 
 

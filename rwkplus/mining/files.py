@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from rwkplus.errors import DataError
-from rwkplus.graphs import Schema
-from rwkplus.graphs.schema import Colors
-from rwkplus.mining.color_classes import ColorClasses
 from rwkplus.mining.patterns import Occurrence, Pattern
-from rwkplus.mining.reading import LabelReader
+from rwkplus.mining.reader_files import pack_reader, unpack_reader
 
 if TYPE_CHECKING:
     from rwkplus.mining.miner import PatternMiner
@@ -29,7 +26,7 @@ FITTED = ("control_", "training_", "explained_", "saved_")
 def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:
     """Write patterns to a file, whole or not at all; folders are made."""
     record = {"format": FORMAT, "patterns": [pattern.to_dict() for pattern in patterns]}
-    return _write(path, json.dumps(record).encode())
+    return write_whole(path, json.dumps(record).encode())
 
 
 def load_patterns(path: str | Path) -> list[Pattern]:
@@ -47,24 +44,23 @@ def load_patterns(path: str | Path) -> list[Pattern]:
 
 def save_miner(miner: "PatternMiner", path: str | Path) -> Path:
     """Write a fitted miner: arrays as tensors, all else as JSON in the header."""
-    tensors: dict[str, NDArray[Any]] = {name: getattr(miner, name) for name in FITTED}
+    header, tensors = pack_miner(miner)
+    whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    return write_whole(path, save(whole, metadata={"rwkplus": json.dumps({"format": MINER_FORMAT} | header)}))
+
+
+def pack_miner(miner: "PatternMiner") -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return everything fitted as JSON values and arrays."""
+    header, tensors = pack_reader(miner.reader_, miner.schema_)
+    tensors |= {name: getattr(miner, name) for name in FITTED}
     for k, pattern in enumerate(miner.patterns_):
         tensors[f"occurrences.{k}"] = np.array([[graph, *nodes] for graph, nodes in pattern.occurrences])
-    reader = miner.reader_
-    for name, classes in (("nodes", reader.nodes), ("edges", reader.edges)):
-        if classes is not None:
-            tensors |= {f"{name}.{part}": getattr(classes, part) for part in ("mean", "scale", "centers")}
-    header = {
-        "format": MINER_FORMAT,
+    header |= {
         "parameters": miner.get_params(),
         "threshold": miner.threshold_,
         "patterns": [replace(pattern, occurrences=()).to_dict() for pattern in miner.patterns_],
-        "schema": asdict(miner.schema_),
-        "structural": reader.structural,
-        "prefixes": {"nodes": getattr(reader.nodes, "prefix", None), "edges": getattr(reader.edges, "prefix", None)},
     }
-    whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-    return _write(path, save(whole, metadata={"rwkplus": json.dumps(header)}))
+    return header, tensors
 
 
 def load_miner(miner: "PatternMiner", path: str | Path) -> "PatternMiner":
@@ -77,24 +73,18 @@ def load_miner(miner: "PatternMiner", path: str | Path) -> "PatternMiner":
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if header.get("format") != MINER_FORMAT:
             raise DataError(f"{path} does not hold a miner: expected the format {MINER_FORMAT!r}.")
-        return _filled(miner, header, tensors)
+        return unpack_miner(miner, header, tensors)
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path} is not a stored miner, or was damaged: {error}.") from error
 
 
-def _filled(miner: "PatternMiner", header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "PatternMiner":
-    lists = {name: tuple(value) if isinstance(value, list) else value for name, value in header["parameters"].items()}
-    miner.set_params(**lists)
+def unpack_miner(miner: "PatternMiner", header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "PatternMiner":
+    """Fill a miner with what :func:`pack_miner` returned."""
+    miner.set_params(**from_json(header["parameters"]))
     for name in FITTED:
         setattr(miner, name, tensors[name])
     miner.threshold_ = float(header["threshold"])
-    schema = header["schema"]
-    nodes = _colors(schema["nodes"])
-    if nodes is None:
-        raise ValueError("it has no node labels")
-    miner.schema_ = Schema(nodes, _colors(schema["edges"]), schema["weighted"])
-    classes = {name: _classes(name, prefix, tensors) for name, prefix in header["prefixes"].items()}
-    miner.reader_ = LabelReader(classes["nodes"], classes["edges"], bool(header["structural"]), tuple(miner.ignore))
+    miner.reader_, miner.schema_ = unpack_reader(header, tensors, miner.ignore)
     miner.patterns_ = []
     for k, values in enumerate(header["patterns"]):
         rows = tensors[f"occurrences.{k}"].tolist()
@@ -103,20 +93,13 @@ def _filled(miner: "PatternMiner", header: dict[str, Any], tensors: dict[str, ND
     return miner
 
 
-def _colors(values: dict[str, Any] | None) -> Colors | None:
-    if values is None:
-        return None
-    names = values["names"]
-    return Colors(**{**values, "names": None if names is None else tuple(names), "seen": tuple(values["seen"])})
+def from_json(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters as they were before JSON made lists of their tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
 
 
-def _classes(name: str, prefix: str | None, tensors: dict[str, NDArray[Any]]) -> ColorClasses | None:
-    if prefix is None:
-        return None
-    return ColorClasses(prefix, *(tensors[f"{name}.{part}"] for part in ("mean", "scale", "centers")))
-
-
-def _write(path: str | Path, content: bytes) -> Path:
+def write_whole(path: str | Path, content: bytes) -> Path:
+    """Write a file, whole or not at all; folders are made."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(path.name + ".new")

@@ -17,7 +17,7 @@ from rwkplus.graphs.arrays import as_arrays
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.candidates import labelled_shapes
 from rwkplus.mining.contrast import class_contrasts
-from rwkplus.mining.cover import covered, used_entries
+from rwkplus.mining.cover import covered, explained, used_entries
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.decoded import decoded_shapes
 from rwkplus.mining.growth import Beam
@@ -153,11 +153,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         self._check_patterns()
         batch = self.schema_.conform(self.reader_.read(graphs), "new")
         database = MiningDatabase.of(as_arrays(batch, labels=True))
-        explained = np.zeros(database.rows.neighbor.size, bool)
-        for pattern in self.patterns_:
-            shape = pattern.shape(self.schema_)
-            explained |= covered(database, used_entries(database, shape, find_occurrences(database, shape).rows))
-        return float(explained.mean()) if explained.size else 0.0
+        marked = explained(database, (pattern.shape(self.schema_) for pattern in self.patterns_))
+        return float(marked.mean()) if marked.size else 0.0
 
     def save(self, path: str | Path) -> Path:
         """Write everything fitted into one file of the safetensors format, whole or not at all."""
@@ -206,14 +203,14 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         settings: MinerSettings,
         tell: Callable[[], None],
     ) -> None:
-        explained = np.zeros(database.rows.neighbor.size, bool)
+        before = np.zeros(database.rows.neighbor.size, bool)
         for grown in search.one_after_the_other(sample, self.threshold_):
             found = find_occurrences(database, grown.shape)
             used = covered(database, used_entries(database, grown.shape, found.rows))
-            gain = float((used & ~explained).mean())
+            gain = float((used & ~before).mean())
             if settings.open_ended and len(self.patterns_) >= settings.fewest and gain < LITTLE_GAIN:
                 return
-            explained |= used
+            before |= used
             self.patterns_.append(
                 Pattern.of(
                     self.schema_,

@@ -30,7 +30,7 @@ class LabelReader:
         cls, graphs: Graphs, colors: Coloring, n_colors: int, ignore: Sequence[str], seed: int
     ) -> "tuple[LabelReader, Batch]":
         """Decide how to read the graphs, and read them."""
-        batch = _checked(graphs, ignore)
+        batch = checked_batch(graphs, ignore)
         schema = Schema.of(batch)
         if schema.weighted:
             raise GraphError("patterns have no edge weights, these graphs have edge_weight: ignore=('edge_weight',).")
@@ -47,7 +47,7 @@ class LabelReader:
 
     def read(self, graphs: Graphs) -> Batch:
         """Read later graphs."""
-        return self._labelled(_checked(graphs, self.ignore))
+        return self._labelled(checked_batch(graphs, self.ignore))
 
     def _labelled(self, batch: Batch) -> Batch:
         if self.nodes is not None:
@@ -68,7 +68,7 @@ def _classes(classes: ColorClasses, rows: Tensor, field: str) -> Tensor:
     return classes.one_hot(rows)
 
 
-def _checked(graphs: Graphs, ignore: Sequence[str]) -> Batch:
+def checked_batch(graphs: Graphs, ignore: Sequence[str]) -> Batch:
     """The door, wider by one: graphs without any node features are graphs of one color."""
     items = graph_list(graphs)
     if isinstance(items[0], nx.Graph):

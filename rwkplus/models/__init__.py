@@ -1,7 +1,8 @@
 """Architectures: no data, no optimizer, no loss."""
 
 from rwkplus.models.gnn import GNN
+from rwkplus.models.igad import IGAD
 from rwkplus.models.kergnn import KerGNN
 from rwkplus.models.rwnn import RWNN
 
-__all__ = ["GNN", "RWNN", "KerGNN"]
+__all__ = ["GNN", "IGAD", "RWNN", "KerGNN"]

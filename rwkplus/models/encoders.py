@@ -12,6 +12,8 @@ from rwkplus.errors import GraphError, ParameterError, ShapeError
 class Columns(nn.Module):
     """Number the values of all columns through: integers ``(N, F)``, each column after the one before it.
 
+    -1 marks a blank, a value that nobody has seen: it gets the number after all others and stands for nothing.
+
     Args:
         categories: Number of values in each column; they count from 0.
         field: Name of the input, for messages.
@@ -25,6 +27,7 @@ class Columns(nn.Module):
             raise ParameterError(f"categories of {field} must be numbers of at least 1, got {list(categories)}.")
         self.categories = tuple(categories)
         self.field = field
+        self.blank = sum(categories)
         self.register_buffer("first", torch.tensor([0, *accumulate(categories)][:-1]), persistent=False)
 
     def forward(self, values: Tensor) -> Tensor:
@@ -37,25 +40,26 @@ class Columns(nn.Module):
             )
         if not torch.compiler.is_compiling():
             self._check_range(values)
-        return values + self.first
+        return torch.where(values < 0, self.blank, values + self.first)
 
     def _check_range(self, values: Tensor) -> None:
-        wrong = ((values < 0) | (values >= values.new_tensor(self.categories))).nonzero()
+        wrong = ((values < -1) | (values >= values.new_tensor(self.categories))).nonzero()
         if wrong.numel():
             row, column = wrong[0].tolist()
             raise GraphError(
                 f"{self.field} holds {int(values[row, column])} in row {row} of column {column}, which has "
-                f"{self.categories[column]} categories, counted from 0."
+                f"{self.categories[column]} categories, counted from 0; -1 is a blank."
             )
 
 
 class Embeddings(nn.Module):
-    """A learned vector for every value of every column, added up over the columns."""
+    """A learned vector for every value of every column, added up over the columns; blanks add nothing."""
 
     def __init__(self, categories: Sequence[int], channels: int, field: str) -> None:
         super().__init__()
         self.columns = Columns(categories, field)
-        self.table = nn.Embedding(sum(categories), channels)
+        blank = self.columns.blank
+        self.table = nn.EmbeddingBag(blank + 1, channels, mode="sum", padding_idx=blank)
 
     def reset_parameters(self) -> None:
         """Draw all vectors anew."""
@@ -63,12 +67,12 @@ class Embeddings(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         """Vectors ``(N, channels)`` of integers ``(N, F)``."""
-        vectors: Tensor = self.table(self.columns(values)).sum(1)
+        vectors: Tensor = self.table(self.columns(values))
         return vectors
 
 
 class OneHots(nn.Module):
-    """The columns as one-hot colors side by side."""
+    """The columns as one-hot colors side by side; blanks have none."""
 
     def __init__(self, categories: Sequence[int], field: str) -> None:
         super().__init__()
@@ -78,4 +82,5 @@ class OneHots(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         """Colors ``(N, sum of categories)`` of integers ``(N, F)``."""
         hot = self.columns(values)
-        return torch.zeros(hot.size(0), self.width, device=hot.device).scatter_(1, hot, 1.0)
+        colors = torch.zeros(hot.size(0), self.width + 1, device=hot.device)
+        return colors.scatter_(1, hot, 1.0)[:, :-1]  # without the blanks

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch_geometric.data import Data
@@ -30,6 +31,7 @@ class GNN(nn.Module):
         layers: Number of convolutions.
         steps: Walk length of ``RWKPlusConv``.
         combine: What it returns of them, the ``"last"`` or their ``"sum"``.
+        initial_scale: Factor on its initial parameters; below 1 they learn faster, and BatchNorm makes up for it.
         dropout: Share of activations dropped.
         input_dropout: Share of input features dropped; for ``categories`` of their vectors' entries.
         residual: Whether the input of a layer is added to its output.
@@ -56,6 +58,7 @@ class GNN(nn.Module):
         layers: int = 2,
         steps: int = 2,
         combine: Literal["last", "sum"] = "last",
+        initial_scale: float = 1.0,
         dropout: float = 0.0,
         input_dropout: float = 0.0,
         residual: bool = True,
@@ -73,8 +76,8 @@ class GNN(nn.Module):
         edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
         _check_edges(conv, edge_channels, edge_categories)
         self.level, self.pool, self.residual = level, pool, residual
-        self.dropout, self.input_dropout = dropout, input_dropout
-        self.discrete = categories is not None
+        self.dropout, self.input_dropout, self.initial_scale = dropout, input_dropout, initial_scale
+        self.categories, self.edge_channels, self.edge_categories = categories, edge_channels, edge_categories
         self.weighted = conv in ("RWKPlusConv", "GCNConv")
         fields = {"x": True, "edge_attr": edge_dim is not None, "edge_weight": self.weighted}
         self.reads = tuple(field for field, read in fields.items() if read)
@@ -91,12 +94,21 @@ class GNN(nn.Module):
         self.convs = nn.ModuleList(_conv(conv, hidden_channels, loops, walks) for _ in range(layers))
         self.norms = nn.ModuleList(nn.BatchNorm1d(hidden_channels) for _ in range(layers))
         self.head = MLP([hidden_channels, hidden_channels, out_channels], norm=None, dropout=dropout)
+        self._scale()
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
         for module in (self.encoder, self.edge_encoder, *self.convs, *self.norms, self.head):
             if hasattr(module, "reset_parameters"):
                 module.reset_parameters()
+        self._scale()
+
+    @torch.no_grad()
+    def _scale(self) -> None:
+        for conv in self.convs:
+            if isinstance(conv, RWKPlusConv):
+                conv.hidden_x.weight.mul_(self.initial_scale)
+                conv.hidden_adj.mul_(self.initial_scale)
 
     def forward(self, data: Data) -> Tensor:
         """Outputs of every node ``(N, out_channels)`` or of every graph ``(B, out_channels)``."""
@@ -117,7 +129,7 @@ class GNN(nn.Module):
         return outputs
 
     def _encode(self, x: Tensor) -> Tensor:
-        if self.discrete:
+        if self.categories is not None:
             return dropout(self.encoder(x), self.input_dropout, self.training)
         encoded: Tensor = self.encoder(dropout(x, self.input_dropout, self.training))
         return encoded

@@ -36,6 +36,7 @@ class Entry:
         return found
 
 
+CHANNELS = ("in_channels", "out_channels")
 KERNEL_SPACE = {"steps": [2, 3], "num_hidden": [8, 16, 32], "hidden_nodes": [4, 6, 8]}
 MODELS = {
     entry.name: entry
@@ -55,6 +56,20 @@ MODELS = {
             "GIN",
             {"hidden_channels": [16, 32, 64], "layers": [2, 3, 4], "dropout": [0.0, 0.3, 0.5]},
         ),
+        Entry(
+            "igad",
+            "anomalous graphs by their features and their topology",
+            "rwkplus.models.igad",
+            "IGAD",
+            {"num_hidden": [8, 16], "hidden_nodes": [5, 10], "steps": [2, 3], "kernel": ["rwk+", "rwk-"]},
+        ),
+        Entry(
+            "gnn",
+            "one backbone for RWKPlusConv, GCNConv, GINConv and GINEConv",
+            "rwkplus.models.gnn",
+            "GNN",
+            {"hidden_channels": [32, 64, 128], "layers": [2, 3, 4], "dropout": [0.0, 0.3, 0.5]},
+        ),
     ]
 }
 
@@ -71,10 +86,19 @@ def entry_of(model: str) -> Entry:
     return MODELS[model]
 
 
+def class_of(model: str | type[nn.Module]) -> type[nn.Module]:
+    """Return the class of a network."""
+    return entry_of(model).load() if isinstance(model, str) else model
+
+
+def parameters_of(model: str | type[nn.Module]) -> list[str]:
+    """Names of a network's parameters, beside its numbers of inputs and outputs."""
+    return [name for name in inspect.signature(class_of(model)).parameters if name not in CHANNELS]
+
+
 def build(model: str | type[nn.Module], in_channels: int, out_channels: int, params: Mapping[str, Any]) -> nn.Module:
     """Make a network; parameters it does not have are refused by name."""
-    cls = entry_of(model).load() if isinstance(model, str) else model
-    known = [name for name in inspect.signature(cls).parameters if name not in ("in_channels", "out_channels")]
+    cls, known = class_of(model), parameters_of(model)
     for name in params:
         if name not in known:
             raise ParameterError(f"{cls.__name__} has no parameter {name!r}; known are {', '.join(known)}.")

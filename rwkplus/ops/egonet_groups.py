@@ -31,6 +31,11 @@ def banks_of(y0: Tensor, hidden: Tensor) -> list[Bank]:
     ]
 
 
+def zero_gradients(bank: Bank) -> Bank:
+    """Gradients of a group, to be added to."""
+    return Bank(*(np.zeros(part.shape, part.dtype) for part in bank))
+
+
 def banks_backward(
     y0: Tensor, hidden: Tensor, banks: Sequence[Bank], grads: Sequence[Bank], symmetric: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -39,11 +44,6 @@ def banks_backward(
     for bank, over, part in zip(banks, grads, grad_hidden.split(GROUP), strict=True):
         loops.hidden_bank_backward(bank, over, symmetric, part.numpy())
     return _joined([torch.from_numpy(over.colors).unflatten(1, (-1, y0.size(2))) for over in grads], 1), grad_hidden
-
-
-def zero_gradients(bank: Bank) -> Bank:
-    """Gradients of a group, to be added to."""
-    return Bank(*(np.zeros(part.shape, part.dtype) for part in bank))
 
 
 def sums_over_nodes(walks: Sequence[Tensor], hidden_nodes: int) -> Tensor:

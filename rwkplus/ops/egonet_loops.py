@@ -1,8 +1,8 @@
 """Compiled loops over egonets, the inside of :mod:`rwkplus.ops.egonet_walks` and :mod:`rwkplus.ops.normalized_walks`.
 
-They stand in one file because numba's cache only watches the file of the function that is called from outside. Loops
-name array and row in one subscript, and stand where a slice could, because views cost more time than the arithmetic of
-a row, and slices more time to compile than all the rest.
+They stand in one file because numba's cache only watches the file of the function that is called from outside. Inner
+loops run along rows of W numbers and are what vector instructions can do: few arrays each, because the compiler gives
+up where too many could overlap, and none but rows of arrays, because a view per row costs more than its arithmetic.
 """
 
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ from numba import njit
 
 from rwkplus.errors import GraphError
 
-# Rows of a block. Fewer make its matrix products inefficient, more leave the first-level cache.
-BLOCK = 64
+# Rows of a block. Fewer make its matrix products inefficient, more leave the caches.
+BLOCK = 128
 # Hidden graphs in one block-diagonal matrix. Fewer make its products inefficient, more multiply too many zeros.
 GROUP = 8
 # Multiplications up to which BLAS stays on one thread. Waking others costs more than blocks can gain.
@@ -53,10 +53,10 @@ class Bank(NamedTuple):
 class Room(NamedTuple):
     """Memory for one block: fresh pages for each would cost more than the arithmetic."""
 
-    walkers: Any  # (J, rows, W): what is moved; the first are the colors
-    moved: Any  # (C, rows, W): walkers after a step on the hidden graphs
-    reached: Any  # (J, rows, W): walkers after a step on both
-    matched: Any  # (J + 1, rows, W): the m of the formula
+    walkers: Any  # (J, rows, W): what takes a step; in the first, colors do, and this one is not used
+    passed: Any  # (J, C, rows, W): after the step on G; not used in the first
+    reached: Any  # (J, rows, W): after the step on both
+    spare: Any  # (rows, W)
 
 
 @njit(**LOOP)
@@ -95,12 +95,11 @@ def hidden_bank(colors: Any, hidden: Any) -> Any:
     count, size, _, channels = hidden.shape
     mix = np.zeros((channels, count * size, count * size), colors.dtype)
     ahead = np.empty((channels, colors.shape[0], count * size), colors.dtype)
-    for k in range(count):
+    for c in range(channels):
         for v in range(size):
             for w in range(size):
-                for c in range(channels):
+                for k in range(count):
                     mix[c, k * size + v, k * size + w] = hidden[k, v, w, c]
-    for c in range(channels):
         multiply(colors, mix[c].T, ahead[c])
     return Bank(colors, mix, ahead)
 
@@ -114,10 +113,9 @@ def hidden_bank_backward(bank: Any, grads: Any, symmetric: bool, grad_hidden: An
         multiply(grads.ahead[c], bank.mix[c], moved)
         add_rows(moved, grads.colors)
         add_outer(grads.ahead[c], bank.colors, grads.mix[c])
-    for k in range(count):
         for v in range(size):
             for w in range(size):
-                for c in range(channels):
+                for k in range(count):
                     there, back = grads.mix[c, k * size + v, k * size + w], grads.mix[c, k * size + w, k * size + v]
                     # Meeting in the middle equals Algorithm 1 on symmetric matrices only, so its gradient is right
                     # along them only; there, the gradient of Algorithm 1 is symmetric.
@@ -151,85 +149,87 @@ def add_rows(rows: Any, out: Any) -> None:
 
 
 @njit(**LOOP)
-def clear(stack: Any, i: int, first: int, last: int) -> None:
-    """Set some rows to 0."""
-    for row in range(first, last):
-        for j in range(stack.shape[2]):
-            stack[i, row, j] = 0
+def clear(rows: Any, count: int) -> None:
+    """Set the first rows to 0."""
+    for i in range(count):
+        for j in range(rows.shape[1]):
+            rows[i, j] = 0
 
 
 @njit(**LOOP)
-def reach(plan: Any, block: int, moved: Any, at: Any, reached: Any, i: int, first: int) -> None:
-    """Line 4, the step on G: every walker gathers from where its links lead; those of the block begin in ``first``."""
+def reach(plan: Any, block: int, c: int, origin: Any, at: Any, reached: Any) -> None:
+    """Line 4, the step on G along edges of color c: every member of a block gathers from where its links lead."""
     for e in range(plan.link[plan.block[block]], plan.link[plan.block[block + 1]]):
-        row, origin = first + plan.source[e], at[e]
-        for c in range(moved.shape[0]):
-            weight = plan.value[e, c]
-            for j in range(moved.shape[2]):
-                reached[i, row, j] += weight * moved[c, origin, j]
+        row, end, weight = plan.source[e], at[e], plan.value[e, c]
+        for j in range(origin.shape[1]):
+            reached[row, j] += weight * origin[end, j]
 
 
 @njit(**LOOP)
-def reach_backward(plan: Any, block: int, reached: Any, i: int, at: Any, moved: Any) -> None:
+def reach_backward(plan: Any, block: int, c: int, reached: Any, at: Any, origin: Any) -> None:
     """Spread gradients back along the links."""
     for e in range(plan.link[plan.block[block]], plan.link[plan.block[block + 1]]):
-        row, origin = plan.source[e], at[e]
-        for c in range(moved.shape[0]):
-            weight = plan.value[e, c]
-            for j in range(moved.shape[2]):
-                moved[c, origin, j] += weight * reached[i, row, j]
+        row, end, weight = plan.source[e], at[e], plan.value[e, c]
+        for j in range(origin.shape[1]):
+            origin[end, j] += weight * reached[row, j]
+
+
+@njit(**LOOP)
+def leave(plan: Any, first: int, count: int, bank: Any, match_all: bool, reached: Any, walkers: Any) -> None:
+    """Lines 5 and 6: times the squared colors, except for RWK-."""
+    for row in range(count):
+        node = plan.node[first + row]
+        if match_all:
+            for j in range(reached.shape[1]):
+                walkers[row, j] = bank.colors[node, j] * bank.colors[node, j] * reached[row, j]
+        else:
+            for j in range(reached.shape[1]):
+                walkers[row, j] = reached[row, j]
 
 
 # All steps of a block at once
 
 
 def num_products(steps: int, symmetric: bool) -> int:
-    """How many steps have to be taken."""
+    """How many steps have to be taken: half of them where walks can meet in the middle."""
     return (steps + 1) // 2 if symmetric else steps
 
 
-def meeting(step: int, symmetric: bool) -> tuple[int, int]:
-    """Which matched walks meet in the score of a step, counted from 1."""
-    return (step // 2, (step + 1) // 2) if symmetric else (0, step)
-
-
-_num_products, _meeting = njit(**LOOP)(num_products), njit(**LOOP)(meeting)
+_num_products = njit(**LOOP)(num_products)
 
 
 @njit(**LOOP)
-def score_blocks(plan: Any, bank: Any, symmetric: bool, match_all: bool, walks: Any) -> None:
+def score_blocks(plan: Any, bank: Any, symmetric: bool, match_all: bool, scores: Any) -> None:
     """Write the scores of all egonets with single hidden nodes ``(T, B, W)``."""
-    room = _room(plan, bank, walks.shape[0], symmetric)
+    room = _room(plan, bank, _num_products(scores.shape[0], symmetric))
     for block in range(plan.block.size - 1):
         _walk(plan, block, bank, match_all, room)
-        for step in range(walks.shape[0]):
-            a, b = _meeting(step + 1, symmetric)
-            _score(plan, block, room.matched, a, b, match_all, walks, step)
+        for i in range(room.reached.shape[0]):
+            _score(plan, block, bank, symmetric, match_all, i, room, scores)
 
 
 @njit(**LOOP)
-def score_blocks_backward(plan: Any, bank: Any, symmetric: bool, match_all: bool, walks: Any, grads: Any) -> None:
-    """Add to the gradients of the bank, given those of the scores."""
-    room, over = _room(plan, bank, walks.shape[0], symmetric), _room(plan, bank, walks.shape[0], symmetric)
+def score_blocks_backward(plan: Any, bank: Any, symmetric: bool, match_all: bool, scores: Any, grads: Any) -> None:
+    """Add to the gradients of a bank, given those of the scores."""
+    steps = scores.shape[0]
+    room, over = _room(plan, bank, _num_products(steps, symmetric)), _room(plan, bank, 1)
+    none = np.zeros_like(scores[0])
     for block in range(plan.block.size - 1):
         _walk(plan, block, bank, match_all, room)
-        for i in range(over.matched.shape[0]):
-            clear(over.matched, i, 0, plan.rows)
-        for step in range(walks.shape[0]):
-            a, b = _meeting(step + 1, symmetric)
-            _score_backward(plan, block, room.matched, a, b, match_all, walks, step, over.matched)
-        _walk_backward(plan, block, bank, match_all, room, over, grads)
+        clear(over.walkers[0], plan.slot[plan.block[block + 1]] - plan.slot[plan.block[block]])
+        for i in range(room.reached.shape[0] - 1, -1, -1):
+            _score_backward(plan, block, bank, symmetric, match_all, i, room, scores, none, over, grads)
+            _walk_backward(plan, block, bank, symmetric and steps == 2 * i + 1, i, room, over, grads)
 
 
 @njit(**LOOP)
-def _room(plan: Any, bank: Any, steps: int, symmetric: bool) -> Any:
+def _room(plan: Any, bank: Any, products: int) -> Any:
     channels, width, _ = bank.mix.shape
-    count = _num_products(steps, symmetric)
     return Room(
-        np.empty((count, plan.rows, width), bank.mix.dtype),
-        np.empty((channels, plan.rows, width), bank.mix.dtype),
-        np.empty((count, plan.rows, width), bank.mix.dtype),
-        np.empty((count + 1, plan.rows, width), bank.mix.dtype),
+        np.empty((products, plan.rows, width), bank.mix.dtype),
+        np.empty((products, channels, plan.rows, width), bank.mix.dtype),
+        np.empty((products, plan.rows, width), bank.mix.dtype),
+        np.empty((plan.rows, width), bank.mix.dtype),
     )
 
 
@@ -238,205 +238,209 @@ def _walk(plan: Any, block: int, bank: Any, match_all: bool, room: Any) -> None:
     """Fill the room with the walks of one block."""
     first = plan.slot[plan.block[block]]
     rows = plan.slot[plan.block[block + 1]] - first
-    for row in range(rows):
-        node = plan.node[first + row]
-        for j in range(bank.colors.shape[1]):
-            room.walkers[0, row, j] = bank.colors[node, j]
-    if not match_all:
-        _color(room, rows, False, room.walkers, 0, room.matched, 0)
-    for i in range(room.walkers.shape[0]):
-        if i > 0:
-            _color(room, rows, match_all, room.matched, i, room.walkers, i)  # line 6
-            for c in range(bank.mix.shape[0]):
-                multiply(room.walkers[i, :rows], bank.mix[c].T, room.moved[c, :rows])
-        moved, at = (room.moved, plan.target) if i > 0 else (bank.ahead, plan.target_node)
-        clear(room.reached, i, 0, rows)
-        reach(plan, block, moved, at, room.reached, i, 0)
-        _color(room, rows, match_all, room.reached, i, room.matched, i + 1)  # line 5
-
-
-@njit(**LOOP)
-def _walk_backward(plan: Any, block: int, bank: Any, match_all: bool, room: Any, over: Any, grads: Any) -> None:
-    """Go back through the steps, from the gradients ``over`` the room to those of the bank."""
-    first = plan.slot[plan.block[block]]
-    rows = plan.slot[plan.block[block + 1]] - first
-    for i in range(room.walkers.shape[0]):
-        clear(over.walkers, i, 0, rows)
-        clear(over.reached, i, 0, rows)
-    for i in range(room.walkers.shape[0] - 1, -1, -1):
-        _color_backward(room, over, rows, match_all, room.reached, over.reached, i, over.matched, i + 1)
-        moved, at = (over.moved, plan.target) if i > 0 else (grads.ahead, plan.target_node)
-        if i > 0:
-            for c in range(moved.shape[0]):
-                clear(moved, c, 0, rows)
-        reach_backward(plan, block, over.reached, i, at, moved)
-        if i > 0:
-            for c in range(bank.mix.shape[0]):
-                add_outer(over.moved[c, :rows], room.walkers[i, :rows], grads.mix[c])
-                multiply(over.moved[c, :rows], bank.mix[c], room.moved[c, :rows])
-                add_rows(room.moved[c, :rows], over.walkers[i])
-            _color_backward(room, over, rows, match_all, room.matched, over.matched, i, over.walkers, i)
-    for row in range(rows):
-        node = plan.node[first + row]
-        for j in range(grads.colors.shape[1]):
-            grads.colors[node, j] += over.walkers[0, row, j]
-        if not match_all:
-            for j in range(grads.colors.shape[1]):
-                grads.colors[node, j] += over.matched[0, row, j]
-
-
-@njit(**LOOP)
-def _color(room: Any, rows: int, match_all: bool, given: Any, g: int, colored: Any, c: int) -> None:
-    """Lines 5 and 6: times the colors, except for RWK-."""
-    for row in range(rows):
-        if match_all:
-            for j in range(given.shape[2]):
-                colored[c, row, j] = room.walkers[0, row, j] * given[g, row, j]
+    for i in range(room.reached.shape[0]):
+        if i == 0:
+            clear(room.reached[0], rows)
         else:
-            for j in range(given.shape[2]):
-                colored[c, row, j] = given[g, row, j]
-
-
-@njit(**LOOP)
-def _color_backward(
-    room: Any, over: Any, rows: int, match_all: bool, given: Any, over_given: Any, g: int, over_colored: Any, c: int
-) -> None:
-    for row in range(rows):
-        if match_all:
-            for j in range(given.shape[2]):
-                over_given[g, row, j] += room.walkers[0, row, j] * over_colored[c, row, j]
-            for j in range(given.shape[2]):
-                over.walkers[0, row, j] += given[g, row, j] * over_colored[c, row, j]
-        else:
-            for j in range(given.shape[2]):
-                over_given[g, row, j] += over_colored[c, row, j]
-
-
-@njit(**LOOP)
-def _score(plan: Any, block: int, matched: Any, a: int, b: int, match_all: bool, walks: Any, step: int) -> None:
-    """Sum the products of matched walks over the members of each egonet; for RWK+, the first of them are all 1."""
-    first = plan.slot[plan.block[block]]
-    for v in range(plan.block[block], plan.block[block + 1]):
-        for j in range(walks.shape[2]):
-            walks[step, v, j] = 0
-        for row in range(plan.slot[v] - first, plan.slot[v + 1] - first):
-            if a == 0 and match_all:
-                for j in range(walks.shape[2]):
-                    walks[step, v, j] += matched[b, row, j]
+            leave(plan, first, rows, bank, match_all, room.reached[i - 1], room.walkers[i])
+        for c in range(bank.mix.shape[0]):
+            if i == 0:
+                reach(plan, block, c, bank.ahead[c], plan.target_node, room.reached[0])
+                continue
+            clear(room.passed[i, c], rows)
+            reach(plan, block, c, room.walkers[i], plan.target, room.passed[i, c])
+            if c == 0:
+                multiply(room.passed[i, c, :rows], bank.mix[c].T, room.reached[i, :rows])
             else:
-                for j in range(walks.shape[2]):
-                    walks[step, v, j] += matched[a, row, j] * matched[b, row, j]
+                multiply(room.passed[i, c, :rows], bank.mix[c].T, room.spare[:rows])
+                add_rows(room.spare[:rows], room.reached[i])
+
+
+@njit(**LOOP)
+def _walk_backward(plan: Any, block: int, bank: Any, quadratic: bool, i: int, room: Any, over: Any, grads: Any) -> None:
+    """Go back one step, from the gradient of what was reached to that of the walkers.
+
+    If the only score to come is the quadratic form <w, P w>, the gradient by one of the two w is known already, and
+    that by the other is the same.
+    """
+    rows = plan.slot[plan.block[block + 1]] - plan.slot[plan.block[block]]
+    if quadratic and i > 0:
+        add_rows(over.walkers[0, :rows], over.walkers[0])
+    for c in range(bank.mix.shape[0]):
+        if i == 0:
+            reach_backward(plan, block, c, over.reached[0], plan.target_node, grads.ahead[c])
+        else:
+            add_outer(over.reached[0, :rows], room.passed[i, c, :rows], grads.mix[c])
+        if i > 0 and not quadratic:
+            multiply(over.reached[0, :rows], bank.mix[c], over.spare[:rows])
+            reach_backward(plan, block, c, over.spare, plan.target, over.walkers[0])
+
+
+@njit(**LOOP)
+def _score(plan: Any, block: int, bank: Any, symmetric: bool, match_all: bool, i: int, room: Any, scores: Any) -> None:
+    """Sum the products of walks that meet over the members of each egonet."""
+    start, width = plan.slot[plan.block[block]], bank.colors.shape[1]
+    meets, step = symmetric and i > 0, 2 * i if symmetric else i
+    reached, partner = room.reached[i], room.walkers[i] if meets else bank.colors
+    for v in range(plan.block[block], plan.block[block + 1]):
+        for j in range(width):
+            scores[step, v, j] = 0
+        for slot in range(plan.slot[v], plan.slot[v + 1]):
+            row, other = slot - start, slot - start if meets else plan.node[slot]
+            for j in range(width):
+                scores[step, v, j] += partner[other, j] * reached[row, j]
+    if symmetric and step + 1 < scores.shape[0]:
+        _score_even(plan, block, bank, match_all, reached, scores[step + 1])
+
+
+@njit(**LOOP)
+def _score_even(plan: Any, block: int, bank: Any, match_all: bool, reached: Any, scores: Any) -> None:
+    """Walks that meet halfway: the squares of the matched walks."""
+    start, width = plan.slot[plan.block[block]], bank.colors.shape[1]
+    for v in range(plan.block[block], plan.block[block + 1]):
+        for j in range(width):
+            scores[v, j] = 0
+        for slot in range(plan.slot[v], plan.slot[v + 1]):
+            row, node = slot - start, plan.node[slot]
+            if match_all:
+                for j in range(width):
+                    scores[v, j] += bank.colors[node, j] * reached[row, j] * bank.colors[node, j] * reached[row, j]
+            else:
+                for j in range(width):
+                    scores[v, j] += reached[row, j] * reached[row, j]
 
 
 @njit(**LOOP)
 def _score_backward(
-    plan: Any, block: int, matched: Any, a: int, b: int, match_all: bool, walks: Any, step: int, over: Any
+    plan: Any,
+    block: int,
+    bank: Any,
+    symmetric: bool,
+    match_all: bool,
+    i: int,
+    room: Any,
+    scores: Any,
+    none: Any,
+    over: Any,
+    grads: Any,
 ) -> None:
-    first = plan.slot[plan.block[block]]
+    """From the gradients of scores and of the walkers that left to those of what was reached and of its partners.
+
+    Sums stand for products with 2, which would be of double precision.
+    """
+    start, width = plan.slot[plan.block[block]], bank.colors.shape[1]
+    meets, step = symmetric and i > 0, 2 * i if symmetric else i
+    odd, even = scores[step], scores[step + 1] if symmetric and step + 1 < scores.shape[0] else none
+    by_walker, by_color = (odd, none) if meets else (none, odd)
+    reached, partner = room.reached[i], room.walkers[i] if meets else bank.colors
+    over_reached, over_walkers = over.reached[0], over.walkers[0]
     for v in range(plan.block[block], plan.block[block + 1]):
-        for row in range(plan.slot[v] - first, plan.slot[v + 1] - first):
-            if a == 0 and match_all:
-                for j in range(walks.shape[2]):
-                    over[b, row, j] += walks[step, v, j]
+        for slot in range(plan.slot[v], plan.slot[v + 1]):
+            node, row = plan.node[slot], slot - start
+            other = row if meets else node
+            if match_all:
+                for j in range(width):
+                    walk = over_walkers[row, j] + even[v, j] * reached[row, j] + even[v, j] * reached[row, j]
+                    walk *= bank.colors[node, j] * bank.colors[node, j]
+                    over_reached[row, j] = walk + odd[v, j] * partner[other, j]
+                for j in range(width):
+                    walk = over_walkers[row, j] + even[v, j] * reached[row, j]
+                    walk *= bank.colors[node, j] + bank.colors[node, j]
+                    grads.colors[node, j] += reached[row, j] * (walk + by_color[v, j])
             else:
-                for j in range(walks.shape[2]):
-                    over[b, row, j] += walks[step, v, j] * matched[a, row, j]
-                for j in range(walks.shape[2]):
-                    over[a, row, j] += walks[step, v, j] * matched[b, row, j]
+                for j in range(width):
+                    walk = over_walkers[row, j] + even[v, j] * reached[row, j] + even[v, j] * reached[row, j]
+                    over_reached[row, j] = walk + odd[v, j] * partner[other, j]
+                for j in range(width):
+                    grads.colors[node, j] += reached[row, j] * by_color[v, j]
+            if i > 0:
+                for j in range(width):
+                    over_walkers[row, j] = reached[row, j] * by_walker[v, j]
 
 
 # One step of all egonets at once, because normalization joins them. Walks are (T, R, W), one row per slot.
 
 
+class Moments(NamedTuple):
+    """Of the columns of some rows, taken block by block: as exact as in two passes over all rows."""
+
+    mean: Any  # (W,)
+    square: Any  # (W,): sum of the squared deviations
+
+
 @njit(**LOOP)
 def take_step(plan: Any, bank: Any, step: int, match_all: bool, reached: Any, normal: Any) -> Any:
-    """Line 4: write where walkers get in a step, counted from 0; return the sums of the columns, egonets by count."""
-    width = reached.shape[2]
-    total, part = np.zeros(width), np.empty(width, reached.dtype)
-    walkers = np.empty((plan.rows, width), reached.dtype)
-    moved = np.empty((bank.mix.shape[0], plan.rows, width), reached.dtype)
+    """Line 4: write where walkers get in a step, counted from 0; return the moments, egonets by count."""
+    width, channels = reached.shape[2], bank.mix.shape[0]
+    moments, number = Moments(np.zeros(width), np.zeros(width)), 0.0
+    walkers, moved = np.empty((plan.rows, width), reached.dtype), np.empty((plan.rows, width), reached.dtype)
     for block in range(plan.block.size - 1):
         first, last = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
+        rows = reached[step, first:last]
+        clear(rows, last - first)
         if step > 0:
-            _leave(plan, bank, step - 1, match_all, normal, walkers, first, last)
-            for c in range(bank.mix.shape[0]):
-                multiply(walkers[: last - first], bank.mix[c].T, moved[c, : last - first])
-        rows, at = (moved, plan.target) if step > 0 else (bank.ahead, plan.target_node)
-        clear(reached, step, first, last)
-        reach(plan, block, rows, at, reached, step, first)
-    for v in range(plan.slot.size - 1):
-        for j in range(width):
-            part[j] = 0
-        for row in range(plan.slot[v], plan.slot[v + 1]):
+            leave(plan, first, last - first, bank, match_all, normal[step - 1, first:last], walkers)
+        for c in range(channels):
+            if step > 0:
+                multiply(walkers[: last - first], bank.mix[c].T, moved[: last - first])
+                reach(plan, block, c, moved, plan.target, rows)
+            else:
+                reach(plan, block, c, bank.ahead[c], plan.target_node, rows)
+        number = _add_moments(plan, block, rows, moments, number)
+    return moments
+
+
+@njit(**LOOP)
+def _add_moments(plan: Any, block: int, rows: Any, moments: Any, number: float) -> float:
+    """Join the moments of a block to those of the blocks before, which were of so many rows."""
+    width, start, more = rows.shape[1], plan.slot[plan.block[block]], 0.0
+    mean, square = np.zeros(width, rows.dtype), np.zeros(width, rows.dtype)
+    for v in range(plan.block[block], plan.block[block + 1]):
+        count = plan.count[v]
+        more += count * (plan.slot[v + 1] - plan.slot[v])
+        for row in range(plan.slot[v] - start, plan.slot[v + 1] - start):
             for j in range(width):
-                part[j] += reached[step, row, j]
-        for j in range(width):
-            total[j] += plan.count[v] * part[j]
-    return total
-
-
-@njit(**LOOP)
-def _leave(plan: Any, bank: Any, step: int, match_all: bool, normal: Any, walkers: Any, first: int, last: int) -> None:
-    """Line 6: walkers after a step, of the members ``first`` to ``last``."""
-    for row in range(first, last):
-        node = plan.node[row]
-        if match_all:
-            for j in range(normal.shape[2]):
-                color = bank.colors[node, j]
-                walkers[row - first, j] = color * color * normal[step, row, j]
-        else:
-            for j in range(normal.shape[2]):
-                walkers[row - first, j] = normal[step, row, j]
-
-
-@njit(**LOOP)
-def squared_deviations(plan: Any, step: int, reached: Any, mean: Any) -> Any:
-    """Sum of the squared deviations from the mean of each column, egonets by count."""
-    width = reached.shape[2]
-    total, part = np.zeros(width), np.empty(width, reached.dtype)
-    for v in range(plan.slot.size - 1):
-        for j in range(width):
-            part[j] = 0
-        for row in range(plan.slot[v], plan.slot[v + 1]):
+                mean[j] += count * rows[row, j]
+    if more == 0:
+        return number
+    for j in range(width):
+        mean[j] /= more
+    for v in range(plan.block[block], plan.block[block + 1]):
+        count = plan.count[v]
+        for row in range(plan.slot[v] - start, plan.slot[v + 1] - start):
             for j in range(width):
-                part[j] += (reached[step, row, j] - mean[j]) * (reached[step, row, j] - mean[j])
-        for j in range(width):
-            total[j] += plan.count[v] * part[j]
-    return total
+                square[j] += count * (rows[row, j] - mean[j]) * (rows[row, j] - mean[j])
+    share = more / (number + more)
+    for j in range(width):
+        distance = mean[j] - moments.mean[j]
+        moments.mean[j] += distance * share
+        moments.square[j] += square[j] + distance * distance * share * number
+    return number + more
 
 
 @njit(**LOOP)
-def scale_and_shift(step: int, reached: Any, scale: Any, shift: Any, normal: Any) -> None:
+def scale_and_shift(reached: Any, scale: Any, shift: Any, normal: Any) -> None:
     """Apply the same line to every row."""
-    for row in range(reached.shape[1]):
-        for j in range(reached.shape[2]):
-            normal[step, row, j] = reached[step, row, j] * scale[j] + shift[j]
+    for row in range(reached.shape[0]):
+        for j in range(reached.shape[1]):
+            normal[row, j] = reached[row, j] * scale[j] + shift[j]
 
 
 @njit(**LOOP)
-def match(plan: Any, bank: Any, step: int, normal: Any, walks: Any) -> None:
+def match(plan: Any, bank: Any, normal: Any, scores: Any) -> None:
     """Line 5: match colors and sum over the members of each egonet."""
     for v in range(plan.slot.size - 1):
-        for j in range(walks.shape[2]):
-            walks[step, v, j] = 0
+        for j in range(scores.shape[1]):
+            scores[v, j] = 0
         for row in range(plan.slot[v], plan.slot[v + 1]):
             node = plan.node[row]
-            for j in range(walks.shape[2]):
-                walks[step, v, j] += bank.colors[node, j] * normal[step, row, j]
+            for j in range(scores.shape[1]):
+                scores[v, j] += bank.colors[node, j] * normal[row, j]
 
 
 @njit(**LOOP)
 def match_backward(
-    plan: Any,
-    bank: Any,
-    reached: Any,
-    normal: Any,
-    walks: Any,
-    step: int,
-    match_all: bool,
-    grad: Any,
-    mean: Any,
-    grads: Any,
+    plan: Any, bank: Any, reached: Any, normal: Any, scores: Any, match_all: bool, mean: Any, grad: Any, grads: Any
 ) -> Any:
     """Turn ``grad`` of the walkers into that of the step before the sigmoid, and add to ``grads`` of the bank.
 
@@ -445,7 +449,6 @@ def match_backward(
     width = grad.shape[1]
     total, product = np.zeros(width), np.zeros(width)
     part, part_product = np.empty(width, grad.dtype), np.empty(width, grad.dtype)
-    colored = np.empty(width, grad.dtype)
     for v in range(plan.slot.size - 1):
         for j in range(width):
             part[j] = part_product[j] = 0
@@ -453,50 +456,37 @@ def match_backward(
             node = plan.node[row]
             if match_all:  # walks = y0 z, walkers = y0 y0 z
                 for j in range(width):
-                    colored[j] = walks[step, v, j] + bank.colors[node, j] * grad[row, j]
+                    walk = bank.colors[node, j] * grad[row, j]
+                    grads.colors[node, j] += normal[row, j] * (walk + walk + scores[v, j])
                 for j in range(width):
-                    grads.colors[node, j] += normal[step, row, j] * (colored[j] + bank.colors[node, j] * grad[row, j])
-                for j in range(width):
-                    grad[row, j] = bank.colors[node, j] * colored[j]
+                    color, inside = bank.colors[node, j], normal[row, j] - normal[row, j] * normal[row, j]
+                    grad[row, j] = color * (color * grad[row, j] + scores[v, j]) * inside
             else:  # walks = y0 z, walkers = z
                 for j in range(width):
-                    grads.colors[node, j] += normal[step, row, j] * walks[step, v, j]
+                    grads.colors[node, j] += normal[row, j] * scores[v, j]
                 for j in range(width):
-                    grad[row, j] += bank.colors[node, j] * walks[step, v, j]
-            for j in range(width):
-                grad[row, j] *= normal[step, row, j] - normal[step, row, j] * normal[step, row, j]
+                    inside = normal[row, j] - normal[row, j] * normal[row, j]
+                    grad[row, j] = (grad[row, j] + bank.colors[node, j] * scores[v, j]) * inside
             for j in range(width):
                 part[j] += grad[row, j]
-            for j in range(width):
-                part_product[j] += grad[row, j] * (reached[step, row, j] - mean[j])
+                part_product[j] += grad[row, j] * (reached[row, j] - mean[j])
         for j in range(width):
             total[j] += part[j]
-        for j in range(width):
             product[j] += part_product[j]
     return total, product
 
 
 @njit(**LOOP)
 def take_step_backward(
-    plan: Any,
-    bank: Any,
-    reached: Any,
-    normal: Any,
-    walks: Any,
-    step: int,
-    match_all: bool,
-    grad: Any,
-    lines: Any,
-    grads: Any,
+    plan: Any, bank: Any, reached: Any, normal: Any, step: int, match_all: bool, lines: Any, grad: Any, grads: Any
 ) -> None:
     """Turn ``grad`` of the step before the sigmoid into that of the walkers before the step.
 
     The gradient of what was reached is ``lines[0] * grad + count * (lines[1] * reached + lines[2])`` column by column.
     """
     width = grad.shape[1]
-    over = np.empty((1, plan.rows, width), grad.dtype)
-    own = np.empty((bank.mix.shape[0], plan.rows, width), grad.dtype)
-    walkers = np.empty((plan.rows, width), grad.dtype)
+    over, moved = np.empty((plan.rows, width), grad.dtype), np.empty((plan.rows, width), grad.dtype)
+    walkers, spare = np.empty((plan.rows, width), grad.dtype), np.empty((plan.rows, width), grad.dtype)
     for block in range(plan.block.size - 1):
         first, last = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
         rows = last - first
@@ -504,20 +494,17 @@ def take_step_backward(
             count = plan.count[v]
             for row in range(plan.slot[v], plan.slot[v + 1]):
                 for j in range(width):
-                    over[0, row - first, j] = lines[0, j] * grad[row, j] + count * lines[2, j]
-                for j in range(width):
-                    over[0, row - first, j] += count * lines[1, j] * reached[step, row, j]
-        moved, at = (own, plan.target) if step > 0 else (grads.ahead, plan.target_node)
+                    line = lines[1, j] * reached[step, row, j] + lines[2, j]
+                    over[row - first, j] = lines[0, j] * grad[row, j] + count * line
         if step > 0:
-            for c in range(moved.shape[0]):
-                clear(moved, c, 0, rows)
-        reach_backward(plan, block, over, 0, at, moved)
-        if step > 0:
-            _leave(plan, bank, step - 1, match_all, normal, walkers, first, last)
-            for row in range(first, last):
-                for j in range(width):
-                    grad[row, j] = 0
-            for c in range(bank.mix.shape[0]):
-                add_outer(own[c, :rows], walkers[:rows], grads.mix[c])
-                multiply(own[c, :rows], bank.mix[c], over[0, :rows])
-                add_rows(over[0, :rows], grad[first:last])
+            leave(plan, first, rows, bank, match_all, normal[step - 1, first:last], walkers)
+            clear(grad[first:last], rows)
+        for c in range(bank.mix.shape[0]):
+            if step == 0:
+                reach_backward(plan, block, c, over, plan.target_node, grads.ahead[c])
+                continue
+            clear(moved, rows)
+            reach_backward(plan, block, c, over, plan.target, moved)
+            add_outer(moved[:rows], walkers[:rows], grads.mix[c])
+            multiply(moved[:rows], bank.mix[c], spare[:rows])
+            add_rows(spare[:rows], grad[first:last])

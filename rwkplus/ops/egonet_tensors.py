@@ -1,24 +1,28 @@
-"""The walks of :mod:`rwkplus.ops.egonet_walks` in plain torch: for other devices and types, and as the slow twin."""
+"""The walks of :mod:`rwkplus.ops.egonet_walks` in plain torch: for other devices and types, and as the slow twin.
 
-from collections.abc import Sequence
+Everything is a matrix with a column for each node of a few hidden graphs. That wastes products with the zeros between
+hidden graphs, and is still several times faster than tensors with short last dimensions.
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
-from rwkplus.ops.egonet_loops import meeting, num_products
+from rwkplus.ops.egonet_loops import GROUP, num_products
 
 
 def score_egonets(y0: Tensor, hidden: Tensor, egonets: Sequence[Tensor], steps: int, match_all: bool) -> Tensor:
-    """Scores ``(T, B, K)``; arguments as in :func:`rwkplus.ops.egonet_walks.egonet_walks`."""
+    """Scores ``(T, B, K)``; arguments as in :func:`rwkplus.ops.egonet_walks.score_egonets`."""
     links, symmetric = _Links.of(*egonets[:5]), is_symmetric(hidden, egonets)
-    _, _, matched = _walk(y0, hidden, links, num_products(steps, symmetric), match_all)
-    scores = y0.new_zeros(steps, egonets[1].numel(), y0.size(1))
-    for step in range(1, steps + 1):
-        a, b = meeting(step, symmetric)
-        met = matched[b] if a == 0 and match_all else matched[a] * matched[b]
-        scores[step - 1].index_add_(0, links.owner, met.sum(2))
-    return scores
+    parts = []
+    for colors, mix, nodes in _groups(y0, hidden):
+        walks = _walk(colors, mix, links, num_products(steps, symmetric), match_all)
+        rows = [row for i in range(len(walks.reached)) for row in _met(walks, i, symmetric, match_all)][:steps]
+        parts.append(torch.stack([links.sums(row) for row in rows]) @ nodes)
+    return torch.cat(parts, 2)
 
 
 def score_egonets_backward(
@@ -26,29 +30,20 @@ def score_egonets_backward(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of ``y0`` and ``hidden``, given that of the scores."""
     links, symmetric = _Links.of(*egonets[:5]), is_symmetric(hidden, egonets)
-    walkers, reached, matched = _walk(y0, hidden, links, num_products(len(grad), symmetric), match_all)
-    grad_matched = _meet_backward(grad, matched, links, symmetric, match_all)
-    colors = walkers[0]
-    grad_colors, grad_y0, grad_hidden = (torch.zeros_like(part) for part in (colors, y0, hidden))
-    for i in reversed(range(len(reached))):
-        grad_reached = grad_matched[i + 1]
-        if match_all:
-            grad_colors.addcmul_(reached[i], grad_reached)
-            grad_reached *= colors
-        before, at = (walkers[i], links.target) if i > 0 else (y0, links.target_node)
-        grad_moved = links.reach_backward(grad_reached, at, before.size(0))
-        grad_hidden += torch.einsum("crkv,rkw->kvwc", grad_moved, before)
-        grad_walkers = torch.einsum("crkv,kvwc->rkw", grad_moved, hidden)
-        if i == 0:
-            grad_y0 += grad_walkers
-            break
-        if match_all:
-            grad_colors.addcmul_(matched[i], grad_walkers)
-            grad_walkers *= colors
-        grad_matched[i] += grad_walkers
-    grad_y0.index_add_(0, links.node, grad_colors if match_all else grad_matched[0])
+    grads = []
+    for part, (colors, mix, nodes) in zip(grad.split(GROUP, 2), _groups(y0, hidden), strict=True):
+        walks = _walk(colors, mix, links, num_products(len(grad), symmetric), match_all)
+        grads.append(_backward(part @ nodes.t(), walks, mix, links, symmetric, match_all))
+    over_y0 = torch.cat([over.unflatten(1, (-1, y0.size(2))) for over, _ in grads], 1)
+    blocks = [over.unflatten(1, (-1, y0.size(2))).unflatten(3, (-1, y0.size(2))) for _, over in grads]
+    over_hidden = torch.cat([block.diagonal(dim1=1, dim2=3).permute(3, 1, 2, 0) for block in blocks])
     # See the compiled loops for the reason.
-    return grad_y0, (grad_hidden + grad_hidden.transpose(1, 2)) / 2 if symmetric else grad_hidden
+    return over_y0, (over_hidden + over_hidden.transpose(1, 2)) / 2 if symmetric else over_hidden
+
+
+def is_symmetric(hidden: Tensor, egonets: Sequence[Tensor]) -> bool:
+    """Whether neither edges nor hidden edges have a direction."""
+    return bool(egonets[5].all()) and torch.equal(hidden, hidden.transpose(1, 2))
 
 
 class _Links(NamedTuple):
@@ -56,68 +51,105 @@ class _Links(NamedTuple):
 
     node: Tensor  # (R,): node of each member
     owner: Tensor  # (R,): egonet of each member
+    slot: Tensor  # (B,): first member of each egonet
+    link: Tensor  # (R,): first link of each member, for links are sorted by where they begin
     source: Tensor  # (F,): member where each link begins
     target: Tensor  # (F,): member where it ends
-    target_node: Tensor  # (F,)
-    value: Sequence[Tensor | None]  # of each color (F, 1, 1), or None for 1
+    value: Sequence[Tensor | None]  # of each color (F,), or None for 1
 
     @classmethod
     def of(cls, index: Tensor, size: Tensor, link: Tensor, link_count: Tensor, value: Tensor) -> "_Links":
-        first = (size.cumsum(0) - size).repeat_interleave(link_count, output_size=link.size(0))
-        source, target = link.t() + first
+        slot = size.cumsum(0) - size
+        source, target = link.t() + slot.repeat_interleave(link_count, output_size=link.size(0))
+        if bool((source[1:] < source[:-1]).any()):
+            source, order = source.sort()
+            target, value = target[order], value[order]
+        count = torch.zeros_like(index).index_add_(0, source, torch.ones_like(source))
         owner = torch.arange(size.numel(), device=size.device).repeat_interleave(size, output_size=index.numel())
-        columns = [column.view(-1, 1, 1) for column in value.unbind(1)]
-        return cls(index, owner, source, target, index[target], columns or [None])
+        columns = [column.contiguous() for column in value.unbind(1)]
+        return cls(index, owner, slot, count.cumsum(0) - count, source, target, columns or [None])
 
-    def reach(self, moved: Tensor, at: Tensor) -> Tensor:
-        """Line 4, the step on G: every walker gathers from where its links lead, ``(C, ., K, M)`` to ``(R, K, M)``."""
-        reached = moved.new_zeros(self.node.numel(), *moved.shape[2:])
-        for channel, value in zip(moved.contiguous(), self.value, strict=True):
-            rows = channel.index_select(0, at)
-            reached.index_add_(0, self.source, rows if value is None else rows * value)
-        return reached
+    def sums(self, rows: Tensor) -> Tensor:
+        """Sum over the members of each egonet, ``(R, W)`` to ``(B, W)``."""
+        return embedding_bag(torch.arange(len(rows), device=rows.device), rows, self.slot, mode="sum")
 
-    def reach_backward(self, reached: Tensor, at: Tensor, size: int) -> Tensor:
-        """Spread gradients back along the links, ``(R, K, M)`` to ``(C, size, K, M)``."""
-        rows = reached.index_select(0, self.source)
-        moved = rows.new_zeros(len(self.value), size, *rows.shape[1:])
-        for channel, value in zip(moved, self.value, strict=True):
-            channel.index_add_(0, at, rows if value is None else rows * value)
+    def reach(self, moved: Sequence[Tensor], at: Tensor) -> Tensor:
+        """Line 4, the step on G: every walker gathers from where its links lead, C times ``(., W)`` to ``(R, W)``."""
+        channels = zip(moved, self.value, strict=True)
+        rows = [embedding_bag(at, rows, self.link, mode="sum", per_sample_weights=value) for rows, value in channels]
+        return torch.stack(rows).sum(0) if len(rows) > 1 else rows[0]
+
+    def reach_backward(self, reached: Tensor, symmetric: bool) -> list[Tensor]:
+        """Spread gradients back along the links, ``(R, W)`` to C times ``(R, W)``."""
+        moved = []
+        for value in self.value:
+            if symmetric:
+                moved.append(embedding_bag(self.target, reached, self.link, mode="sum", per_sample_weights=value))
+            else:
+                rows = reached.index_select(0, self.source)
+                rows = rows if value is None else rows * value.unsqueeze(1)
+                moved.append(torch.zeros_like(reached).index_add_(0, self.target, rows))
         return moved
 
 
-def _walk(
-    y0: Tensor, hidden: Tensor, links: _Links, count: int, match_all: bool
-) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-    """Walkers, what they reach in a step, and matched walks."""
-    colors = y0.index_select(0, links.node)
-    walkers, reached, matched = [colors], [], [colors]
-    for i in range(count):
-        if i > 0:
-            walkers.append(colors * matched[i] if match_all else matched[i])  # line 6
-        before, at = (walkers[i], links.target) if i > 0 else (y0, links.target_node)
-        reached.append(links.reach(torch.einsum("kvwc,rkw->crkv", hidden, before), at))  # line 4
-        matched.append(colors * reached[i] if match_all else reached[i])  # line 5
-    return walkers, reached, matched
+class _Walks(NamedTuple):
+    """All walks of a group of hidden graphs."""
+
+    nodes: Tensor  # (N, W): colors of nodes
+    colors: Tensor  # (R, W): the same of members
+    walkers: Sequence[Tensor]  # J times (R, W): what takes a step; the first are the colors
+    reached: Sequence[Tensor]  # J times (R, W)
 
 
-def _meet_backward(
-    grad: Tensor, matched: list[Tensor], links: _Links, symmetric: bool, match_all: bool
-) -> list[Tensor]:
-    grads = [torch.zeros_like(part) for part in matched]
-    for step in range(1, len(grad) + 1):
-        a, b = meeting(step, symmetric)
-        members = grad[step - 1].index_select(0, links.owner).unsqueeze(2)
-        if a == 0 and match_all:
-            grads[b] += members
-        elif a == b:
-            grads[b].addcmul_(members, matched[a], value=2)
-        else:
-            grads[b].addcmul_(members, matched[a])
-            grads[a].addcmul_(members, matched[b])
-    return grads
+def _groups(y0: Tensor, hidden: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Hidden graphs side by side: colors ``(N, W)``, adjacencies ``(C, W, W)``, which node is whose ``(W, L)``."""
+    for colors, part in zip(y0.split(GROUP, 1), hidden.split(GROUP), strict=True):
+        one = torch.eye(part.size(0), dtype=y0.dtype, device=y0.device)
+        mix = torch.stack([torch.block_diag(*channel) for channel in part.movedim(3, 0)])
+        yield colors.flatten(1), mix, one.repeat_interleave(part.size(1), 0)
 
 
-def is_symmetric(hidden: Tensor, egonets: Sequence[Tensor]) -> bool:
-    """Whether neither edges nor hidden edges have a direction."""
-    return bool(egonets[5].all()) and torch.equal(hidden, hidden.transpose(1, 2))
+def _walk(nodes: Tensor, mix: Tensor, links: _Links, count: int, match_all: bool) -> _Walks:
+    colors = nodes.index_select(0, links.node)
+    walkers, reached = [colors], [links.reach([nodes @ channel.t() for channel in mix], links.node[links.target])]
+    for _ in range(1, count):
+        walkers.append(colors * colors * reached[-1] if match_all else reached[-1])  # lines 5 and 6
+        reached.append(links.reach([walkers[-1] @ channel.t() for channel in mix], links.target))  # line 4
+    return _Walks(nodes, colors, walkers, reached)
+
+
+def _met(walks: _Walks, i: int, symmetric: bool, match_all: bool) -> list[Tensor]:
+    """What a step adds to scores: of its own number, or of two numbers where walks meet in the middle."""
+    reached = walks.reached[i]
+    if not symmetric:
+        return [walks.colors * reached]
+    return [walks.walkers[i] * reached, (walks.colors * reached if match_all else reached).square()]
+
+
+def _backward(
+    grad: Tensor, walks: _Walks, mix: Tensor, links: _Links, symmetric: bool, match_all: bool
+) -> tuple[Tensor, Tensor]:
+    """Gradients of the colors of nodes ``(N, W)`` and of the adjacencies ``(C, W, W)``, given ``(T, B, W)``."""
+    colors = walks.colors
+    over_colors, over_mix, over_walkers = torch.zeros_like(colors), torch.zeros_like(mix), torch.zeros_like(colors)
+    for i in reversed(range(len(walks.reached))):
+        reached, partner = walks.reached[i], walks.walkers[i] if symmetric else colors
+        step = 2 * i if symmetric else i
+        odd = grad[step].index_select(0, links.owner)
+        ahead = walks_ahead = over_walkers
+        if symmetric and step + 1 < len(grad):
+            met = grad[step + 1].index_select(0, links.owner).mul_(reached)
+            ahead, walks_ahead = over_walkers + met, torch.add(over_walkers, met, alpha=2)
+        if match_all:
+            over_colors.addcmul_(colors * reached, ahead, value=2)
+            walks_ahead = walks_ahead * colors * colors
+        over_moved = links.reach_backward(torch.addcmul(walks_ahead, odd, partner), symmetric)
+        over_walkers = odd.mul_(reached)
+        if not symmetric:
+            over_colors += over_walkers
+            over_walkers = torch.zeros_like(colors)
+        for channel, moved, over in zip(mix, over_moved, over_mix, strict=True):
+            over.addmm_(moved.t(), walks.walkers[i])
+            over_walkers.addmm_(moved, channel)
+    over_nodes = torch.zeros_like(walks.nodes).index_add_(0, links.node, over_colors + over_walkers)
+    return over_nodes, over_mix

@@ -29,100 +29,73 @@ from rwkplus.ops.egonet_loops import GROUP, Bank, Plan
 Floats = NDArray[np.floating[Any]]
 
 
-@torch.library.custom_op("rwkplus::normalized_walks", mutates_args=(), device_types="cpu")
-def normalized_walks(
+def _score(
     y0: Tensor,
     hidden: Tensor,
     egonets: Sequence[Tensor],
     count: Tensor,
-    norm: Sequence[Tensor],
+    weight: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    var: Tensor,
     match_all: bool,
     training: bool,
     sync: bool,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Score every egonet with every hidden graph.
-
-    Args:
-        y0: Similarity of nodes to hidden nodes ``(N, K, M)``.
-        hidden: Adjacencies of the hidden graphs for each of C edge colors ``(K, M, M, C)``.
-        egonets: As in :func:`rwkplus.ops.egonet_walks.egonet_walks`.
-        count: How often each egonet occurs ``(B,)``, for mean and variance.
-        norm: Weight, bias, mean and variance of each step and hidden graph, ``(T, K)`` each.
-        match_all: RWK+ if true, RWK- otherwise.
-        training: Take mean and variance of the egonets at hand instead of the given ones.
-        sync: Take them over all processes.
-        eps: Added to variances.
-
-    Returns:
-        Scores ``(T, B, K)``; mean, variance, and the number of values they were taken of ``(3, T, K)``; what is kept
-        for the backward pass.
-    """
-    weight, bias, means, variances = arrays(*(part.double() for part in norm))
-    moments = np.stack([means, variances, np.zeros_like(means)])
-    kept = y0.new_empty(len(weight) * egonets[0].numel() * y0[:1].numel())
+    """Scores and moments, and what is kept for the backward pass."""
+    weights, biases, *known = arrays(*(part.double() for part in (weight, bias, mean, var)))
+    moments = np.stack([*known, np.zeros_like(weights)])
+    kept = y0.new_empty(len(weights) * egonets[0].numel() * y0[:1].numel())
     plan, number = plan_of(egonets, y0, count), int((count * egonets[1]).sum()) * y0.size(2)
-    groups = _groups(banks_of(y0, hidden), plan, kept, len(weight))
-    for step, (mean, var, values) in enumerate(moments.swapaxes(0, 1)):
-        total = [loops.take_step(plan, g.bank, step, match_all, g.reached, g.normal) for g in groups]
+    groups = _groups(banks_of(y0, hidden), plan, kept, len(weights))
+    for step, (center, spread, values) in enumerate(moments.swapaxes(0, 1)):
+        found = [loops.take_step(plan, g.bank, step, match_all, g.reached, g.normal) for g in groups]
         if training:
-            mean[:], values[:] = _average(_by_graph(total, y0), number, sync)
-            rows = zip(groups, _by_node(mean, y0), strict=True)
-            squares = [loops.squared_deviations(plan, step, g.reached, row) for g, row in rows]
-            var[:], _ = _average(_by_graph(squares, y0), number, sync)
-        _normalize(groups, step, weight[step] / np.sqrt(var + eps), mean, bias[step], y0)
+            means, squares = (_joined(part, y0) for part in zip(*found, strict=True))
+            rows = number // y0.size(2)
+            center[:], values[:] = _average(rows * means.sum(1), number, sync)
+            spread[:], _ = _average((squares + rows * (means - center[:, None]) ** 2).sum(1), number, sync)
+        _normalize(groups, step, weights[step] / np.sqrt(spread + eps), center, biases[step], y0)
         for group in groups:
-            loops.match(plan, group.bank, step, group.normal, group.walks)
+            loops.match(plan, group.bank, group.normal[step], group.walks[step])
     scores = sums_over_nodes([torch.from_numpy(g.walks) for g in groups], y0.size(2))
     return scores, torch.from_numpy(moments).to(y0.dtype), kept
 
 
-@normalized_walks.register_fake
-def _(
-    y0: Tensor,
-    hidden: Tensor,
-    egonets: Sequence[Tensor],
-    count: Tensor,
-    norm: Sequence[Tensor],
-    match_all: bool,
-    training: bool,
-    sync: bool,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    steps, num_hidden = norm[0].shape
-    kept = y0.new_empty(steps * egonets[0].numel() * num_hidden * y0.size(2))
-    return y0.new_empty(steps, count.numel(), num_hidden), y0.new_empty(3, steps, num_hidden), kept
-
-
-@torch.library.custom_op("rwkplus::normalized_walks_backward", mutates_args=(), device_types="cpu")
-def normalized_walks_backward(
+def _score_backward(
     grad: Tensor,
     y0: Tensor,
     hidden: Tensor,
     egonets: Sequence[Tensor],
     count: Tensor,
-    norm: Sequence[Tensor],
+    weight: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    var: Tensor,
     kept: Tensor,
     match_all: bool,
     training: bool,
     sync: bool,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of the scores with respect to ``y0``, ``hidden``, weight and bias."""
-    weight, bias, means, variances = arrays(*(part.double() for part in norm))
+    """Gradients of ``y0``, ``hidden``, weight and bias."""
+    weights, biases, means, variances = arrays(*(part.double() for part in (weight, bias, mean, var)))
     plan, number = plan_of(egonets, y0, count), int((count * egonets[1]).sum()) * y0.size(2)
     banks = banks_of(y0, hidden)
-    groups = _groups(banks, plan, kept, len(weight), sums_over_nodes_backward(grad, y0.size(2)))
+    groups = _groups(banks, plan, kept, len(weights), sums_over_nodes_backward(grad, y0.size(2)))
     inverses = 1 / np.sqrt(variances + eps)
-    slopes = weight * inverses
-    for step in range(len(weight)):
-        _normalize(groups, step, slopes[step], means[step], bias[step], y0)
+    slopes = weights * inverses
+    for step in range(len(weights)):
+        _normalize(groups, step, slopes[step], means[step], biases[step], y0)
     grads, walkers = [zero_gradients(bank) for bank in banks], [np.zeros_like(g.normal[0]) for g in groups]
-    grad_weight, grad_bias = np.empty_like(weight), np.empty_like(weight)
-    for step in reversed(range(len(weight))):
-        rows = zip(groups, walkers, _by_node(means[step], y0), grads, strict=True)
-        sums = [loops.match_backward(plan, *g, step, match_all, *row) for g, *row in rows]
-        total, product = (_by_graph([part[i] for part in sums], y0) for i in (0, 1))
+    grad_weight, grad_bias = np.empty_like(weights), np.empty_like(weights)
+    for step in reversed(range(len(weights))):
+        rows = zip(groups, _by_node(means[step], y0), walkers, grads, strict=True)
+        sums = [
+            loops.match_backward(plan, g.bank, *(part[step] for part in g[1:]), match_all, *row) for g, *row in rows
+        ]
+        total, product = (_joined(part, y0).sum(1) for part in zip(*sums, strict=True))
         grad_weight[step], grad_bias[step] = product * inverses[step], total
         lines = np.stack([slopes[step], np.zeros_like(total), np.zeros_like(total)])
         if training:
@@ -130,47 +103,108 @@ def normalized_walks_backward(
             lines[1] = -slopes[step] * inverses[step] ** 2 * product
             lines[2] = -slopes[step] * total - lines[1] * means[step]
         columns = [np.stack(rows) for rows in zip(*(_by_node(line, y0) for line in lines), strict=True)]
-        for group, *row in zip(groups, walkers, columns, grads, strict=True):
-            loops.take_step_backward(plan, *group, step, match_all, *row)
-    grad_norm = [torch.from_numpy(part).to(norm[0].dtype) for part in (grad_weight, grad_bias)]
+        for group, *row in zip(groups, columns, walkers, grads, strict=True):
+            loops.take_step_backward(plan, *group[:3], step, match_all, *row)
+    grad_norm = [torch.from_numpy(part).to(weight.dtype) for part in (grad_weight, grad_bias)]
     return *banks_backward(y0, hidden, banks, grads), grad_norm[0], grad_norm[1]
+
+
+normalized_walks = torch.library.custom_op("rwkplus::normalized_walks", _score, mutates_args=(), device_types="cpu")
+normalized_walks_backward = torch.library.custom_op(
+    "rwkplus::normalized_walks_backward", _score_backward, mutates_args=(), device_types="cpu"
+)
+
+
+@normalized_walks.register_fake
+def _(
+    y0: Tensor, hidden: Tensor, egonets: Sequence[Tensor], count: Tensor, weight: Tensor, *_: object
+) -> tuple[Tensor, Tensor, Tensor]:
+    steps, num_hidden = weight.shape
+    kept = y0.new_empty(steps * egonets[0].numel() * num_hidden * y0.size(2))
+    return y0.new_empty(steps, count.numel(), num_hidden), y0.new_empty(3, steps, num_hidden), kept
 
 
 @normalized_walks_backward.register_fake
 def _(
-    grad: Tensor,
+    grad: Tensor, y0: Tensor, hidden: Tensor, egonets: Sequence[Tensor], count: Tensor, weight: Tensor, *_: object
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return tuple(part.new_empty(part.shape) for part in (y0, hidden, weight, weight))  # type: ignore[return-value]
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    y0, hidden, egonets, count, weight, bias, *known, ctx.match_all, ctx.training, ctx.sync, ctx.eps = inputs
+    _, moments, kept = output
+    ctx.set_materialize_grads(False)
+    ctx.mark_non_differentiable(moments, kept)
+    used = moments[:2] if ctx.training else known
+    ctx.save_for_backward(y0, hidden, *egonets, count, weight, bias, *used, kept)
+
+
+def _differentiate(
+    ctx: Any, grad: Tensor | None, *_: None, backward: Any = normalized_walks_backward
+) -> tuple[Any, ...]:
+    y0, hidden, *egonets, count, weight, bias, mean, var, kept = ctx.saved_tensors
+    grads: tuple[Tensor | None, ...] = (None,) * 4
+    if grad is not None:
+        options = (ctx.match_all, ctx.training, ctx.sync, ctx.eps)
+        grads = backward(grad, y0, hidden, egonets, count, weight, bias, mean, var, kept, *options)
+    return *grads[:2], [None] * len(egonets), None, *grads[2:], *(None,) * 6
+
+
+normalized_walks.register_autograd(_differentiate, setup_context=_keep)
+
+
+class _Eager(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, Tensor, Tensor]:
+        outputs = _score(*inputs)
+        _keep(ctx, inputs, outputs)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None, *_: None) -> tuple[Any, ...]:
+        # The operator knows that it has no derivative.
+        backward = normalized_walks_backward if torch.is_grad_enabled() else _score_backward
+        y0, hidden, _, *others = _differentiate(ctx, grad, backward=backward)
+        return y0, hidden, None, *others
+
+
+def score_normalized(
     y0: Tensor,
     hidden: Tensor,
     egonets: Sequence[Tensor],
     count: Tensor,
-    norm: Sequence[Tensor],
-    kept: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    var: Tensor,
     match_all: bool,
     training: bool,
     sync: bool,
     eps: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return tuple(part.new_empty(part.shape) for part in (y0, hidden, norm[0], norm[0]))  # type: ignore[return-value]
+) -> tuple[Tensor, Tensor]:
+    """Score every egonet with every hidden graph.
 
+    Args:
+        y0: Similarity of nodes to hidden nodes ``(N, K, M)``.
+        hidden: Adjacencies of the hidden graphs for each of C edge colors ``(K, M, M, C)``.
+        egonets: As in :func:`rwkplus.ops.egonet_walks.score_egonets`.
+        count: How often each egonet occurs ``(B,)``, for mean and variance.
+        weight: Of each step and hidden graph ``(T, K)``.
+        bias: The same.
+        mean: The same, used outside of training.
+        var: The same.
+        match_all: RWK+ if true, RWK- otherwise.
+        training: Take mean and variance of the egonets at hand instead of the given ones.
+        sync: Take them over all processes.
+        eps: Added to variances.
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    y0, hidden, egonets, count, norm, *ctx.options = inputs
-    _, moments, kept = output
-    ctx.set_materialize_grads(False)
-    ctx.mark_non_differentiable(moments, kept)
-    used = moments[:2] if ctx.options[1] else norm[2:]
-    ctx.save_for_backward(y0, hidden, *egonets, count, *norm[:2], *used, kept)
-
-
-def _differentiate(ctx: Any, grad: Tensor | None, *_: None) -> tuple[Any, ...]:
-    (y0, hidden, *egonets, count), norm, kept = ctx.saved_tensors[:-5], ctx.saved_tensors[-5:-1], ctx.saved_tensors[-1]
-    if grad is None:
-        return None, None, [None] * len(egonets), None, [None] * 4, None, None, None, None
-    grads = normalized_walks_backward(grad, y0, hidden, egonets, count, norm, kept, *ctx.options)
-    return *grads[:2], [None] * len(egonets), None, [*grads[2:], None, None], None, None, None, None
-
-
-normalized_walks.register_autograd(_differentiate, setup_context=_keep)
+    Returns:
+        Scores ``(T, B, K)``; mean, variance, and the number of values they were taken of ``(3, T, K)``.
+    """
+    call: Any = normalized_walks if torch.compiler.is_compiling() else _Eager.apply
+    scores, moments, _ = call(y0, hidden, egonets, count, weight, bias, mean, var, match_all, training, sync, eps)
+    return scores, moments
 
 
 class _Group(NamedTuple):
@@ -179,13 +213,13 @@ class _Group(NamedTuple):
     bank: Bank
     reached: Floats  # (T, R, W)
     normal: Floats  # (T, R, W)
-    walks: Floats  # (T, B, W): sums over the members of each egonet
+    walks: Floats  # (T, B, W): sums over the members of each egonet, or the gradients of these
 
 
 def _groups(
     banks: Sequence[Bank], plan: Plan, kept: Tensor, steps: int, walks: Sequence[Tensor] | None = None
 ) -> list[_Group]:
-    """Cut what is kept into groups, with room for the rest: normalized walks, and their sums or gradients of these."""
+    """Cut what is kept into groups, with room for the rest."""
     widths = [bank.mix.shape[1] for bank in banks]
     if walks is None:
         walks = [kept.new_empty(steps, plan.count.size, width) for width in widths]
@@ -200,14 +234,13 @@ def _groups(
 def _normalize(groups: Sequence[_Group], step: int, scale: Floats, mean: Floats, bias: Floats, y0: Tensor) -> None:
     lines = zip(groups, _by_node(scale, y0), _by_node(bias - mean * scale, y0), strict=True)
     for group, slope, shift in lines:
-        loops.scale_and_shift(step, group.reached, slope, shift, group.normal)
+        loops.scale_and_shift(group.reached[step], slope, shift, group.normal[step])
         torch.from_numpy(group.normal[step]).sigmoid_()
 
 
-def _by_graph(columns: list[Floats], y0: Tensor) -> Floats:
-    """Sum columns of all groups over the nodes of each hidden graph: ``(K,)``."""
-    sums: Floats = np.concatenate(columns).reshape(y0.shape[1:]).sum(1)
-    return sums
+def _joined(columns: Sequence[Floats], y0: Tensor) -> Floats:
+    """One number per hidden node, of all groups: ``(K, M)``."""
+    return np.concatenate(columns).reshape(y0.shape[1:])
 
 
 def _by_node(values: Floats, y0: Tensor) -> list[Floats]:

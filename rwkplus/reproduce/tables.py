@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
+from rwkplus.reproduce.anomaly_tables import anomaly_page
 from rwkplus.reproduce.classification_tables import classification_page
 from rwkplus.reproduce.counting_tables import counting_page
+from rwkplus.reproduce.detection_tables import detection_page
 from rwkplus.reproduce.kernel_quality import DATASETS, METHODS
 from rwkplus.reproduce.markdown import cells, rows_table
 from rwkplus.reproduce.mining_tables import mining_task_page
+from rwkplus.reproduce.molecule_sets_tables import molecule_sets_page
+from rwkplus.reproduce.nodes_tables import nodes_page
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 from rwkplus.reproduce.scalability_tables import scalability_page
+from rwkplus.reproduce.twibot_tables import twibot_page
 
 PEER = "Weisfeiler-Leman (GraKeL)"
 EXPLAINED_TASKS = ("task-1-1", "task-1-2", "task-2")
@@ -30,6 +35,11 @@ def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
         "classification": classification_page,
         "counting": counting_page,
         "scalability": scalability_page,
+        "anomaly": anomaly_page,
+        "detection": detection_page,
+        "nodes": nodes_page,
+        "molecules": molecule_sets_page,
+        "twibot": twibot_page,
     }
     written = []
     docs.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,15 @@
-"""Supervised learning on whole graphs: train, validate, search, predict, save."""
+"""Supervised learning on whole graphs and on nodes: train, validate, search, predict, save."""
 
 from rwkplus.tasks.cross_validation import CrossValidation, FoldResult, cross_validate
 from rwkplus.tasks.dataset import GraphDataset
 from rwkplus.tasks.estimators import GraphClassifier, GraphRegressor
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.job import Place, TrainResult
+from rwkplus.tasks.layerwise import layerwise_outputs
+from rwkplus.tasks.node_classifier import NodeClassifier
+from rwkplus.tasks.node_model import TrainedNodes
+from rwkplus.tasks.node_task import NodeTask, train_nodes
+from rwkplus.tasks.sampled_task import SampledTask, train_sampled
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.trained import TrainedModel, load_model
 from rwkplus.tasks.training import train
@@ -17,12 +22,19 @@ __all__ = [
     "GraphDataset",
     "GraphRegressor",
     "GraphTask",
+    "NodeClassifier",
+    "NodeTask",
     "Place",
+    "SampledTask",
     "Settings",
     "TrainResult",
     "TrainedModel",
+    "TrainedNodes",
     "cross_validate",
+    "layerwise_outputs",
     "load_model",
     "train",
+    "train_nodes",
+    "train_sampled",
     "tune",
 ]

@@ -1,7 +1,8 @@
 """Graphs with labels, read once and shared by all folds and trials."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,11 @@ from rwkplus.data.splits import Index, plain_folds, stratified_folds
 from rwkplus.errors import GraphError, ParameterError, RWKPlusError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
+from rwkplus.models.registry import parameters_of
 from rwkplus.tasks.batches import GraphStore
+from rwkplus.tasks.columns import LabelColumns
 from rwkplus.tasks.inputs import Features, Inputs
-from rwkplus.tasks.targets import Classes, Target, Task, make_target
+from rwkplus.tasks.targets import Balance, Classes, Loss, Numbers, Target, Task, make_target
 
 
 class GraphDataset:
@@ -26,6 +29,8 @@ class GraphDataset:
         task: ``"classification"``, ``"regression"``, ``"counting"``, ``"multitask"``, or ``"auto"``.
         features: Node features for graphs without any; see :class:`rwkplus.tasks.inputs.Inputs`.
         ignore: Fields to leave out on purpose.
+        loss: For regression, the ``"squared"`` or the ``"absolute"`` error, which learns medians.
+        balance: For classes of different frequency, ``"logits"`` learns as if all were as frequent (logit adjustment).
     """
 
     def __init__(
@@ -36,12 +41,18 @@ class GraphDataset:
         task: Task = "auto",
         features: Features = "auto",
         ignore: Sequence[str] = (),
+        loss: Loss = "squared",
+        balance: Balance = "none",
     ) -> None:
+        for name, value, known in (("loss", loss, get_args(Loss)), ("balance", balance, get_args(Balance))):
+            if value not in known:
+                raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
         items = graph_list(graphs)
         self.inputs, self.graphs = Inputs.of(items, features, ignore)
         self.y = read_labels(items, y)
         self.whole = whole = make_target(self.y, task)
         self.task: Task = task if task != "auto" else whole.kind  # type: ignore[assignment]
+        self.loss, self.balance = loss, balance
         self.classes: Index | None = whole.encode(self.y).numpy() if isinstance(whole, Classes) else None
         self._stores: list[tuple[object, GraphStore]] = []
 
@@ -78,9 +89,13 @@ class GraphDataset:
 
     def target(self, train: Index) -> Target:
         """Meaning of outputs; classes of the whole database, scaling of the training part alone."""
-        if self.task in ("regression", "counting"):
-            return make_target(self.y[train], self.task)
-        return self.whole
+        target = self.whole
+        if isinstance(target, Numbers):
+            return Numbers.of(self.y[train], "std" if self.task == "counting" else "standard", self.loss)
+        if isinstance(target, Classes) and self.balance == "logits":
+            counts = np.bincount(target.encode(self.y[train]).numpy(), minlength=target.width)
+            return replace(target, prior=tuple((np.maximum(counts, 1) / counts.sum()).tolist()))
+        return target
 
     def folds(self, folds: int, seed: int) -> list[tuple[Index, Index]]:
         """Seeded folds of training and test graphs, by class where there are classes."""
@@ -115,18 +130,49 @@ def _same_transform(first: object, second: object) -> bool:
     return type(first) is type(second) and plain and arguments[0] == arguments[1]
 
 
+def fitted_params(inputs: Inputs, model: str | type[nn.Module], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what can be read off the graphs, categories of labels and width of edge features, to a network's parameters.
+
+    Only those that the network has and nobody gave.
+    """
+    known = parameters_of(model)
+    given = {"edge_channels", "edge_categories"} if {"edge_channels", "edge_categories"} & params.keys() else set()
+    return {name: size for name, size in inputs.sizes.items() if name in known and name not in given} | dict(params)
+
+
 def check_fields(inputs: Inputs, model: nn.Module) -> None:
-    """Refuse fields that the network declares not to read."""
+    """Refuse fields that the network declares not to read, and label numbers that it has no room for."""
+    for columns, name in ((inputs.columns, "categories"), (inputs.edge_columns, "edge_categories")):
+        _check_categories(columns, name, model)
+    width, needed = getattr(model, "edge_channels", None), inputs.sizes.get("edge_channels")
+    if width is not None and needed not in (None, width):
+        raise GraphError(f"edge_attr needs edge_channels={needed} but the network was made for {width}.")
     reads = getattr(model, "reads", None)
     if reads is None:
         return
     schema = inputs.schema
     for field, present in (("edge_attr", schema.edges is not None), ("edge_weight", schema.weighted)):
         if present and field not in reads:
+            size = next((name for name in inputs.sizes if name.startswith("edge")), "")
+            remedy = f" Or give the network {size}={inputs.sizes[size]}." if size in parameters_of(type(model)) else ""
             raise GraphError(
                 f"the graphs have {field}, which {type(model).__name__} does not read as it is. Leave it out: "
-                f"ignore=({field!r},), on the command line --ignore {field}."
+                f"ignore=({field!r},), on the command line --ignore {field}.{remedy if field == 'edge_attr' else ''}"
             )
+
+
+def _check_categories(columns: LabelColumns | None, name: str, model: nn.Module) -> None:
+    room = getattr(model, name, None)
+    if columns is None or (name == "edge_categories" and "edge_attr" not in getattr(model, "reads", ())):
+        return
+    needed = columns.categories
+    if room is None:
+        raise GraphError(
+            f"{columns.field} holds label numbers, which {type(model).__name__} does not read as it is. Give the model "
+            f"gnn {name}={needed}, or encode them with rwkplus.graphs.one_hot(graphs, {columns.field!r})."
+        )
+    if len(room) != len(needed) or any(r < n for r, n in zip(room, needed, strict=True)):
+        raise GraphError(f"{columns.field} needs {name}={needed} but the network was made for {list(room)}.")
 
 
 def read_labels(items: Sequence[Any], y: object = None) -> NDArray[Any]:

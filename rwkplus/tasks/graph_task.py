@@ -43,21 +43,21 @@ class GraphTask(LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int = 0) -> Tensor:
         """Mean loss over the known labels of the batch, of all processes together."""
-        total, count = self.target.loss(self.model(batch), batch.y)
+        total, count = self.target.loss(self(batch), batch.y)
         world = rank_and_world()[1]
         if world > 1:  # DDP averages gradients: weigh by what each process has, or uneven batches would count twice
             total, count = total * world, sum_over_processes(count)
-        return total / count.clamp(min=1)
+        return _mean(total, count)
 
     def validation_step(self, batch: Batch, batch_idx: int = 0) -> Judged:  # type: ignore[override]
         """Outputs and labels; scores of rankings need those of all graphs."""
-        return self.model(batch), batch.y
+        return self(batch), batch.y
 
     def validation_scores(self, judged: Sequence[Judged]) -> dict[str, float]:
         """Loss and chosen metric over the batches of all processes."""
         outputs, y = (cat_over_processes(list(parts)) for parts in zip(*judged, strict=True))
         total, count = self.target.loss(outputs, y)
-        return {"val_loss": float(total / count.clamp(min=1)), "val_score": self.metric(self.target, outputs, y)}
+        return {"val_loss": float(_mean(total, count)), "val_score": self.metric(self.target, outputs, y)}
 
     def configure_optimizers(self) -> Any:  # noqa: ANN401
         """Adam, and the learning rate of each epoch."""
@@ -72,7 +72,7 @@ class GraphTask(LightningModule):
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:  # noqa: ANN401
         """Log the loss; only a Trainer calls this and the next two."""
-        self.log("train_loss", outputs["loss"], on_step=False, on_epoch=True, batch_size=batch.num_graphs)
+        self.log("train_loss", outputs["loss"], on_step=False, on_epoch=True, batch_size=len(batch.y))
 
     def on_validation_batch_end(self, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
         """Keep what was judged."""
@@ -82,3 +82,8 @@ class GraphTask(LightningModule):
         """Log the scores."""
         self.log_dict(self.validation_scores(self._judged))
         self._judged.clear()
+
+
+def _mean(total: Tensor, count: Tensor) -> Tensor:
+    """Mean over the labels; of none it is zero."""
+    return total / count.clamp(min=torch.finfo(total.dtype).tiny)

@@ -1,21 +1,24 @@
 """How graphs are read before a network sees them, so that later graphs are read the same way."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from copy import copy
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self, get_args
 
 import networkx as nx
 import torch
+from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, from_networkx, one_hot_degree
 from rwkplus.graphs.checks import NAMES
 from rwkplus.graphs.convert import graph_list
 from rwkplus.graphs.schema import Colors
+from rwkplus.tasks.columns import LabelColumns
 from rwkplus.types import UnknownLabel
 
-Features = Literal["auto", "given", "degree", "constant"]
+Features = Literal["auto", "given", "degree", "constant", "discrete"]
 
 
 @dataclass(frozen=True)
@@ -23,33 +26,45 @@ class Inputs:
     """Node features, fields left out, and the meaning of all columns.
 
     Args:
-        features: ``"given"`` reads ``x``; ``"degree"`` and ``"constant"`` make features from the structure.
+        features: ``"given"`` reads ``x``; ``"degree"`` and ``"constant"`` make features from the structure;
+            ``"discrete"`` reads ``x``, and ``edge_attr`` if it is of integers, as columns of label numbers.
         max_degree: Largest degree with a column of its own; larger ones share the last column.
         ignore: Fields left out on purpose.
         schema: Width and meaning of the columns.
+        columns: For discrete nodes, the label numbers of ``x``.
+        edge_columns: For discrete edges, those of ``edge_attr``.
     """
 
     features: Features
     max_degree: int | None
     ignore: tuple[str, ...]
     schema: Schema
+    columns: LabelColumns | None = None
+    edge_columns: LabelColumns | None = None
 
     @classmethod
     def of(cls, graphs: Graphs, features: Features = "auto", ignore: Sequence[str] = ()) -> tuple[Self, list[Data]]:
         """Read the graphs of a training run through the door.
 
-        ``features="auto"`` reads ``x`` where graphs have it and makes one-hot degrees where they have not.
+        ``features="auto"`` reads ``x`` where graphs have it, as label numbers if it holds integers beyond 0 and 1, and
+        makes one-hot degrees where they have not.
         """
         if features not in get_args(Features):
             raise ParameterError(f"features must be one of {', '.join(get_args(Features))}; got {features!r}.")
         items = _as_data(graphs, ignore)
         if features == "auto":
-            features = "given" if any(item.get("x") is not None for item in items) else "degree"
+            features = _guess(items)
         max_degree = None
         if features == "degree":
             max_degree = max(1, one_hot_degree(items)[0].x.size(1) - 1)
         batch = as_batch(_with_features(items, features, max_degree), ignore=ignore)
-        return cls(features, max_degree, tuple(ignore), Schema.of(batch)), _tensors_only(batch)
+        schema = Schema.of(batch)
+        if features != "discrete":
+            return cls(features, max_degree, tuple(ignore), schema), _tensors_only(batch)
+        discrete_edges = "edge_attr" in batch and all(_holds_integers(item.edge_attr) for item in items)
+        edges = LabelColumns.of(batch, "edge_attr") if discrete_edges else None
+        inputs = cls(features, None, tuple(ignore), _numbers(schema), LabelColumns.of(batch, "x"), edges)
+        return inputs, inputs._cut(batch)
 
     def read(self, graphs: Graphs, unknown_label: UnknownLabel = "ignore") -> list[Data]:
         """Read later graphs: the same features, the same columns.
@@ -65,7 +80,25 @@ class Inputs:
         for field, colors in (("x", self.schema.nodes), ("edge_attr", self.schema.edges)):
             if colors is not None:  # columns of unknown labels are blank by now
                 batch[field] = batch[field][:, : colors.width]
+        return self._cut(batch, unknown_label)
+
+    def _cut(self, batch: Batch, unknown_label: UnknownLabel = "ignore") -> list[Data]:
+        for columns in (self.columns, self.edge_columns):
+            if columns is not None:
+                batch[columns.field] = columns.read(batch, unknown_label)
         return _tensors_only(batch)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What networks may want to know beside the width of ``x``: categories of labels, width of ``edge_attr``."""
+        sizes: dict[str, Any] = {}
+        if self.columns is not None:
+            sizes["categories"] = self.columns.categories
+        if self.edge_columns is not None:
+            sizes["edge_categories"] = self.edge_columns.categories
+        elif self.schema.edges is not None:
+            sizes["edge_channels"] = self.schema.edges.width
+        return sizes
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values that :meth:`from_dict` reads."""
@@ -81,6 +114,8 @@ class Inputs:
             max_degree=values["max_degree"],
             ignore=tuple(values["ignore"]),
             schema=Schema(nodes, edges, bool(schema["weighted"])),
+            columns=LabelColumns.from_dict(values.get("columns")),
+            edge_columns=LabelColumns.from_dict(values.get("edge_columns")),
         )
 
 
@@ -93,10 +128,46 @@ def _as_data(graphs: Graphs, ignore: Sequence[str]) -> list[Data]:
     return items
 
 
+def _guess(items: list[Data]) -> Features:
+    given = [item.x for item in items if item.get("x") is not None]
+    if not given:
+        return "degree"
+    integers = all(_holds_integers(x) for x in given)
+    return "discrete" if integers and any(bool((x > 1).any()) for x in given) else "given"
+
+
+def _holds_integers(values: object) -> bool:
+    return isinstance(values, Tensor) and not values.is_floating_point()
+
+
+def _label_numbers(items: list[Data]) -> list[Data]:
+    """Copies whose integers pass the door, which takes bare integers for forgotten one-hot encoding."""
+    changed = []
+    for i, item in enumerate(items):
+        if not _holds_integers(item.get("x")):
+            raise GraphError(f"graph {i}: features='discrete' needs label numbers, columns of integers, in x.")
+        item = copy(item)
+        for field in ("x", "edge_attr"):
+            if _holds_integers(item.get(field)):
+                item[field] = item[field].double()
+        changed.append(item)
+    return changed
+
+
+def _numbers(schema: Schema) -> Schema:
+    """Columns that look like one-hot labels by accident are still columns of label numbers."""
+    edges = schema.edges
+    return replace(
+        schema,
+        nodes=replace(schema.nodes, discrete=False),
+        edges=None if edges is None else replace(edges, discrete=False),
+    )
+
+
 def _tensors_only(batch: Batch) -> list[Data]:
     """Cut a checked batch into graphs with the network's type of numbers and without names, which cost time."""
     for field in ("x", "edge_attr", "edge_weight"):
-        if batch.get(field) is not None:
+        if batch.get(field) is not None and batch[field].is_floating_point():
             batch[field] = batch[field].to(torch.get_default_dtype())
     for field in NAMES:
         if field in batch:
@@ -107,6 +178,8 @@ def _tensors_only(batch: Batch) -> list[Data]:
 def _with_features(items: list[Data], features: Features, max_degree: int | None) -> list[Data]:
     if features == "degree":
         return one_hot_degree(items, max_degree)
+    if features == "discrete":
+        return _label_numbers(items)
     if features == "constant":
         items = constant_features(items)  # copies, whose labels have no names any more
         for item in items:

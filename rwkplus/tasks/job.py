@@ -13,7 +13,7 @@ from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.models.registry import build, name_of
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
-from rwkplus.tasks.dataset import GraphDataset, check_fields
+from rwkplus.tasks.dataset import GraphDataset, check_fields, fitted_params
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.logs import read_history, tensorboard, write_history
 from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs
@@ -122,7 +122,8 @@ class Job:
             "validation": scores,
             "seconds": seconds,
         }
-        trained = TrainedModel(network, self.data.inputs, task.target, self.model, dict(self.params), facts)
+        params = fitted_params(self.data.inputs, self.model, self.params)
+        trained = TrainedModel(network, self.data.inputs, task.target, self.model, params, facts)
         return TrainResult(trained, progress.epoch, scores, progress.history, seconds)
 
     def _identity(self) -> dict[str, Any]:
@@ -153,6 +154,7 @@ class Job:
 def new_network(data: GraphDataset, model: Model, params: Mapping[str, Any], seed: int = 0) -> nn.Module:
     """Build a network for a database, unless it would leave fields of the graphs unread."""
     with isolated(seed):
+        params = fitted_params(data.inputs, model, params)
         network = build(model, data.inputs.schema.nodes.width, data.width, params)
     check_fields(data.inputs, network)
     return network

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 from lightning.fabric import Fabric
-from torch_geometric.data import Batch
+from torch_geometric.data import Data
 
-from rwkplus.tasks.batches import Batches
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.processes import sum_over_processes
 from rwkplus.tasks.progress import Progress, Row, load_run, save_run
@@ -23,6 +22,14 @@ from rwkplus.tasks.shared_norm import share_batch_norm
 
 OnEpoch = Callable[[Row], None]
 LOGGERS = ("lightning.pytorch", "lightning.fabric")
+
+
+class Loader(Protocol):
+    """Batches of an epoch: graphs of a database, or parts of a single graph."""
+
+    epoch: int
+
+    def __iter__(self) -> Iterator[Data]: ...
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,8 @@ class Checkpoints:
 
 def run_epochs(
     task: GraphTask,
-    train: Batches,
-    validation: Batches | None,
+    train: Loader,
+    validation: Loader | None,
     *,
     checkpoints: Checkpoints | None = None,
     on_epoch: OnEpoch | None = None,
@@ -80,8 +87,8 @@ def _epoch(
     fabric: Fabric,
     task: GraphTask,
     optimizer: torch.optim.Optimizer,
-    train: Batches,
-    validation: Batches | None,
+    train: Loader,
+    validation: Loader | None,
     epoch: int,
 ) -> Row:
     """Train on every batch once, then validate."""
@@ -115,7 +122,7 @@ def _is_done(progress: Progress, settings: Settings) -> bool:
     return progress.epochs_done >= settings.epochs or (settings.patience is not None and stale >= settings.patience)
 
 
-def _moved(batch: Batch, device: torch.device) -> Batch:
+def _moved(batch: Data, device: torch.device) -> Data:
     return batch if device.type == "cpu" else batch.to(device)
 
 

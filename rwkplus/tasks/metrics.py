@@ -39,7 +39,8 @@ class Metric:
 
 def metrics_for(target: Target) -> dict[str, Metric]:
     """Scores that make sense for a target; the first one chooses among epochs unless told otherwise."""
-    return METRICS[type(target)]
+    known = METRICS[type(target)]
+    return known | OF_TWO_CLASSES if isinstance(target, Classes) and target.width == 2 else known
 
 
 def metric_for(target: Target, name: str | None = None) -> Metric:
@@ -65,6 +66,10 @@ def _accuracy(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
 
 def _macro(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
     return function(outputs, y, target.width, average="macro")
+
+
+def _second(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
+    return function(outputs.argmax(-1), y)
 
 
 def _ranking(binary: Callable[..., Tensor], multiclass: Callable[..., Tensor]) -> Score:
@@ -131,3 +136,8 @@ METRICS: dict[type[Target], dict[str, Metric]] = {
     ),
 }
 """Names of all scores: macro averages for f1 and recall, means over columns for numbers and questions."""
+OF_TWO_CLASSES = _named(
+    Metric("positive_f1", True, partial(_second, tm.classification.binary_f1_score)),
+    Metric("positive_recall", True, partial(_second, tm.classification.binary_recall)),
+)
+"""Scores of the second class alone, such as bots among users."""

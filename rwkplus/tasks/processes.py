@@ -1,5 +1,6 @@
 """One process or several: who am I, and what do all of us have together."""
 
+import os
 from typing import Any
 
 import torch
@@ -42,3 +43,9 @@ def cat_over_processes(parts: list[Tensor]) -> Tensor:
     """Concatenate the rows of all processes; they may have different numbers of them."""
     together = torch.cat(parts)
     return torch.cat(gather_all_tensors(together)) if rank_and_world()[1] > 1 else together
+
+
+def is_first_process() -> bool:
+    """Whether this is the only process, or the one of several that writes and prints."""
+    ranks = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")
+    return all(os.environ.get(rank, "0") == "0" for rank in ranks)

@@ -12,12 +12,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, l1_loss, mse_loss
 
 from rwkplus.errors import ParameterError
 
 Array = NDArray[Any]
 Scaling = Literal["standard", "std", "none"]
+Loss = Literal["squared", "absolute"]
+Balance = Literal["none", "logits"]
 Task = Literal["auto", "classification", "regression", "counting", "multitask"]
 
 
@@ -50,10 +52,19 @@ class Target(ABC):
 
 @dataclass(frozen=True)
 class Classes(Target):
-    """One of several classes."""
+    """One of several classes.
+
+    Args:
+        names: The classes.
+        weights: What an error in each of them counts; all the same by default.
+        prior: How frequent each is in training, if the loss shall take account of it (logit adjustment): outputs then
+            tell how likely each class would be if all were as frequent.
+    """
 
     kind: ClassVar[str] = "classification"
     names: tuple[int | float | str, ...]
+    weights: tuple[float, ...] | None = None
+    prior: tuple[float, ...] | None = None
 
     @classmethod
     def of(cls, y: Array) -> Self:
@@ -83,8 +94,13 @@ class Classes(Target):
         return torch.tensor([number[name] for name in np.asarray(y).tolist()])
 
     def loss(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Cross-entropy."""
-        return cross_entropy(outputs, y, reduction="sum"), y.new_tensor(y.numel())
+        """Cross-entropy, and the number of labels; with weights, the weight of all of them."""
+        if self.prior is not None:
+            outputs = outputs + outputs.new_tensor(self.prior).log()
+        if self.weights is None:
+            return cross_entropy(outputs, y, reduction="sum"), y.new_tensor(y.numel())
+        weight = outputs.new_tensor(self.weights)
+        return cross_entropy(outputs, y, weight, reduction="sum"), weight[y].sum()
 
     def decode(self, outputs: Tensor) -> Array:
         """The most probable class: ``(B,)``."""
@@ -104,9 +120,10 @@ class Numbers(Target):
     center: tuple[float, ...]
     scale: tuple[float, ...]
     flat: bool  # y came as (B,), not as (B, 1)
+    error: Loss = "squared"
 
     @classmethod
-    def of(cls, y: Array, scaling: Scaling = "standard") -> Self:
+    def of(cls, y: Array, scaling: Scaling = "standard", error: Loss = "squared") -> Self:
         """Read center and scale off the training labels.
 
         ``"standard"`` subtracts the mean and divides by the standard deviation, ``"std"`` only divides, as is
@@ -124,6 +141,7 @@ class Numbers(Target):
             center=tuple((mean if scaling == "standard" else 0 * ones).tolist()),
             scale=tuple((ones if scaling == "none" else np.where(std > 0, std, 1)).tolist()),
             flat=np.ndim(y) == 1,
+            error=error,
         )
 
     @property
@@ -139,9 +157,10 @@ class Numbers(Target):
         return torch.from_numpy((columns - self.center) / self.scale).to(torch.get_default_dtype())
 
     def loss(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Squared error of the scaled numbers that are known."""
+        """Squared or absolute error of the scaled numbers that are known."""
         known = ~y.isnan()
-        return mse_loss(outputs[known], y[known], reduction="sum"), known.sum()
+        error = mse_loss if self.error == "squared" else l1_loss
+        return error(outputs[known], y[known], reduction="sum"), known.sum()
 
     def decode(self, outputs: Tensor) -> Array:
         """Numbers in the units of the labels: ``(B,)`` or ``(B, C)``, as they came."""

@@ -79,6 +79,8 @@ class TrainedModel:
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
         file = read_model(path)
+        if file.about.get("level") == "nodes":
+            raise DataError(f"{path} holds a network for nodes: read it with rwkplus.tasks.NodeClassifier.load.")
         try:
             inputs, target = Inputs.from_dict(file.about["inputs"]), target_from_dict(file.about["target"])
             fits = (inputs.schema.nodes.width, target.width) == (file.in_channels, file.out_channels)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
 from rwkplus.functional import Egonets, egonet_scores
 from rwkplus.functional.reference import product_scores
-from rwkplus.graphs import egonets_of
+from rwkplus.graphs import egonets_of, extract_egonets
+from rwkplus.ops.egonet_loops import BLOCK
 from tests.strategies import as_data, bank, dense, random_graphs, real_graphs
 
 STEPS = 3
@@ -158,6 +159,25 @@ def test_symmetric_matrices_have_the_gradient_of_algorithm_1(steps, compiled):
         scores = egonet_scores(graph.x, egonets, arguments["hidden_x"], adj, steps=steps, **options)
         grads += torch.autograd.grad(scores.square().sum(), adj)
     torch.testing.assert_close(*grads)
+
+
+@pytest.mark.parametrize("match_all", [True, False], ids=["rwk+", "rwk-"])
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("steps", [2, 3, 4, 5])
+def test_compiled_loops_agree_with_tensors_over_many_blocks(steps, directed, match_all):
+    """What one block leaves behind must not reach the next."""
+    ring = nx.circulant_graph(3 * BLOCK, [1, 2], create_using=nx.DiGraph if directed else nx.Graph)
+    edge_index = torch.tensor([*(ring if directed else ring.to_directed()).edges]).t()
+    egonets = extract_egonets(edge_index, 3 * BLOCK)
+    generator = torch.Generator().manual_seed(steps)
+    inputs = [torch.rand(*shape, generator=generator).double() for shape in ((3 * BLOCK, 2), (9, 3, 2), (9, 3, 3))]
+    results = []
+    for compiled in (True, False):
+        x, hidden_x, adj = leaves = [part.clone().requires_grad_() for part in inputs]
+        adj = adj if directed else adj + adj.mT
+        scores = egonet_scores(x, egonets, hidden_x, adj, steps=steps, match_all=match_all, compiled=compiled)
+        results.append((scores, *torch.autograd.grad((scores**2).sum(), leaves)))
+    torch.testing.assert_close(*results)
 
 
 @WAYS

@@ -19,6 +19,16 @@ def test_one_hot_columns_stand_side_by_side():
     assert OneHots([3, 2], "x")(VALUES).tolist() == [[1, 0, 0, 0, 1], [0, 0, 1, 1, 0], [0, 1, 0, 0, 1]]
 
 
+def test_blanks_stand_for_nothing():
+    values = torch.tensor([[-1, 1], [2, -1], [-1, -1]])
+    encoder = Embeddings([3, 2], 4, "x")
+    table = encoder.table.weight
+    torch.testing.assert_close(encoder(values), torch.stack([table[4], table[2], torch.zeros(4)]))
+    assert OneHots([3, 2], "x")(values).tolist() == [[0, 0, 0, 0, 1], [0, 0, 1, 0, 0], [0] * 5]
+    encoder(values).sum().backward()
+    assert encoder.table.weight.grad[5].tolist() == [0] * 4
+
+
 def test_a_single_column_may_be_flat():
     encoder = Embeddings([3], 4, "x")
     torch.testing.assert_close(encoder(VALUES[:, 0]), encoder(VALUES[:, :1]))
@@ -30,7 +40,7 @@ def test_a_single_column_may_be_flat():
         (VALUES.float(), ShapeError, "torch.float32"),
         (VALUES[:, :1], ShapeError, r"\(3, 1\)"),
         (VALUES.flip(1), GraphError, "holds 2 in row 1 of column 1, which has 2"),
-        (VALUES - 1, GraphError, "holds -1 in row 0 of column 0"),
+        (VALUES - 2, GraphError, "holds -2 in row 0 of column 0"),
     ],
 )
 def test_values_without_a_place_are_named(values, error, message):

@@ -104,6 +104,16 @@ def test_options_reach_the_layers(conv):
         assert (layer.steps, layer.combine, layer.recompute) == (4, "sum", True)
 
 
+def test_initial_parameters_of_walks_can_be_smaller():
+    plain, small = network("RWKPlusConv"), network("RWKPlusConv", initial_scale=0.25)
+    for layer, scaled in zip(plain.convs, small.convs, strict=True):
+        torch.testing.assert_close(scaled.hidden_x.weight, layer.hidden_x.weight / 4)
+        torch.testing.assert_close(scaled.hidden_adj, layer.hidden_adj / 4)
+    before = small.convs[0].hidden_adj.abs().mean()
+    small.reset_parameters()
+    assert 0.5 < small.convs[0].hidden_adj.abs().mean() / before < 2
+
+
 def test_sum_and_mean_pool():
     total, mean = network("GCNConv", residual=False), network("GCNConv", residual=False, pool="mean")
     total.head = mean.head = torch.nn.Identity()

@@ -5,7 +5,8 @@ from torch_geometric.data import Batch
 
 from rwkplus.errors import ParameterError
 from rwkplus.models.gin import GIN
-from rwkplus.models.registry import MODELS, build, entry_of, name_of, register
+from rwkplus.models.gnn import GNN
+from rwkplus.models.registry import MODELS, build, entry_of, name_of, parameters_of, register
 from tests.tasks.toy import rings
 
 
@@ -22,7 +23,13 @@ def test_networks_are_built_by_name_or_class():
     assert build("gin", 2, 3, {"layers": 1}).head.out_channels == 3
     assert isinstance(build(Mine, 2, 3, {"width": 4}), Mine)
     assert name_of("gin") == name_of(GIN) == "gin"
+    assert name_of("gnn") == name_of(GNN) == "gnn"
     assert name_of(Mine) is None
+
+
+def test_parameters_of_a_network_are_listed_without_its_channels():
+    assert parameters_of(Mine) == ["width"]
+    assert {"conv", "categories", "edge_categories"} <= set(parameters_of("gnn"))
 
 
 def test_unknown_names_are_refused():

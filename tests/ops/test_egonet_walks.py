@@ -5,8 +5,7 @@ from torch.library import opcheck
 from rwkplus.functional import color_similarity
 from rwkplus.functional.egonet_kernels import _tensors
 from rwkplus.graphs import egonets_of
-from rwkplus.ops.egonet_loops import meeting, num_products
-from rwkplus.ops.egonet_walks import egonet_walks, egonet_walks_backward
+from rwkplus.ops.egonet_walks import egonet_walks, egonet_walks_backward, score_egonets
 from rwkplus.ops.egonets import find_egonets
 from rwkplus.ops.normalized_walks import normalized_walks
 from tests.strategies import as_data, bank, random_graphs
@@ -35,20 +34,11 @@ def test_the_normalized_operator_is_registered_as_torch_expects(training):
     y0, hidden, egonets = inputs()
     norm = [torch.rand(STEPS, y0.size(1), dtype=y0.dtype) for _ in range(4)]
     norm = [part.requires_grad_(i < 2) for i, part in enumerate(norm)]
-    opcheck(normalized_walks, (y0, hidden, egonets, torch.ones_like(egonets[1]), norm, True, training, False, 1e-5))
+    opcheck(normalized_walks, (y0, hidden, egonets, torch.ones_like(egonets[1]), *norm, True, training, False, 1e-5))
 
 
 def test_the_search_is_registered_as_torch_expects():
     opcheck(find_egonets, (torch.tensor([[0, 1], [1, 0]]), 3, 1, -1), test_utils=("test_schema", "test_faketensor"))
-
-
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_every_step_is_met_by_walks_that_are_walked(symmetric):
-    for steps in range(1, 9):
-        for step in range(1, steps + 1):
-            a, b = meeting(step, symmetric)
-            assert a + b == step
-            assert 0 <= a <= b <= num_products(steps, symmetric)
 
 
 def test_only_colors_and_hidden_graphs_are_kept_for_the_backward_pass():
@@ -61,5 +51,15 @@ def test_only_colors_and_hidden_graphs_are_kept_for_the_backward_pass():
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        egonet_walks(y0, hidden, egonets, STEPS, True, True)
+        score_egonets(y0, hidden, egonets, STEPS, True, True)
     assert sorted(kept) == sorted([y0.numel(), hidden.numel(), egonets[4].numel()])
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_second_derivatives_are_refused(compiled):
+    y0, hidden, egonets = inputs()
+    (grad,) = torch.autograd.grad(
+        score_egonets(y0, hidden, egonets, STEPS, True, compiled).sum(), y0, create_graph=True
+    )
+    with pytest.raises(RuntimeError, match="no autograd formula"):
+        grad.sum().backward()

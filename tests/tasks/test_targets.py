@@ -1,11 +1,14 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from rwkplus.errors import ParameterError
+from rwkplus.tasks import GraphDataset
 from rwkplus.tasks.targets import Classes, Numbers, Questions, make_target, target_from_dict
+from tests.tasks.toy import rings
 
 
 @pytest.mark.parametrize(
@@ -114,3 +117,21 @@ def test_labels_that_training_did_not_have():
         Numbers((0.0, 0.0), (1.0, 1.0), False).encode(np.array([1.0]))
     with pytest.raises(ParameterError, match=r"expected \(graphs, 2\)"):
         Questions(("a", "b")).encode(np.array([1.0]))
+
+
+def test_logit_adjustment_changes_the_loss_and_not_the_answers():
+    plain = Classes(("a", "b"))
+    adjusted = replace(plain, prior=(0.9, 0.1))
+    outputs, y = torch.tensor([[0.0, 1.0], [2.0, -1.0]]), torch.tensor([1, 0])
+    expected = torch.nn.functional.cross_entropy(outputs + torch.tensor([0.9, 0.1]).log(), y, reduction="sum")
+    torch.testing.assert_close(adjusted.loss(outputs, y)[0], expected)
+    assert adjusted.decode(outputs).tolist() == plain.decode(outputs).tolist()
+    assert target_from_dict(adjusted.to_dict()) == adjusted
+
+
+def test_frequencies_are_those_of_the_training_part():
+    data = GraphDataset(rings(20), np.repeat([0, 1], [15, 5]), balance="logits")
+    assert data.target(np.arange(10, 20)).prior == (0.5, 0.5)
+    assert data.target(np.arange(20)).prior == (0.75, 0.25)
+    with pytest.raises(ParameterError, match="balance must be one of none, logits"):
+        GraphDataset(rings(4), balance="weights")

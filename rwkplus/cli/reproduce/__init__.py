@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rwkplus.cli.console import out
-from rwkplus.cli.reproduce import kernels, mining, networks
+from rwkplus.cli.reproduce import detection, kernels, mining, molecules, networks, nodes, twibot
 
 app = typer.Typer(help="Run experiments; every table in docs/results comes from here.", no_args_is_help=True)
 app.command()(kernels.kernels)
@@ -19,6 +19,16 @@ app.command()(mining.planted)
 app.command()(networks.classification)
 app.command()(networks.counting)
 app.command()(networks.scalability)
+app.command()(networks.anomaly)
+app.command()(detection.detection)
+app.command("planted-anomalies")(detection.planted_anomalies)
+app.command("node-classification")(nodes.node_classification)
+app.command("rwk-plus-conv-init")(nodes.rwk_plus_conv_init)
+app.command()(nodes.runtime)
+app.command()(molecules.zinc)
+app.command()(molecules.molhiv)
+app.command()(molecules.molpcba)
+app.command()(twibot.twibot)
 
 
 @app.command()

@@ -1,0 +1,181 @@
+"""``rwkplus detect``."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from rich.table import Table
+
+from rwkplus.cli.console import err, out, print_json
+from rwkplus.cli.options import Ignore, Json, NodeFeaturesOption, Seed
+from rwkplus.errors import ParameterError
+
+DEMO = "planted-anomalies"
+SHOWN = 20
+
+
+class Judged(NamedTuple):
+    """A detector and what it found."""
+
+    detector: Any
+    name: str
+    graphs: list[Any]
+    scores: Any  # (B,)
+    usual: list[Any]
+    known: dict[int, str] | None  # what was planted, where that is known
+
+    @property
+    def flagged(self) -> list[int]:
+        """Numbers of the anomalies, the most anomalous first."""
+        order = (-self.scores).argsort(kind="stable")
+        return [int(i) for i in order if self.scores[i] > self.detector.threshold_]
+
+
+def detect(
+    dataset: Annotated[
+        str | None,
+        typer.Argument(
+            help="Database to search: registered name, TU folder or zip, .smi or .jsonl file.", show_default=DEMO
+        ),
+    ] = None,
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder for report.html, scores.jsonl and detector.safetensors.")
+    ] = None,
+    train: Annotated[str | None, typer.Option(help="Learn what is usual from these graphs.")] = None,
+    score: Annotated[str | None, typer.Option(help="Judge these graphs; with --train or --model.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Use a detector that was saved before.")] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Judge graphs from stdin as they come; with --train or --model.")
+    ] = False,
+    detector: Annotated[str, typer.Option(help="surprise, kernel or pattern.")] = "surprise",
+    method: Annotated[str, typer.Option(help="For kernel: nearest, density, lof, svm or forest.")] = "nearest",
+    contamination: Annotated[float, typer.Option(help="Expected share of anomalies, at most 0.5.")] = 0.05,
+    node_features: NodeFeaturesOption = "labels",
+    ignore: Ignore = None,
+    seed: Seed = 0,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Find the graphs that do not look like the rest, and show why.
+
+    A database judges itself, each graph by the others; with --train and --score, one judges another; with --stream,
+    graphs come as JSON lines, and a line of JSON answers each. [bold]surprise[/] looks for improbable neighborhoods,
+    [bold]kernel[/] for graphs unlike all others, [bold]pattern[/] for what mined patterns do not explain.
+    """
+    _check_sources(dataset, train, score, model, stream=stream)
+    if out_folder is not None and out_folder.exists() and not force:
+        raise ParameterError(f"--out {out_folder} exists already; --force writes into it.")
+    from rwkplus.data import load
+    from rwkplus.detect import load_detector
+
+    chosen = _chosen(detector, method, contamination, tuple(ignore or ()), seed)
+    usual = load(train, node_features=node_features) if train else []  # type: ignore[arg-type]
+    fitted = load_detector(model) if model else chosen.fit(usual) if train else chosen
+    if stream:
+        _stream(fitted)
+        return
+    name = score or dataset or DEMO
+    graphs = load(name, node_features=node_features)  # type: ignore[arg-type]
+    scores = fitted.anomaly_scores(graphs) if score else fitted.fit(graphs).decision_scores_
+    calm = usual or [graph for graph, value in zip(graphs, scores, strict=True) if value <= fitted.threshold_]
+    judged = Judged(fitted, name, graphs, scores, calm, _planted() if name == DEMO else None)
+    page = None if out_folder is None else _write(judged, out_folder)
+    if as_json:
+        rows = [{"graph": i, "score": float(scores[i])} for i in judged.flagged]
+        print_json({"dataset": name, "graphs": len(graphs), "threshold": fitted.threshold_, "flagged": rows})
+        return
+    _show(judged)
+    if page is not None:
+        out.print(f"The page to look at is {page}.", highlight=False, soft_wrap=True)
+
+
+def _check_sources(
+    dataset: str | None, train: str | None, score: str | None, model: Path | None, *, stream: bool
+) -> None:
+    learned = train is not None or model is not None
+    if train is not None and model is not None:
+        raise ParameterError("--train learns a detector and --model brings one: give one of the two.")
+    if dataset is not None and (learned or stream):
+        raise ParameterError("DATASET judges itself; with --train, --model or --stream, name the others by --score.")
+    if stream and score is not None:
+        raise ParameterError(
+            "--stream judges what comes from stdin and --score what lies in a file: give one of the two."
+        )
+    if learned != (stream or score is not None):
+        raise ParameterError(
+            "--train or --model say what is usual, --score or --stream what to judge: give one of each."
+        )
+
+
+def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str, ...], seed: int) -> Any:  # noqa: ANN401
+    from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
+    from rwkplus.mining import PatternMiner
+
+    if detector == "surprise":
+        return SurpriseDetector(contamination, ignore=ignore, random_state=seed)
+    if detector == "kernel":
+        return WalkKernelDetector(contamination, method, ignore=ignore, random_state=seed)
+    if detector == "pattern":
+        miner = PatternMiner("auto", criterion="blocks", n_controls=3, ignore=ignore, random_state=seed)
+        return PatternDetector(contamination, miner)
+    raise ParameterError(f"--detector must be surprise, kernel or pattern, got {detector!r}.")
+
+
+def _stream(detector: Any) -> None:  # noqa: ANN401
+    from rwkplus.detect.stream import score_stream
+
+    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True)
+    err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors", highlight=False)
+
+
+def _write(judged: Judged, folder: Path) -> Path:
+    """Write model, scores and page, each whole or not at all."""
+    from rwkplus.mining.files import write_whole
+    from rwkplus.reports import write_detection_report
+
+    threshold = judged.detector.threshold_
+    rows = ({"graph": i, "score": float(s), "anomaly": bool(s > threshold)} for i, s in enumerate(judged.scores))
+    page = write_detection_report(folder / "report.html", *judged)
+    judged.detector.save(folder / "detector.safetensors")
+    write_whole(folder / "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    return page
+
+
+def _show(judged: Judged) -> None:
+    table = Table(box=None)
+    for column in ("", "graph", "score"):
+        table.add_column(column, justify="right")
+    table.add_column("unusual nodes", overflow="fold")
+    if judged.known is not None:
+        table.add_column("planted")
+    shown = judged.flagged[:SHOWN]
+    reasons = _reasons(judged, shown)
+    for k, (i, reason) in enumerate(zip(shown, reasons, strict=True), start=1):
+        truth = [] if judged.known is None else [judged.known.get(i, "-")]
+        table.add_row(str(k), str(i), f"{judged.scores[i]:.3g}", reason, *truth)
+    out.print(table)
+    left = f", the first {SHOWN} shown" if len(judged.flagged) > SHOWN else ""
+    out.print(
+        f"\n{len(judged.flagged)} of {len(judged.graphs)} graphs flagged{left}: scores above "
+        f"{judged.detector.threshold_:.3g}.",
+        highlight=False,
+    )
+    if judged.known is not None:
+        found = sum(i in judged.known for i in judged.flagged)
+        out.print(f"Anomalies planted in this database: {found} of {len(judged.known)} flagged.", highlight=False)
+
+
+def _reasons(judged: Judged, shown: list[int]) -> list[str]:
+    if not shown:
+        return []
+    graphs = [judged.graphs[i] for i in shown]
+    pairs = zip(judged.detector.labelled(graphs), judged.detector.explain(graphs), strict=True)
+    return [" ".join(f"{graph.nodes[v]['label']}{v}" for v in why.nodes[:10]) for graph, why in pairs]
+
+
+def _planted() -> dict[int, str]:
+    from rwkplus.data import anomalous_molecules
+
+    return {i: anomaly.kind for i, anomaly in enumerate(anomalous_molecules().anomalies) if anomaly is not None}

@@ -1,0 +1,203 @@
+"""A graph of any size in a folder: one ``.npy`` file per array, opened without being read.
+
+Processes that open the same folder share its pages, so that a machine holds one copy however many of them train.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.lib.format import open_memmap
+from numpy.typing import DTypeLike, NDArray
+from torch_geometric.data import Data
+
+from rwkplus.errors import DataError, GraphError
+from rwkplus.ops.undirected import index_type
+
+HEADER, FORMAT = "graph.json", "rwkplus graph 1"
+ENDS = ("indptr", "indices")
+Array = NDArray[Any]
+Mapped = np.memmap[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class CSRGraph:
+    """One large graph by rows: the edges that lead to node ``v`` come from ``indices[indptr[v]:indptr[v + 1]]``.
+
+    Only where a graph is stored; what loaders cut out of it are PyG's ``Data``.
+
+    Args:
+        indptr: ``(N + 1,)`` of int64.
+        indices: ``(E,)`` of int32, or int64 for more nodes than that can number.
+        nodes: Further arrays with a row for each node, such as ``x``, ``y`` and ``train_mask``.
+        facts: JSON values about where the graph comes from.
+        folder: Where it was opened.
+    """
+
+    indptr: Array
+    indices: Array
+    nodes: Mapping[str, Array] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        where = f"{self.folder}: " if self.folder else ""
+        ptr = self.indptr
+        if ptr.ndim != 1 or ptr.size < 1 or ptr[0] != 0 or ptr[-1] != self.indices.size or (np.diff(ptr) < 0).any():
+            raise GraphError(f"{where}indptr must rise from 0 to the {self.indices.size} entries of indices.")
+        # Compiled loops do not look where they read: here is the last place to notice.
+        if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < self.num_nodes:
+            raise GraphError(f"{where}indices must name nodes from 0 to {self.num_nodes - 1}.")
+        for name, values in self.nodes.items():
+            if len(values) != self.num_nodes:
+                raise GraphError(f"{where}{name} has {len(values)} rows but there are {self.num_nodes} nodes.")
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes N."""
+        return int(self.indptr.size - 1)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of directed edges E."""
+        return int(self.indices.size)
+
+    def __getitem__(self, name: str) -> Array:
+        """The array of a row per node with this name."""
+        if name not in self.nodes:
+            known = ", ".join(self.nodes) or "none"
+            raise DataError(f"the graph {self.folder or ''} has no array {name!r} for its nodes; there are: {known}.")
+        return self.nodes[name]
+
+    @classmethod
+    def of(cls, data: Data) -> Self:
+        """Sort the edges of a PyG graph; every tensor with a row per node comes along."""
+        n = int(data.num_nodes or 0)
+        if n == 0 or data.edge_index is None:
+            raise GraphError("the graph needs nodes and an edge_index.")
+        source, target = data.edge_index.numpy()
+        if source.size and not 0 <= data.edge_index.min() <= data.edge_index.max() < n:
+            raise GraphError(f"edge_index must name nodes from 0 to {n - 1}.")
+        indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(np.bincount(target, minlength=n), out=indptr[1:])
+        indices = source[np.argsort(target, kind="stable")].astype(index_type(n))
+        return cls(indptr, indices, {key: value.numpy() for key, value in data.items() if data.is_node_attr(key)})
+
+    def data(self) -> Data:
+        """The whole graph as PyG knows it; features stay where they are."""
+        target = np.repeat(np.arange(self.num_nodes), np.diff(self.indptr))
+        edge_index = torch.from_numpy(np.stack([self.indices.astype(np.int64), target]))
+        return Data(
+            edge_index=edge_index, num_nodes=self.num_nodes, **{k: torch.from_numpy(v) for k, v in self.nodes.items()}
+        )
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Map the files of a folder into memory; what they hold is read when it is used.
+
+        Pages are private: a process may write into its arrays, the files and other processes do not change.
+        """
+        folder = Path(folder)
+        header = _read_header(folder)
+        arrays = {name: _map(folder, name, shape, dtype) for name, (shape, dtype) in header["arrays"].items()}
+        missing = [name for name in ENDS if name not in arrays]
+        if missing:
+            raise DataError(f"{folder / HEADER} lists no array {missing[0]!r}: the folder holds no graph.")
+        indptr, indices = (arrays.pop(name) for name in ENDS)
+        return cls(indptr, indices, arrays, header["facts"], folder)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the folder, all of it or nothing."""
+        with new_graph(folder, self.facts) as files:
+            for name, values in {"indptr": self.indptr, "indices": self.indices, **self.nodes}.items():
+                files.array(name, values.shape, values.dtype)[...] = values
+        return Path(folder)
+
+
+class GraphFiles:
+    """The files of a graph that is being made, in a folder of their own beside the final one.
+
+    Args:
+        folder: The final folder, which must not exist yet.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.scratch = self.folder.with_name(self.folder.name + ".part")
+        if self.folder.exists():
+            raise DataError(f"{self.folder} exists already: remove it or choose another folder.")
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Mapped:
+        """Make a file of zeros to fill; it is written to disk bit by bit, as memory gets short."""
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        return open_memmap(self.scratch / f"{name}.npy", "w+", np.dtype(dtype), shape)
+
+    def existing(self, name: str) -> Mapped:
+        """Open a file made before, for reading and writing."""
+        try:
+            return open_memmap(self.scratch / f"{name}.npy", "r+")
+        except (OSError, ValueError) as error:
+            raise DataError(f"{self.scratch / name}.npy is missing or not complete: remove the folder.") from error
+
+    def forget(self, name: str) -> None:
+        """Remove a file that was only of use on the way."""
+        (self.scratch / f"{name}.npy").unlink()
+
+    def finish(self, names: list[str], facts: Mapping[str, Any]) -> None:
+        """Write the header that lists the arrays, give the folder its name, and remove what is not listed."""
+        arrays = {}
+        for name in names:
+            values = self.existing(name)
+            values.flush()
+            arrays[name] = (values.shape, values.dtype.str)
+        record = {"format": FORMAT, "arrays": arrays, "facts": dict(facts)}
+        (self.scratch / HEADER).write_text(json.dumps(record, indent=1) + "\n")
+        self.scratch.rename(self.folder)
+        for path in self.folder.iterdir():
+            if path.name != HEADER and path.stem not in arrays:
+                path.unlink()
+
+
+@contextmanager
+def new_graph(folder: str | Path, facts: Mapping[str, Any] | None = None) -> Iterator[GraphFiles]:
+    """Make the files of a graph inside the block; the folder appears, complete, at its end."""
+    files = GraphFiles(folder)
+    shutil.rmtree(files.scratch, ignore_errors=True)
+    try:
+        yield files
+        names = [path.stem for path in sorted(files.scratch.glob("*.npy"))]
+        files.finish(names, facts or {})
+    finally:
+        shutil.rmtree(files.scratch, ignore_errors=True)
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    path = folder / HEADER
+    try:
+        header: dict[str, Any] = json.loads(path.read_text())
+    except OSError as error:
+        raise DataError(f"{folder} is no folder of a graph: it has no {HEADER}.") from error
+    except ValueError as error:
+        raise DataError(f"{path} is not valid JSON: {error}.") from error
+    if header.get("format") != FORMAT:
+        raise DataError(f"{path} says format {header.get('format')!r}, this version reads {FORMAT!r}.")
+    return header
+
+
+def _map(folder: Path, name: str, shape: list[int], dtype: str) -> Array:
+    path = folder / f"{name}.npy"
+    try:
+        values: Array = np.load(path, mmap_mode=None if 0 in shape else "c")  # an empty file cannot be mapped
+    except FileNotFoundError as error:
+        raise DataError(f"{path} is missing, though {HEADER} lists it.") from error
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path} is damaged or not complete ({path.stat().st_size} bytes): {error}.") from error
+    if list(values.shape) != shape or values.dtype.str != dtype:
+        raise DataError(f"{path} holds {values.dtype.str} {list(values.shape)} but {HEADER} says {dtype} {shape}.")
+    return values

@@ -1,0 +1,159 @@
+"""TwiBot-22's four raw files to a graph on disk, in little memory, going on where a killed run stopped."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rwkplus.data.csr_graph import CSRGraph, GraphFiles
+from rwkplus.data.twibot.edges import FOLLOWS, EdgeProgress, gather_edges, read_pairs
+from rwkplus.data.twibot.encoders import SentenceEncoder, make_encoder
+from rwkplus.data.twibot.users import LABELS, METRICS, SPLITS, UserIds, read_column, read_descriptions, read_users
+from rwkplus.errors import DataError
+from rwkplus.ops.undirected import undirected_csr
+
+RAW_FILES = ("user.json", "edge.csv", "label.csv", "split.csv")
+STATE = "state.json"
+NODES = ("x", "y", "user_id", "train_mask", "val_mask", "test_mask")
+OnStep = Callable[[str], None]
+
+
+@dataclass
+class _State:
+    """How far a run came; written after every piece of work."""
+
+    identity: dict[str, Any]
+    users: int = 0
+    """Users in all, once they have been read."""
+    encoded: int = 0
+    """Users whose descriptions are vectors."""
+    edges: EdgeProgress = field(default_factory=EdgeProgress)
+
+
+def preprocess(
+    raw: str | Path,
+    out: str | Path,
+    *,
+    encoder: SentenceEncoder | str = "minilm",
+    relations: Sequence[str] = FOLLOWS,
+    batch_size: int = 1024,
+    on_step: OnStep | None = None,
+) -> CSRGraph:
+    """Make a graph of users: follow edges without direction, descriptions as vectors, scaled public metrics.
+
+    Work is kept in the folder ``OUT.part`` and goes on there if it is interrupted; the folder ``out`` appears when it
+    is complete. Memory holds a few numbers for every user and one batch of texts.
+
+    Args:
+        raw: Folder with ``user.json``, ``edge.csv``, ``label.csv`` and ``split.csv``.
+        out: Folder to make.
+        encoder: What makes vectors of descriptions, or its name, see :func:`make_encoder`.
+        relations: Edges to keep.
+        batch_size: Descriptions at a time.
+        on_step: Told what is going on.
+
+    Returns:
+        The graph, with ``x`` of the encoder's vectors and four metrics (logarithms, centered and scaled by those of
+        training users), ``y`` of 1 for bots, ``user_id`` and the three masks.
+    """
+    tell = on_step or (lambda _: None)
+    raw, files = Path(raw), GraphFiles(out)
+    missing = [name for name in RAW_FILES if not (raw / name).is_file()]
+    if missing:
+        raise DataError(f"{raw} has no {', '.join(missing)}; TwiBot-22's raw files are {', '.join(RAW_FILES)}.")
+    name = encoder if isinstance(encoder, str) else encoder.name
+    state = _open_state(files, _identity(raw, name, relations, batch_size))
+    if state.users == 0:
+        tell("users")
+        _store_users(raw, files, state)
+    users = UserIds(files.existing("user_id"))
+    tell("labels and splits")
+    y, split = (read_column(raw / f"{part}.csv", part, names, users) for part, names in _COLUMNS)
+    tell("edges")
+    pairs = files.scratch / "pairs.bin"
+    gather_edges(raw / "edge.csv", pairs, users, relations, state.edges, lambda: _save(files, state))
+    if state.encoded < state.users:
+        _encode(raw, files, state, make_encoder(encoder) if isinstance(encoder, str) else encoder, batch_size, tell)
+    tell("graph")
+    undirected_csr(lambda: read_pairs(pairs), state.users, files.array)
+    scaling = _write_nodes(files, y, split)
+    facts = {"source": "TwiBot-22", "encoder": name, "relations": list(relations), "metrics": scaling}
+    files.finish(["indptr", "indices", *NODES], facts | {"edges": asdict(state.edges)})
+    return CSRGraph.open(out)
+
+
+_COLUMNS = (("label", LABELS), ("split", SPLITS))
+
+
+def _identity(raw: Path, encoder: str, relations: Sequence[str], batch_size: int) -> dict[str, Any]:
+    """What a run must have in common with one that goes on."""
+    found = {name: (raw / name).stat() for name in RAW_FILES}
+    sizes = {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()}
+    return {"files": sizes, "encoder": encoder, "relations": list(relations), "batch_size": batch_size}
+
+
+def _open_state(files: GraphFiles, identity: dict[str, Any]) -> _State:
+    path = files.scratch / STATE
+    if not path.exists():
+        files.scratch.mkdir(parents=True, exist_ok=True)
+        return _State(identity)
+    record = json.loads(path.read_text())
+    different = [name for name in identity if record["identity"].get(name) != identity[name]]
+    if different:
+        raise DataError(
+            f"{files.scratch} was begun with other {' and '.join(different)}: remove it to start anew, or go on with "
+            "what it was begun with."
+        )
+    return _State(identity, record["users"], record["encoded"], EdgeProgress(**record["edges"]))
+
+
+def _save(files: GraphFiles, state: _State) -> None:
+    scratch = files.scratch / f"{STATE}.new"
+    scratch.write_text(json.dumps(asdict(state)))
+    scratch.replace(files.scratch / STATE)
+
+
+def _store_users(raw: Path, files: GraphFiles, state: _State) -> None:
+    ids, metrics = read_users(raw / "user.json")
+    for name, values in {"user_id": ids, "metrics": metrics}.items():
+        stored = files.array(name, values.shape, values.dtype)
+        stored[:] = values
+        stored.flush()
+    state.users = ids.size
+    _save(files, state)
+
+
+def _encode(
+    raw: Path, files: GraphFiles, state: _State, encoder: SentenceEncoder, batch_size: int, tell: OnStep
+) -> None:
+    """Write vectors batch by batch; of equal descriptions, such as none at all, one is encoded."""
+    if state.encoded == 0:
+        files.array("x", (state.users, encoder.width + len(METRICS)), np.float32)
+    x = files.existing("x")
+    texts = islice(read_descriptions(raw / "user.json"), state.encoded, None)
+    while batch := list(islice(texts, batch_size)):
+        tell(f"descriptions {state.encoded:,} of {state.users:,}")
+        distinct, places = np.unique(np.array(batch, object), return_inverse=True)
+        begin, end = state.encoded, state.encoded + len(batch)
+        x[begin:end, : encoder.width] = encoder(distinct.tolist())[places]
+        x.flush()
+        state.encoded = end
+        _save(files, state)
+
+
+def _write_nodes(files: GraphFiles, y: np.ndarray[Any, Any], split: np.ndarray[Any, Any]) -> dict[str, list[float]]:
+    """Scaled metrics, classes and masks; return center and scale."""
+    x, metrics = files.existing("x"), np.log1p(files.existing("metrics"))
+    learned = metrics[split == SPLITS["train"]]
+    if learned.size == 0:
+        raise DataError("split.csv, column split: no user is for training.")
+    center, scale = learned.mean(0), learned.std(0)
+    x[:, -len(METRICS) :] = (metrics - center) / np.where(scale > 0, scale, 1)
+    files.array("y", y.shape, np.int64)[:] = y
+    for part in ("train", "val", "test"):
+        files.array(f"{part}_mask", split.shape, np.bool_)[:] = split == SPLITS[part]
+    return {"center": center.tolist(), "scale": scale.tolist()}

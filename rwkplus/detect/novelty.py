@@ -1,0 +1,128 @@
+"""What makes a graph new, told by its similarities to reference graphs."""
+
+from abc import ABC, abstractmethod
+from typing import Literal, Self
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import OutlierMixin
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.svm import OneClassSVM
+
+from rwkplus.graphs.arrays import Floats
+
+Method = Literal["nearest", "density", "lof", "svm", "forest"]
+NARROWEST = 1e-3
+"""Smallest bandwidth of a density: where most references have a twin, the median distance to the nearest is 0."""
+
+
+class Novelty(ABC):
+    """Learns from the similarities of references ``(R, R)``, between 0 and 1; scores are higher for newer graphs."""
+
+    @abstractmethod
+    def fit(self, gram: Floats) -> Self:
+        """Learn from the references."""
+
+    @abstractmethod
+    def scores(self, similarity: Floats) -> Floats:
+        """Score graphs by their similarities to the references ``(B, R)``."""
+
+    @abstractmethod
+    def own_scores(self, gram: Floats) -> Floats:
+        """Score the references, each without itself where that can be told ``(R,)``."""
+
+
+class Nearest(Novelty):
+    """Mean distance to the most similar references: small only where something alike is known."""
+
+    def __init__(self, n_neighbors: int) -> None:
+        self.n_neighbors = n_neighbors
+
+    def fit(self, gram: Floats) -> Self:
+        """Learn nothing: the references are all there is to know."""
+        return self
+
+    def scores(self, similarity: Floats) -> Floats:
+        """Mean distance to the nearest references."""
+        count = min(self.n_neighbors, similarity.shape[1])
+        nearest = -np.partition(-similarity, count - 1, axis=1)[:, :count]
+        return np.asarray(distance(nearest).mean(1))
+
+    def own_scores(self, gram: Floats) -> Floats:
+        """Mean distance to the nearest other references."""
+        return self.scores(_others(gram)) if len(gram) > 1 else np.zeros(1)
+
+
+class Density(Novelty):
+    """Negative logarithm of a Gaussian kernel density, as wide as references are apart."""
+
+    def fit(self, gram: Floats) -> Self:
+        """Learn the bandwidth: the median distance of a reference to its nearest."""
+        self.bandwidth = max(float(np.median(Nearest(1).own_scores(gram))), NARROWEST)
+        return self
+
+    def scores(self, similarity: Floats) -> Floats:
+        """Negative log density, up to a constant."""
+        return -np.asarray(logsumexp((similarity - 1) / self.bandwidth**2, axis=1))
+
+    def own_scores(self, gram: Floats) -> Floats:
+        """Negative log density made by the other references."""
+        return self.scores(_others(gram)) if len(gram) > 1 else np.zeros(1)
+
+
+class Learned(Novelty):
+    """One of scikit-learn's detectors, with its default settings, on similarities or distances."""
+
+    def __init__(self, model: OutlierMixin, *, distances: bool = False) -> None:
+        self.model = model
+        self.distances = distances
+
+    def fit(self, gram: Floats) -> Self:
+        """Fit the model."""
+        self.model.fit(self._input(gram))
+        return self
+
+    def scores(self, similarity: Floats) -> Floats:
+        """Negative of the model's scores, which are low for anomalies."""
+        return -np.asarray(self.model.score_samples(self._input(similarity)))
+
+    def own_scores(self, gram: Floats) -> Floats:
+        """The same; the local outlier factor leaves a reference out of its own neighbors."""
+        if isinstance(self.model, LocalOutlierFactor):
+            return -np.asarray(self.model.negative_outlier_factor_)
+        return self.scores(gram)
+
+    def _input(self, similarity: Floats) -> Floats:
+        if not self.distances:
+            return similarity
+        square = len(similarity) == similarity.shape[1]
+        apart = distance(similarity)
+        if square and np.allclose(np.diagonal(similarity), 1):
+            np.fill_diagonal(apart, 0)  # rounding
+        return apart
+
+
+def novelty(method: Method, n_neighbors: int | None, references: int, seed: int) -> Novelty:
+    """Make an unfitted judge of novelty."""
+    if method == "nearest":
+        return Nearest(n_neighbors or 1)
+    if method == "density":
+        return Density()
+    if method == "svm":
+        return Learned(OneClassSVM(kernel="precomputed"))
+    if method == "forest":
+        return Learned(IsolationForest(random_state=seed))
+    count = max(1, min(n_neighbors or 20, references - 1))
+    return Learned(LocalOutlierFactor(count, metric="precomputed", novelty=True), distances=True)
+
+
+def distance(similarity: Floats) -> Floats:
+    """Distance in the space of a normalized kernel."""
+    return np.sqrt(np.maximum(2 - 2 * similarity, 0))
+
+
+def _others(gram: Floats) -> Floats:
+    """The similarities to the other references: ``(R, R - 1)``."""
+    size = len(gram)
+    return np.asarray(gram[~np.eye(size, dtype=bool)].reshape(size, size - 1))

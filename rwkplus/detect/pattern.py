@@ -1,0 +1,88 @@
+"""Anomalies as graphs that mined patterns do not explain."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from torch_geometric.data import Batch
+
+from rwkplus.detect.base import GraphDetector
+from rwkplus.detect.explanation import Explanation, explanations
+from rwkplus.detect.reading import named
+from rwkplus.errors import GraphError, ParameterError
+from rwkplus.graphs import Graphs
+from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
+from rwkplus.mining import PatternMiner
+from rwkplus.mining.cover import explained
+from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.files import from_json, pack_miner, unpack_miner
+
+
+class PatternDetector(GraphDetector):
+    """Flag graphs with much that no mined pattern explains: the other side of :class:`rwkplus.mining.PatternMiner`.
+
+    The score is the share of edges that lie in no occurrence of a pattern. Coarser than
+    :class:`rwkplus.detect.SurpriseDetector`, and in the words of a handful of patterns.
+
+    Args:
+        contamination: Expected share of anomalies among the fitted graphs, above 0 and at most 0.5.
+        miner: What mines the patterns; building blocks, as many as say something, by default.
+
+    Attributes:
+        miner_: The fitted miner; its ``patterns_`` are what is usual.
+
+    Example:
+        >>> from rwkplus.data import anomalous_molecules
+        >>> graphs, _ = anomalous_molecules(100)
+        >>> detector = PatternDetector(miner=PatternMiner(3, criterion="blocks", n_controls=0)).fit(graphs)
+        >>> detector.explain(graphs[:1])[0].node_scores.shape == (graphs[0].num_nodes,)
+        True
+    """
+
+    def __init__(self, contamination: float = 0.05, miner: PatternMiner | None = None) -> None:
+        self.contamination = contamination
+        self.miner = miner
+
+    def _learn(self, graphs: Graphs) -> Floats:
+        if not (self.miner is None or isinstance(self.miner, PatternMiner)):
+            raise ParameterError(f"miner must be a PatternMiner or None, got {self.miner!r}.")
+        default = PatternMiner("auto", criterion="blocks", n_controls=3, random_state=0)
+        self.miner_ = default if self.miner is None else clone(self.miner)
+        self.miner_.fit(graphs)
+        if not self.miner_.patterns_:
+            raise GraphError("no patterns were found, so nothing is usual. SurpriseDetector needs none.")
+        return self._scores(graphs)
+
+    def _scores(self, graphs: Graphs) -> Floats:
+        arrays, source, unexplained = self._unexplained(graphs)
+        edges = np.bincount(arrays.graph[source], minlength=arrays.num_graphs)
+        left = np.bincount(arrays.graph[source], unexplained, arrays.num_graphs)
+        return np.where(edges > 0, left / np.maximum(edges, 1), 1.0)
+
+    def _explain(self, graphs: Graphs) -> list[Explanation]:
+        """A node is as unusual as many of its edges are unexplained; a node without edges is."""
+        arrays, source, unexplained = self._unexplained(graphs)
+        degree = np.bincount(source, minlength=arrays.num_nodes)
+        left = np.bincount(source, unexplained, arrays.num_nodes)
+        return explanations(arrays, np.where(degree > 0, left / np.maximum(degree, 1), 1.0))
+
+    def _label(self, graphs: Graphs) -> Batch:
+        return named(self.miner_.reader_.read(graphs))
+
+    def _unexplained(self, graphs: Graphs) -> tuple[GraphArrays, NDArray[np.int64], NDArray[np.bool_]]:
+        """The graphs, the first node of every directed edge, and whether no pattern explains the edge."""
+        miner = self.miner_
+        batch = miner.schema_.conform(miner.reader_.read(graphs), "new")
+        arrays = as_arrays(batch, labels=True)
+        database = MiningDatabase.of(arrays)
+        shapes = (pattern.shape(miner.schema_) for pattern in miner.patterns_)
+        return arrays, database.source, ~explained(database, shapes)
+
+    def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header, arrays = pack_miner(self.miner_)
+        return {"miner": None if self.miner is None else self.miner.get_params(), "fitted": header}, arrays
+
+    def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.miner = None if header["miner"] is None else PatternMiner(**from_json(header["miner"]))
+        self.miner_ = unpack_miner(PatternMiner(), header["fitted"], arrays)

@@ -1,0 +1,107 @@
+"""Scores for graphs that arrive one by one: JSON lines in, JSON lines out, memory constant."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple, TextIO
+
+from rwkplus.detect.base import GraphDetector
+from rwkplus.errors import GraphError, RWKPlusError
+from rwkplus.graphs.json_lines import JsonGraph, parse_graph
+
+CHUNK = 1 << 18
+"""Most bytes read at a time. What has arrived is scored at once: one graph of a slow source, hundreds of a file."""
+LONGEST_LINE = 1 << 24
+
+
+class Line(NamedTuple):
+    """One line and its number, counted from 1; no text where it was too long."""
+
+    number: int
+    text: bytes | None
+
+
+class Counts(NamedTuple):
+    """What went through a stream."""
+
+    scored: int
+    flagged: int
+    errors: int
+
+
+def score_stream(detector: GraphDetector, source: BinaryIO, sink: TextIO, *, explain: bool = False) -> Counts:
+    """Score one graph per line of ``source``; write one record per line to ``sink``, in the same order.
+
+    A record has ``line``, the graph's ``id`` if it has one, ``score`` and ``anomaly``, or ``error`` where a line is not
+    a graph that the detector can judge; the stream goes on after those. With ``explain``, anomalies also have
+    ``nodes``: the ids of the unusual ones.
+    """
+    scored = flagged = errors = 0
+    for lines in _arrivals(source):
+        for record in score_lines(detector, lines, explain=explain):
+            failed = "error" in record
+            errors += failed
+            scored += not failed
+            flagged += bool(record.get("anomaly"))
+            sink.write(json.dumps(record) + "\n")
+        sink.flush()
+    return Counts(scored, flagged, errors)
+
+
+def score_lines(detector: GraphDetector, lines: Sequence[Line], *, explain: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield a record for every line that is not blank."""
+    parsed = [(line.number, _parsed(line.text)) for line in lines if line.text is None or line.text.strip()]
+    good = [item for _, item in parsed if isinstance(item, JsonGraph)]
+    judged = iter(_judged(detector, good, explain=explain))
+    for number, item in parsed:
+        if isinstance(item, JsonGraph):
+            name = {} if item.name is None else {"id": item.name}
+            yield {"line": number, **name, **next(judged)}
+        else:
+            yield {"line": number, "error": item}
+
+
+def _judged(detector: GraphDetector, items: Sequence[JsonGraph], *, explain: bool) -> list[dict[str, Any]]:
+    """Judge graphs together and, where that fails, one by one, so that each error stays with its graph."""
+    if not items:
+        return []
+    try:
+        scores = detector.anomaly_scores([item.graph for item in items])
+    except RWKPlusError as error:
+        if len(items) == 1:
+            return [{"error": str(error).removeprefix("graph 0: ")}]
+        return [record for item in items for record in _judged(detector, [item], explain=explain)]
+    records: list[dict[str, Any]] = [
+        {"score": float(score), "anomaly": bool(score > detector.threshold_)} for score in scores
+    ]
+    if explain:
+        for item, record in zip(items, records, strict=True):
+            if record["anomaly"]:
+                names = list(item.graph)
+                record["nodes"] = [names[v] for v in detector.explain([item.graph])[0].nodes]
+    return records
+
+
+def _parsed(text: bytes | None) -> JsonGraph | str:
+    if text is None:
+        return f"the line is longer than {LONGEST_LINE:,} bytes."
+    try:
+        return parse_graph(text)
+    except GraphError as error:
+        return str(error)
+
+
+def _arrivals(source: BinaryIO) -> Iterator[list[Line]]:
+    """Yield the lines that have arrived, without waiting for more; of longer ones than allowed nothing is kept."""
+    number, begun, skipping = 1, b"", False
+    while chunk := source.read1(CHUNK):  # type: ignore[attr-defined]
+        *whole, begun = (begun + chunk).split(b"\n")
+        lines = []
+        for text in whole:
+            lines.append(Line(number, None if skipping or len(text) > LONGEST_LINE else text))
+            number, skipping = number + 1, False
+        if len(begun) > LONGEST_LINE:
+            skipping, begun = True, b""
+        if lines:
+            yield lines
+    if begun or skipping:
+        yield [Line(number, None if skipping else begun)]

@@ -1,0 +1,97 @@
+r"""How surprising the walks around a node are, given what the shorter ones already told.
+
+The color of a node after ``i`` steps refines its color after ``i - 1`` (:mod:`rwkplus.kernels.node_colors`). Among the
+graphs that have the coarser color, some finer ones are common and some are rare. The surprise of a finer color is
+:math:`-\log p`, where p is the share of occurrences, one per graph and color, whose finer color is at most as frequent:
+a tail probability, so that a rare color says little where all are rare. A later graph is counted as one more, which
+makes its p-value comparable with those of the fitted graphs and gives colors never seen before their chance, too.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rwkplus.graphs.arrays import Floats, GraphArrays, Ints
+from rwkplus.kernels.node_colors import node_colors
+
+
+class Level(NamedTuple):
+    """Colors of one number of steps."""
+
+    key: Ints  # (C,): ascending hashes
+    known: Floats  # (C,): surprise of a later node of this color
+    unknown: Floats  # (C of the level before,): surprise of a later node whose color is new, by its coarser color
+
+
+def learn_levels(graphs: GraphArrays, steps: int) -> tuple[list[Level], list[Floats]]:
+    """Count the colors of ``graphs``; return the table and, per step, the surprise of their own nodes ``(N,)``."""
+    levels, surprises = [], []
+    coarser = np.zeros(graphs.num_nodes, np.int64)
+    for colors in node_colors(graphs, steps):
+        key, color = np.unique(colors, return_inverse=True)
+        count = np.bincount(np.unique(graphs.graph * key.size + color) % key.size)  # graphs that have it
+        parent = np.zeros(key.size, np.int64)
+        parent[color] = coarser
+        total = np.bincount(parent, count)
+        at_most = _Tails(parent, count)
+        parents = np.arange(total.size)
+        known = _surprise(at_most(parent, count + 1) + 1, total[parent] + 1)
+        unknown = _surprise(at_most(parents, np.ones_like(parents)) + 1, total + 1)
+        levels.append(Level(key, known, unknown))
+        surprises.append(_surprise(at_most(parent, count), total[parent])[color])
+        coarser = color
+    return levels, surprises
+
+
+def look_up(levels: Sequence[Level], graphs: GraphArrays) -> Iterator[Floats]:
+    """Yield, step by step, the surprise of the nodes of later graphs ``(N,)``."""
+    coarser = np.zeros(graphs.num_nodes, np.int64)
+    for level, colors in zip(levels, node_colors(graphs, len(levels) - 1), strict=True):
+        place = np.minimum(np.searchsorted(level.key, colors), level.key.size - 1)
+        known = level.key[place] == colors
+        new = np.where(coarser >= 0, level.unknown[coarser], 0.0)  # news only once: what follows from it is none
+        yield np.where(known, level.known[place], new)
+        coarser = np.where(known, place, -1)
+
+
+def node_scores(graphs: GraphArrays, surprises: Iterator[Floats] | Sequence[Floats]) -> Floats:
+    """Add up the surprise that begins at each node ``(N,)``.
+
+    Walks carry a surprise on: one step later the neighbors of an odd node look odd. Of every node's surprise, only
+    what exceeds the neighbors' earlier surprise counts.
+    """
+    total = np.zeros(graphs.num_nodes)
+    earlier = np.zeros(graphs.num_nodes)
+    for surprise in surprises:
+        carried = np.zeros(graphs.num_nodes)
+        np.maximum.at(carried, graphs.source, earlier[graphs.target])
+        total += np.maximum(surprise - carried, 0)
+        earlier = np.maximum(earlier, surprise)
+    return total
+
+
+def highest_by_graph(graphs: GraphArrays, values: Floats) -> Floats:
+    """Largest value of the nodes of each graph ``(B,)``, 0 for graphs without nodes."""
+    highest = np.zeros(graphs.num_graphs)
+    np.maximum.at(highest, graphs.graph, values)
+    return highest
+
+
+class _Tails:
+    """Counts of siblings, added up over those that have at most a given count."""
+
+    def __init__(self, parent: Ints, count: Ints) -> None:
+        order = np.lexsort((count, parent))
+        self.base = int(count.max()) + 2
+        self.rank = parent[order] * self.base + count[order]
+        self.sums = np.concatenate([[0], np.cumsum(count[order])])
+
+    def __call__(self, parent: Ints, count: Ints) -> Ints:
+        first = np.searchsorted(self.rank, parent * self.base)
+        last = np.searchsorted(self.rank, parent * self.base + count, side="right")
+        return np.asarray(self.sums[last] - self.sums[first])
+
+
+def _surprise(part: Ints, whole: Ints) -> Floats:
+    return np.asarray(-np.log(part / whole)) + 0.0

@@ -1,0 +1,164 @@
+"""Anomalies as graphs far from all others, by a walk kernel."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+from torch_geometric.data import Batch, Data
+
+from rwkplus.detect.base import GraphDetector
+from rwkplus.detect.explanation import Explanation, explanations
+from rwkplus.detect.novelty import Method, novelty
+from rwkplus.detect.reading import named
+from rwkplus.detect.reference_files import check_same_scores, pack_graphs, unpack_graphs
+from rwkplus.errors import GraphError, ParameterError
+from rwkplus.graphs import Graphs, Schema, as_batch
+from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
+from rwkplus.graphs.convert import graph_list
+from rwkplus.kernels import RandomWalkKernel
+from rwkplus.kernels.base import check_choice, is_positive_integer
+from rwkplus.kernels.node_colors import node_colors
+from rwkplus.mining.files import from_json
+from rwkplus.mining.reading import checked_batch
+
+BLOCK = 2_000
+"""Graphs compared with the references at a time."""
+
+
+class WalkKernelDetector(GraphDetector):
+    """Flag graphs that a walk kernel finds unlike the reference graphs.
+
+    The references are all fitted graphs or, in large databases, some drawn at random; a graph is described by its
+    similarities to them, so time and memory grow with graphs times references.
+
+    Args:
+        contamination: Expected share of anomalies among the fitted graphs, above 0 and at most 0.5.
+        method: How similarities become a score. ``"nearest"``: distance to the nearest references. ``"density"``: a
+            Gaussian kernel density. ``"lof"``, ``"svm"``, ``"forest"``: scikit-learn's local outlier factor,
+            one-class support vector machine and isolation forest.
+        kernel: A normalized kernel; by default node-centric walk colors under optimal assignment, 3 steps, for labels,
+            and ``"rwk+"`` of 3 steps for measurements.
+        n_references: Most references to keep.
+        n_neighbors: Neighbors that count for ``"nearest"`` (1 by default) and ``"lof"`` (20).
+        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        random_state: Seed of the draw of references and of the forest.
+
+    Attributes:
+        references_: The reference graphs.
+        reference_indices_: Which of the fitted graphs they are.
+        kernel_: The kernel, fitted to them.
+
+    Example:
+        >>> from rwkplus.data import anomalous_molecules
+        >>> graphs, planted = anomalous_molecules(200)
+        >>> detector = WalkKernelDetector(method="nearest").fit(graphs[:150])
+        >>> detector.predict(graphs[150:]).shape
+        (50,)
+    """
+
+    def __init__(
+        self,
+        contamination: float = 0.05,
+        method: Method = "nearest",
+        kernel: RandomWalkKernel | None = None,
+        *,
+        n_references: int = 2000,
+        n_neighbors: int | None = None,
+        ignore: Sequence[str] = (),
+        random_state: int = 0,
+    ) -> None:
+        self.contamination = contamination
+        self.method = method
+        self.kernel = kernel
+        self.n_references = n_references
+        self.n_neighbors = n_neighbors
+        self.ignore = ignore
+        self.random_state = random_state
+
+    def similarity(self, graphs: Graphs) -> Floats:
+        """Return the similarity of each graph to each reference, between 0 and 1: ``(B, R)``."""
+        check_is_fitted(self)
+        return np.concatenate(list(self._similarities(graphs)))
+
+    def _learn(self, graphs: Graphs) -> Floats:
+        self._check()
+        items = self._read(graphs, None)
+        random = np.random.default_rng(self.random_state)
+        self.reference_indices_ = np.sort(random.permutation(len(items))[: self.n_references])
+        self._refer_to([items[i] for i in self.reference_indices_])
+        scores = np.empty(len(items))
+        rest = np.setdiff1d(np.arange(len(items)), self.reference_indices_)
+        scores[self.reference_indices_] = self.reference_scores_
+        if rest.size:
+            scores[rest] = self._scores([items[i] for i in rest])
+        return scores
+
+    def _refer_to(self, references: list[Data]) -> None:
+        self.references_ = references
+        self.kernel_ = self._new_kernel()
+        gram = self.kernel_.fit_transform(references)
+        self.novelty_ = novelty(self.method, self.n_neighbors, len(references), self.random_state).fit(gram)
+        self.reference_scores_ = self.novelty_.own_scores(gram)
+
+    def _new_kernel(self) -> RandomWalkKernel:
+        if self.kernel is not None:
+            return RandomWalkKernel(**self.kernel.get_params())
+        labelled = Schema.of(as_batch(self.references_)).discrete
+        return RandomWalkKernel("node-centric" if labelled else "rwk+", steps=3, normalize=True)
+
+    def _scores(self, graphs: Graphs) -> Floats:
+        return np.concatenate([self.novelty_.scores(block) for block in self._similarities(graphs)])
+
+    def _similarities(self, graphs: Graphs) -> Iterator[Floats]:
+        items = self._read(graphs, self.kernel_.schema_)
+        for start in range(0, len(items), BLOCK):
+            yield self.kernel_.transform(items[start : start + BLOCK])
+
+    def _read(self, graphs: Graphs, fitted: Schema | None) -> list[Data]:
+        return graph_list(named(checked_batch(graphs, self.ignore), fitted))
+
+    def _explain(self, graphs: Graphs) -> list[Explanation]:
+        """A node is as unusual as many steps give it a color that the nearest reference does not have."""
+        if not self.kernel_.schema_.discrete:
+            raise GraphError("explanations need labels: one-hot rows in x, and in edge_attr where there is one.")
+        arrays = self._arrays(self._read(graphs, self.kernel_.schema_))
+        known = self._arrays(self.references_)
+        colors, theirs = (np.stack(list(node_colors(part, self.kernel_.steps))) for part in (arrays, known))
+        missing = np.zeros(arrays.num_nodes)
+        for i, nearest in enumerate(self.similarity(graphs).argmax(1).tolist()):
+            mine, other = (slice(part.node_ptr[k], part.node_ptr[k + 1]) for part, k in ((arrays, i), (known, nearest)))
+            for step in range(len(colors)):
+                missing[mine] += ~np.isin(colors[step, mine], theirs[step, other])
+        return explanations(arrays, missing / len(colors))
+
+    def _label(self, graphs: Graphs) -> Batch:
+        return named(checked_batch(graphs, self.ignore))
+
+    def _arrays(self, graphs: list[Data]) -> GraphArrays:
+        return as_arrays(self.kernel_.schema_.conform(as_batch(graphs), "new"), labels=True)
+
+    def _check(self) -> None:
+        check_choice("method", self.method, Method)
+        for name in ("n_references", "n_neighbors"):
+            value = getattr(self, name)
+            if not (is_positive_integer(value) or (value is None and name == "n_neighbors")):
+                raise ParameterError(f"{name} must be an integer of at least 1, got {value!r}.")
+        if self.kernel is not None and not (isinstance(self.kernel, RandomWalkKernel) and self.kernel.normalize):
+            raise ParameterError(
+                f"kernel must be a RandomWalkKernel with normalize=True, or None; got {self.kernel!r}."
+            )
+
+    def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header, arrays = pack_graphs(self.references_)
+        header["kernel"] = None if self.kernel is None else self.kernel.get_params()
+        indices = {"reference_indices": self.reference_indices_, "reference_scores": self.reference_scores_}
+        return header, arrays | indices
+
+    def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.kernel = None if header["kernel"] is None else RandomWalkKernel(**from_json(header["kernel"]))
+        self._check()
+        self.reference_indices_ = arrays["reference_indices"]
+        self._refer_to(unpack_graphs(header, arrays))
+        check_same_scores(self.reference_scores_, arrays["reference_scores"])

@@ -1,0 +1,154 @@
+"""Graphs as JSON, one per line: networkx's node-link form.
+
+``{"id": "g7", "nodes": [{"id": 0, "label": "C"}, {"id": 1, "label": "O"}], "edges": [{"source": 0, "target": 1}]}``
+
+Nodes may carry ``label`` or numbers ``x``, edges ``label``, ``attr`` or ``weight``; ``"links"`` is read as ``"edges"``,
+and ``"directed": true`` is heeded. Further fields beside ``nodes`` and ``edges`` belong to the user.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import networkx as nx
+import torch
+from torch_geometric.data import Data
+
+from rwkplus.errors import DataError, GraphError
+from rwkplus.graphs.features import is_one_hot, label_numbers
+from rwkplus.graphs.from_networkx import from_networkx
+
+KINDS = {
+    (False, False): nx.Graph,
+    (True, False): nx.DiGraph,
+    (False, True): nx.MultiGraph,
+    (True, True): nx.MultiDiGraph,
+}
+
+
+class JsonGraph(NamedTuple):
+    """A graph and what its owner calls it."""
+
+    name: object
+    graph: nx.Graph
+
+
+def parse_graph(line: str | bytes) -> JsonGraph:
+    """Read one line, or raise an error that tells what is wrong with it."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise GraphError(f"not JSON: {error}.") from error
+    if not isinstance(record, dict):
+        raise GraphError(f"expected an object with 'nodes' and 'edges', got {_short(record)}.")
+    field = "edges" if "edges" in record else "links"
+    nodes, edges = _objects(record, "nodes"), _objects(record, field)
+    known = _identified(nodes)
+    for k, edge in enumerate(edges):
+        for end in ("source", "target"):
+            if not _is_node(edge.get(end), known):
+                raise GraphError(f"{field}[{k}]: {end} is {_short(edge.get(end))}, which is the id of no node.")
+    graph = KINDS[bool(record.get("directed")), bool(record.get("multigraph"))]()
+    graph.add_nodes_from((node.pop("id"), node) for node in nodes)
+    graph.add_edges_from((edge.pop("source"), edge.pop("target"), _without_key(edge)) for edge in edges)
+    return JsonGraph(record.get("id"), graph)
+
+
+def read_json_lines(path: str | Path) -> list[Data]:
+    """Read a file of graphs; a field ``y`` becomes the target where every graph has one."""
+    graphs, targets = [], []
+    try:
+        with Path(path).open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    graphs.append(_parsed(line, number, path).graph)
+                    targets.append(json.loads(line).get("y"))
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from error
+    if not graphs:
+        raise DataError(f"{path} holds no graphs: expected one JSON object per line.")
+    data = from_networkx(graphs)
+    if all(isinstance(y, int) and not isinstance(y, bool) for y in targets):
+        for graph, y in zip(data, targets, strict=True):
+            graph.y = torch.tensor([y])
+    return data
+
+
+def graph_to_json(graph: Data, name: object = None) -> str:
+    """Write a graph with labels or measurements as one line of JSON."""
+    nodes = [{"id": v, **fields} for v, fields in enumerate(_fields(graph, "x", "node_label_names", "x"))]
+    record: dict[str, Any] = {} if name is None else {"id": name}
+    y = graph.get("y")
+    if y is not None and y.numel() == 1:
+        record["y"] = y.item()
+    return json.dumps(record | _edges(graph) | {"nodes": nodes})
+
+
+def _edges(graph: Data) -> dict[str, Any]:
+    """Edges with their fields; each once where all have a reverse of the same fields."""
+    fields = list(_fields(graph, "edge_attr", "edge_label_names", "attr"))
+    if graph.get("edge_weight") is not None:
+        fields = [f | {"weight": w} for f, w in zip(fields, graph.edge_weight.flatten().tolist(), strict=True)]
+    ends = graph.edge_index.t().tolist()
+    edges = [{"source": u, "target": v, **f} for (u, v), f in zip(ends, fields, strict=True)]
+    forth = Counter((u, v, str(f)) for (u, v), f in zip(ends, fields, strict=True))
+    directed = any(forth[v, u, f] != count for (u, v, f), count in forth.items())
+    if not directed:
+        edges = [edge for edge in edges if edge["source"] <= edge["target"]]
+    parallel = len(set(map(tuple, ends))) < len(ends)
+    return {"directed": directed, "multigraph": parallel, "edges": edges}
+
+
+def _fields(graph: Data, field: str, names: str, attribute: str) -> Iterable[dict[str, Any]]:
+    values = graph.get(field)
+    if values is None:
+        return ({} for _ in range(graph.num_nodes or 0 if field == "x" else graph.num_edges))
+    if is_one_hot(values):
+        named = graph.get(names) or tuple(map(str, range(values.size(1))))
+        return ({"label": named[n]} if n >= 0 else {} for n in label_numbers(values).tolist())
+    return ({attribute: row} for row in values.tolist())
+
+
+def _parsed(line: bytes, number: int, path: str | Path) -> JsonGraph:
+    try:
+        return parse_graph(line)
+    except GraphError as error:
+        raise DataError(f"{path}, line {number}: {error}") from error
+
+
+def _objects(record: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
+    values = record.get(field)
+    if not isinstance(values, list):
+        raise GraphError(f"{field!r} must be a list of objects, got {_short(values)}.")
+    for k, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise GraphError(f"{field}[{k}] must be an object, got {_short(value)}.")
+    return values
+
+
+def _identified(nodes: list[dict[str, Any]]) -> set[object]:
+    seen: set[object] = set()
+    for k, node in enumerate(nodes):
+        name = node.get("id")
+        if not isinstance(name, int | float | str) or name in seen:
+            raise GraphError(f"nodes[{k}]: every node needs an 'id' of its own, a number or a string.")
+        seen.add(name)
+    if not seen:
+        raise GraphError("'nodes' is empty: a graph has at least one node.")
+    return seen
+
+
+def _without_key(edge: dict[str, Any]) -> dict[str, Any]:
+    edge.pop("key", None)  # networkx's number of a parallel edge
+    return edge
+
+
+def _is_node(name: object, nodes: set[object]) -> bool:
+    return isinstance(name, int | float | str) and name in nodes
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

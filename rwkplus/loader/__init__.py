@@ -1,0 +1,6 @@
+"""Mini-batches of one large graph, in the manner of ``torch_geometric.loader``."""
+
+from rwkplus.loader.cluster import ClusterLoader
+from rwkplus.loader.neighbor import NeighborLoader
+
+__all__ = ["ClusterLoader", "NeighborLoader"]

@@ -1,0 +1,97 @@
+"""What all loaders of parts of a large graph have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.errors import ParameterError
+from rwkplus.ops.random_streams import new_key
+from rwkplus.ops.sampling import Part, Sampler
+
+Index = NDArray[np.int64]
+Share = Callable[[], tuple[int, int]]
+
+
+def alone() -> tuple[int, int]:
+    """The share of a process that is not one of several: number 0 of 1."""
+    return 0, 1
+
+
+class PartLoader(ABC):
+    """Iterates over parts of a graph as PyG's loaders do.
+
+    A batch is a ``Data`` with ``edge_index``, the numbers ``n_id`` of its nodes in the whole graph, and their rows of
+    every array of the graph. The first ``batch_size`` nodes are the ones the batch was drawn for.
+
+    What is drawn is divided into batches, and each batch among the processes, as evenly as possible: no batch is
+    small, and no process waits for another one in vain. All of it depends on ``seed``, the attribute ``epoch`` and the
+    number of the batch alone.
+
+    Args:
+        graph: The graph.
+        items: What is divided into batches.
+        batch_size: Most items per batch, over all processes.
+        seed: Seed of order and draws; None keeps the order.
+        share: Gives number of this process and of all processes, at the time of iterating.
+        fields: Arrays of the graph to give; all by default.
+    """
+
+    def __init__(
+        self,
+        graph: CSRGraph,
+        items: Index,
+        batch_size: int,
+        seed: int | None,
+        share: Share,
+        fields: tuple[str, ...] | None,
+    ) -> None:
+        if batch_size < 1 or items.size < 1:
+            raise ParameterError(
+                f"there must be something to draw and batch_size >= 1, got {items.size}, {batch_size}."
+            )
+        self.graph, self.items, self.seed, self.share = graph, items, seed, share
+        self.arrays = {name: graph[name] for name in (graph.nodes if fields is None else fields)}
+        self.sampler = Sampler(graph.indptr, graph.indices)
+        self.epoch = 0
+        self.num_batches = -(-items.size // batch_size)
+
+    def __len__(self) -> int:
+        return self.num_batches
+
+    def __iter__(self) -> Iterator[Data]:
+        rank, world = self.share()
+        if self.items.size // self.num_batches < world:
+            raise ParameterError(
+                f"{self.items.size} items in {self.num_batches} batches are too few for {world} processes: each needs "
+                "one of every batch. Use fewer processes or larger batches."
+            )
+        order = self.items
+        if self.seed is not None:
+            order = np.random.default_rng(new_key(self.seed, self.epoch)).permutation(order)
+        for number, batch in enumerate(np.array_split(order, self.num_batches)):
+            yield self._batch(np.array_split(batch, world)[rank], number)
+
+    @abstractmethod
+    def _batch(self, items: Index, number: int) -> Data:
+        """The part of the graph for some items."""
+
+    def _data(self, part: Part, batch_size: int) -> Data:
+        rows = {name: torch.from_numpy(_take(values, part.nodes)) for name, values in self.arrays.items()}
+        return Data(
+            edge_index=torch.from_numpy(part.edge_index),
+            n_id=torch.from_numpy(part.nodes),
+            batch_size=batch_size,
+            num_nodes=part.nodes.size,
+            **rows,
+        )
+
+
+def _take(values: NDArray[Any], nodes: Index) -> NDArray[Any]:
+    """Rows in memory, whatever the array lies in."""
+    return np.asarray(values)[nodes]

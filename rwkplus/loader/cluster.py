@@ -1,0 +1,59 @@
+"""Mini-batches of clusters of nodes, with all edges inside."""
+
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.errors import ParameterError
+from rwkplus.loader.base import Index, PartLoader, Share, alone
+
+
+class ClusterLoader(PartLoader):
+    """Some clusters at a time, drawn anew for every epoch, as PyG's ``ClusterLoader``.
+
+    Every node is computed once per epoch however long the walks are, and they lose only the edges between batches.
+    One cluster is the whole graph; it is cut out once and kept.
+
+    Args:
+        graph: The graph.
+        clusters: Cluster of each node, ``(N,)``, counted from 0; see :func:`rwkplus.ops.clusters.clusters`.
+        input_nodes: Nodes to learn from; all by default. They come first in every batch.
+        batch_size: Most clusters per batch, over all processes.
+        seed: Seed of the order; None keeps it.
+        share: Gives number of this process and of all processes.
+        fields: Arrays of the graph to give; all by default.
+    """
+
+    def __init__(
+        self,
+        graph: CSRGraph,
+        clusters: NDArray[np.int32],
+        input_nodes: Index | None = None,
+        batch_size: int = 1,
+        *,
+        seed: int | None = None,
+        share: Share = alone,
+        fields: tuple[str, ...] | None = None,
+    ) -> None:
+        if clusters.shape != (graph.num_nodes,) or clusters.min() < 0:
+            raise ParameterError(f"clusters must be a number from 0 for each of the {graph.num_nodes} nodes.")
+        sizes = np.bincount(clusters)
+        super().__init__(graph, np.nonzero(sizes)[0], batch_size, seed, share, fields)
+        self.is_input = np.ones(graph.num_nodes, bool)
+        if input_nodes is not None:
+            self.is_input[:] = False
+            self.is_input[input_nodes] = True
+        self.members = np.split(np.argsort(clusters, kind="stable"), np.cumsum(sizes)[:-1])
+        self._whole: Data | None = None
+
+    def _batch(self, items: Index, number: int) -> Data:
+        if self._whole is not None:
+            return self._whole
+        nodes = np.concatenate([self.members[item] for item in items])
+        chosen = self.is_input[nodes]
+        nodes = np.concatenate([nodes[chosen], nodes[~chosen]])
+        batch = self._data(self.sampler.induced(nodes), int(chosen.sum()))
+        if self.items.size == 1:
+            self._whole = batch
+        return batch

@@ -1,0 +1,67 @@
+"""Mini-batches of nodes with sampled neighborhoods."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch_geometric.data import Data
+
+from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.errors import ParameterError
+from rwkplus.loader.base import Index, PartLoader, Share, alone
+from rwkplus.ops.random_streams import new_key
+from rwkplus.ops.sampling import Part
+
+
+class NeighborLoader(PartLoader):
+    """Some nodes at a time, with neighbors sampled hop by hop, as PyG's ``NeighborLoader``.
+
+    A network sees as many hops as its layers take steps together: two layers of ``RWKPlusConv`` with two steps walk
+    four edges.
+
+    Args:
+        graph: The graph.
+        num_neighbors: Most neighbors drawn for a node, for each hop; -1 takes all.
+        input_nodes: Nodes to learn from, ``(n,)``; all by default.
+        batch_size: Most of them per batch, over all processes.
+        replace: Whether a neighbor may be drawn again.
+        induced: Whether all edges among the sampled nodes belong to the batch, instead of those drawn: walks can then
+            go back.
+        seed: Seed of order and draws; None keeps the order and draws as for 0.
+        share: Gives number of this process and of all processes.
+        fields: Arrays of the graph to give; all by default.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> ring = torch.stack([torch.arange(6), torch.arange(6).roll(1)])
+        >>> graph = CSRGraph.of(Data(x=torch.rand(6, 3), edge_index=ring))
+        >>> batch = next(iter(NeighborLoader(graph, [1, 1], batch_size=2)))
+        >>> batch.n_id
+        tensor([0, 1, 2, 3])
+    """
+
+    def __init__(
+        self,
+        graph: CSRGraph,
+        num_neighbors: Sequence[int],
+        input_nodes: Index | None = None,
+        batch_size: int = 1024,
+        *,
+        replace: bool = False,
+        induced: bool = False,
+        seed: int | None = None,
+        share: Share = alone,
+        fields: tuple[str, ...] | None = None,
+    ) -> None:
+        if not num_neighbors or min(num_neighbors) < -1:
+            raise ParameterError(
+                f"num_neighbors must be numbers of at least -1, one for each hop, got {num_neighbors}."
+            )
+        nodes = np.arange(graph.num_nodes) if input_nodes is None else np.asarray(input_nodes, np.int64)
+        super().__init__(graph, nodes, batch_size, seed, share, fields)
+        self.num_neighbors, self.replace, self.induced = tuple(num_neighbors), replace, induced
+
+    def _batch(self, items: Index, number: int) -> Data:
+        key = new_key(self.seed or 0, self.epoch, number)
+        part: Part = self.sampler.neighborhood(items, self.num_neighbors, key, replace=self.replace)
+        return self._data(self.sampler.induced(part.nodes) if self.induced else part, items.size)

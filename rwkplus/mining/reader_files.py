@@ -1,0 +1,55 @@
+"""How graphs are read, as JSON values and arrays."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from numpy.typing import NDArray
+
+from rwkplus.graphs import Schema
+from rwkplus.graphs.schema import Colors
+from rwkplus.mining.color_classes import ColorClasses
+from rwkplus.mining.reading import LabelReader
+
+CLASSES = ("mean", "scale", "centers")
+
+
+def pack_reader(reader: LabelReader, schema: Schema) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what :func:`unpack_reader` needs."""
+    classes = {"nodes": reader.nodes, "edges": reader.edges}
+    header = {
+        "schema": asdict(schema),
+        "structural": reader.structural,
+        "prefixes": {name: getattr(part, "prefix", None) for name, part in classes.items()},
+    }
+    arrays = {
+        f"{name}.{field}": getattr(part, field)
+        for name, part in classes.items()
+        if part is not None
+        for field in CLASSES
+    }
+    return header, arrays
+
+
+def unpack_reader(
+    header: dict[str, Any], arrays: dict[str, NDArray[Any]], ignore: Sequence[str]
+) -> tuple[LabelReader, Schema]:
+    """Read what :func:`pack_reader` returned; ``ignore`` is a parameter of whoever reads."""
+    schema = header["schema"]
+    nodes = _colors(schema["nodes"])
+    if nodes is None:
+        raise ValueError("it has no node labels")
+    parts = {name: _classes(name, prefix, arrays) for name, prefix in header["prefixes"].items()}
+    reader = LabelReader(parts["nodes"], parts["edges"], bool(header["structural"]), tuple(ignore))
+    return reader, Schema(nodes, _colors(schema["edges"]), schema["weighted"])
+
+
+def _colors(values: dict[str, Any] | None) -> Colors | None:
+    if values is None:
+        return None
+    names = values["names"]
+    return Colors(**{**values, "names": None if names is None else tuple(names), "seen": tuple(values["seen"])})
+
+
+def _classes(name: str, prefix: str | None, arrays: dict[str, NDArray[Any]]) -> ColorClasses | None:
+    return None if prefix is None else ColorClasses(prefix, *(arrays[f"{name}.{field}"] for field in CLASSES))

@@ -1,0 +1,147 @@
+"""One page about anomalies: every flagged graph with its unusual part, and the most similar usual graphs beside."""
+
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+from torch_geometric.data import Data
+
+from rwkplus.detect import Explanation, GraphDetector, WalkKernelDetector
+from rwkplus.graphs.arrays import Floats
+from rwkplus.reports.page import page, write_page
+from rwkplus.viz import draw, label_colors
+from rwkplus.viz.histogram import histogram
+
+SHOWN = 12
+"""Flagged graphs on a page, the most anomalous first."""
+NEAREST = 3
+LARGEST_DRAWING = 60
+"""Nodes; of a larger graph, the surroundings of its unusual part are drawn."""
+
+
+def detection_report(
+    detector: GraphDetector,
+    name: str,
+    graphs: Sequence[Data],
+    scores: Floats,
+    usual: Sequence[Data],
+    known: Mapping[int, str] | None = None,
+) -> str:
+    """Return the page as HTML.
+
+    Args:
+        detector: A fitted detector.
+        name: Name of the database.
+        graphs: The graphs that were judged.
+        scores: Their anomaly scores ``(B,)``.
+        usual: Graphs to show for comparison, such as those that were not flagged.
+        known: What is known to be wrong with some graphs, by their number, to be printed beside.
+    """
+    flagged = [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > detector.threshold_]
+    shown = flagged[:SHOWN]
+    more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
+    lead = (
+        f"{len(flagged)} of {len(graphs)} graphs are flagged by {type(detector).__name__}: their scores are above "
+        f"{detector.threshold_:.3g}.{more} Unusual nodes are drawn in full, their neighbors weaker, the rest faint; "
+        "the small pictures are the most similar usual graphs."
+    )
+    bars = histogram(scores, detector.threshold_)
+    body = [
+        f'<p class="lead">{escape(lead)}</p>',
+        f'<figure style="max-width:36rem">{bars}<figcaption>scores of all graphs</figcaption></figure>',
+    ]
+    if shown:
+        pictures = _Pictures(detector, [graphs[i] for i in shown], usual)
+        for k, i in enumerate(shown):
+            facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
+            body.append(pictures.section(k, f"Graph {i}", facts))
+    return page(f"Anomalies in {name}", "".join(body))
+
+
+def write_detection_report(
+    path: str | Path,
+    detector: GraphDetector,
+    name: str,
+    graphs: Sequence[Data],
+    scores: Floats,
+    usual: Sequence[Data],
+    known: Mapping[int, str] | None = None,
+) -> Path:
+    """Write the page of :func:`detection_report`, whole or not at all."""
+    return write_page(path, detection_report(detector, name, graphs, scores, usual, known))
+
+
+class _Pictures:
+    """Flagged graphs with what is unusual about them and what they are compared with."""
+
+    def __init__(self, detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[Data]) -> None:
+        self.graphs = detector.labelled(flagged)
+        self.explanations = detector.explain(flagged)
+        self.nearest = _nearest(detector, flagged, usual)
+        labels = {str(label) for graph in self._all() for _, label in graph.nodes(data="label")}
+        self.colors = label_colors(labels)
+
+    def section(self, k: int, title: str, facts: Mapping[str, str]) -> str:
+        """One flagged graph."""
+        graph, why = self.graphs[k], self.explanations[k]
+        close = _surroundings(graph, why.part)
+        facts = {**facts, "nodes": _size(graph, close), "unusual": _unusual(graph, why)}
+        rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
+        strength = dict.fromkeys(close, 0.0) | why.strength
+        figures = "".join(
+            f"<figure>{draw(_surroundings(other, ()), self.colors, title='a usual graph')}"
+            f"<figcaption>{escape(caption)}</figcaption></figure>"
+            for other, caption in self.nearest[k]
+        )
+        return (
+            f"<section>{draw(close, self.colors, strength=strength, title=title)}<div><h2>{escape(title)}</h2>"
+            f'<dl>{rows}</dl><div class="examples">{figures}</div></div></section>'
+        )
+
+    def _all(self) -> list[nx.Graph]:
+        return [*self.graphs, *(graph for row in self.nearest for graph, _ in row)]
+
+
+def _nearest(
+    detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[Data]
+) -> list[list[tuple[nx.Graph, str]]]:
+    """The most similar usual graphs, with their similarity."""
+    if not usual:
+        return [[] for _ in flagged]
+    judge = WalkKernelDetector(ignore=getattr(detector, "ignore", ())).fit(usual)
+    rows = []
+    for values in judge.similarity(flagged):
+        best = np.argsort(-values, kind="stable")[:NEAREST]
+        drawn = detector.labelled([judge.references_[i] for i in best])
+        rows.append([(graph, f"similarity {values[i]:.2f}") for graph, i in zip(drawn, best, strict=True)])
+    return rows
+
+
+def _surroundings(graph: nx.Graph, part: Collection[int]) -> nx.Graph:
+    """The whole graph or, of a large one, the nodes around the part."""
+    if len(graph) <= LARGEST_DRAWING:
+        return graph
+    kept = list(part)[:LARGEST_DRAWING] or [next(iter(graph))]
+    reached = set(kept)
+    for v in kept:  # grows while it is walked through: breadth first
+        for u in graph[v]:
+            if u not in reached and len(kept) < LARGEST_DRAWING:
+                reached.add(u)
+                kept.append(u)
+    return graph.subgraph(kept)
+
+
+def _size(graph: nx.Graph, close: nx.Graph) -> str:
+    return str(len(graph)) if len(graph) == len(close) else f"{len(graph)}, {len(close)} of them drawn"
+
+
+def _unusual(graph: nx.Graph, why: Explanation) -> str:
+    ordered = sorted(why.nodes, key=lambda v: -why.node_scores[v])
+    named = [f"{graph.nodes[v]['label']} {v}" for v in ordered[:8]]
+    return ", ".join(named) + (" ..." if len(ordered) > 8 else "") if named else "no single node"
+
+
+def _known(known: Mapping[int, str] | None, i: int) -> dict[str, str]:
+    return {} if known is None else {"truth": known.get(i, "nothing planted: a false alarm")}

@@ -1,0 +1,200 @@
+"""ZINC, ogbg-molhiv and ogbg-molpcba: one backbone for every graph convolution, without bonds and with them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rwkplus.data.molecule_sets import MOLECULE_SETS, MoleculeSet
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.evaluate.molecule_guards import molecule_guards
+from rwkplus.reproduce.results import RESULTS, read_result, save_result
+from rwkplus.tasks import GraphDataset, Place, Settings
+from rwkplus.tasks.cross_validation import tested
+from rwkplus.tasks.job import Job
+from rwkplus.tasks.targets import Loss
+
+Scores = dict[str, Any]
+OnStep = Callable[[str], None]
+
+WALKS = {"conv": "RWKPlusConv", "combine": "sum", "initial_scale": 0.25}
+"""Sum and scale were chosen on validation molecules of ZINC, in short runs of small networks."""
+ROWS: dict[str, dict[str, Any]] = {
+    "GCN": {"conv": "GCNConv"},
+    "GIN": {"conv": "GINConv"},
+    "RWK+Conv": WALKS,
+    "GINE, bonds": {"conv": "GINEConv"},
+    "RWK+Conv, bonds": WALKS,
+}
+"""The layer of each row; those with bonds see ``edge_attr``, the others do not."""
+BONDS = ", bonds"
+STEPS, HIDDEN, BATCH_SIZE = 2, 128, 128
+SEEDS, EPOCHS = (0, 1, 2), 100
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """How one set of molecules is learned and judged.
+
+    Args:
+        name: Name of the command.
+        layers: Number of convolutions.
+        metric: Score that chooses the epoch and is reported.
+        loss: Of :class:`rwkplus.tasks.GraphDataset`.
+        paper: What the paper reports, in its units.
+        backbone: Parameters of the backbone, the same for every layer.
+        lr: Learning rate at first.
+        halve_lr_every: Epochs after which it halves.
+    """
+
+    name: str
+    layers: int
+    metric: str
+    paper: Mapping[str, float]
+    loss: Loss = "squared"
+    backbone: Mapping[str, Any] = field(default_factory=dict)
+    lr: float = 1e-3
+    halve_lr_every: int = 15
+
+
+OGB = {"dropout": 0.5}
+"""As in OGB's reference networks."""
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment("zinc", 6, "mae", {"GCN": 0.3258, "GIN": 0.2429, "RWK+Conv": 0.2082}, "absolute", lr=3e-3),
+        Experiment("molhiv", 2, "roc_auc", {"GCN": 0.7606, "GIN": 0.7778, "RWK+Conv": 0.7861}, backbone=OGB),
+        Experiment("molpcba", 6, "ap", {"GCN": 0.2020, "GIN": 0.2266, "RWK+Conv": 0.2490}, backbone=OGB),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run: an experiment and all that may be changed about it on the command line."""
+
+    experiment: Experiment
+    epochs: int = EPOCHS
+    layers: int | None = None
+    hidden: int = HIDDEN
+    lr: float | None = None
+    threads: int = 1
+    data: Path | None = None
+    runs: Path = Path("runs")
+
+    @cached_property
+    def molecules(self) -> MoleculeSet:
+        """The data, read when first needed."""
+        return MOLECULE_SETS[self.experiment.name](self.data)
+
+    @cached_property
+    def plain(self) -> GraphDataset:
+        """Without bonds."""
+        return GraphDataset(
+            self.molecules.graphs, loss=self.experiment.loss, features="discrete", ignore=("edge_attr",)
+        )
+
+    @cached_property
+    def bonded(self) -> GraphDataset:
+        """With bonds."""
+        return GraphDataset(self.molecules.graphs, loss=self.experiment.loss, features="discrete")
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What all rows and seeds have in common, for the result file."""
+        layers = self.layers or self.experiment.layers
+        return {
+            "command": f"rwkplus reproduce {self.experiment.name} --epochs {self.epochs} --layers {layers} "
+            f"--hidden {self.hidden} --lr {self.lr or self.experiment.lr}",
+            "metric": self.experiment.metric,
+            "loss": self.experiment.loss,
+            "backbone": {"layers": layers, "hidden_channels": self.hidden, **self.experiment.backbone},
+            "steps": STEPS,
+            "settings": {
+                name: value
+                for name, value in self.settings(0).to_dict().items()
+                if name not in ("random_state", "threads")
+            },
+        }
+
+    def settings(self, seed: int) -> Settings:
+        """Settings of training."""
+        return Settings(
+            epochs=self.epochs,
+            batch_size=BATCH_SIZE,
+            lr=self.lr or self.experiment.lr,
+            halve_lr_every=self.experiment.halve_lr_every,
+            metric=self.experiment.metric,
+            random_state=seed,
+            threads=self.threads,
+        )
+
+    def params(self, row: str) -> dict[str, Any]:
+        """Parameters of the network of a row."""
+        params = {**self.config["backbone"], **ROWS[row], "steps": STEPS, "categories": self.molecules.categories}
+        if row.endswith(BONDS):
+            params["edge_categories"] = self.molecules.edge_categories
+        return params
+
+    def run(self, row: str, seed: int) -> Scores:
+        """Train one network; scores of the epoch that is best on the validation molecules."""
+        data = self.bonded if row.endswith(BONDS) else self.plain
+        molecules, params = self.molecules, self.params(row)
+        job = Job(data, "gnn", params, molecules.train, molecules.validation, self.settings(seed))
+        digest = hashlib.sha256(json.dumps([params, self.config]).encode()).hexdigest()[:8]
+        place = Place(self.runs / self.experiment.name / f"{row} {seed} {digest}", resume=True)
+        result = tested(data, job.run(place), seed, molecules.test)
+        metric = self.experiment.metric
+        return {
+            "seed": seed,
+            "test": result.test[metric],
+            "validation": result.validation[metric],
+            "epoch": result.best_epoch + 1,
+            "s_per_epoch": result.seconds / self.epochs,
+        }
+
+
+def run_molecules(
+    plan: Plan,
+    *,
+    seeds: Sequence[int] = SEEDS,
+    rows: Sequence[str] = tuple(ROWS),
+    on_step: OnStep | None = None,
+    folder: Path = RESULTS,
+) -> dict[str, Any]:
+    """Run every row with every seed and return the scores of all, by row.
+
+    The result file is written after every run, and read before: an interrupted command goes on where it stopped, and
+    several commands with different rows can run at the same time.
+    """
+    tell, name = on_step or (lambda _: None), plan.experiment.name
+    for row in rows:
+        if row not in ROWS:
+            raise ParameterError(f"there is no row {row!r}; known are {'; '.join(ROWS)}.")
+    for seed in seeds:
+        for row in rows:
+            tell(f"{name}: {row}, seed {seed}")
+            if all(run["seed"] != seed for run in _finished(plan, folder).get(row, [])):
+                run = plan.run(row, seed)
+                _add(plan, folder, row, [run])
+    if "guards" not in _finished(plan, folder):
+        tell(f"{name}: guards")
+        _add(plan, folder, "guards", molecule_guards(plan.molecules, plan.experiment.metric))
+    return _finished(plan, folder)
+
+
+def _add(plan: Plan, folder: Path, row: str, found: Any) -> None:  # noqa: ANN401
+    scores = _finished(plan, folder)
+    scores[row] = scores.get(row, []) + found if isinstance(found, list) else found
+    save_result(f"molecules/{plan.experiment.name}", plan.config, {"scores": scores}, folder)
+
+
+def _finished(plan: Plan, folder: Path) -> dict[str, Any]:
+    try:
+        record = read_result(f"molecules/{plan.experiment.name}", folder)
+    except DataError:
+        return {}
+    return dict(record["values"]["scores"]) if record["config"] == plan.config else {}

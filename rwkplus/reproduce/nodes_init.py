@@ -1,0 +1,109 @@
+"""How RWKPlusConv should begin: initializations compared on validation nodes of splits that no experiment uses."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, Literal
+
+import torch
+from torch_geometric.nn.inits import glorot
+
+from rwkplus.data.node_sets import node_split
+from rwkplus.errors import DataError
+from rwkplus.models.gnn import GNN
+from rwkplus.nn.rwk_plus_conv import RWKPlusConv
+from rwkplus.reproduce.nodes import Row, prepared, walk_length
+from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.tasks.node_task import train_nodes
+from rwkplus.tasks.settings import Settings
+
+RESULT = "nodes/initialization"
+DATASETS = ("Cora", "CiteSeer", "Actor")
+FIRST_SEED = 1000
+SETTINGS = Settings(epochs=100, lr=3e-3, halve_lr_every=50, weight_decay=5e-4, accelerator="cpu", threads=1)
+DROPOUT = 0.5
+
+
+Kind = Literal["plain", "balanced", "identity"]
+
+
+@torch.no_grad()
+def begin(conv: RWKPlusConv, color_gain: float, adj_gain: float, kind: Kind) -> None:
+    """Draw hidden colors and adjacency from Glorot's distribution, scaled; balance rows of the latter, or add ones."""
+    glorot(conv.hidden_x.weight)
+    glorot(conv.hidden_adj)
+    conv.hidden_x.weight.mul_(color_gain)
+    conv.hidden_adj.mul_(adj_gain)
+    if kind == "balanced":
+        conv.hidden_adj.sub_(conv.hidden_adj.mean(-1, keepdim=True))
+    if kind == "identity":
+        conv.hidden_adj.add_(adj_gain * torch.eye(conv.out_channels))
+
+
+INITIALIZATIONS: Mapping[str, tuple[float, float, Kind]] = {
+    "Glorot": (1, 1, "plain"),
+    "adjacency x 4": (1, 4, "plain"),
+    "both x 4": (4, 4, "plain"),
+    "adjacency x 4, balanced": (1, 4, "balanced"),
+    "both x 4, balanced": (4, 4, "balanced"),
+    "adjacency x 4, with identity": (1, 4, "identity"),
+}
+
+
+class BegunGNN(GNN):
+    """The backbone with a named initialization of its convolutions."""
+
+    def __init__(self, in_channels: int, out_channels: int, *, steps: int, initialization: str) -> None:
+        super().__init__(in_channels, out_channels, level="node", steps=steps, dropout=DROPOUT)
+        for conv in self.convs:
+            assert isinstance(conv, RWKPlusConv)  # the default of the backbone
+            begin(conv, *INITIALIZATIONS[initialization])
+
+
+def run_initializations(
+    *,
+    datasets: Sequence[str] = DATASETS,
+    seeds: int = 2,
+    epochs: int = SETTINGS.epochs,
+    on_step: Callable[[str], None] | None = None,
+) -> list[Row]:
+    """Validation accuracy of every initialization on every set and split; test nodes stay unseen.
+
+    The result file is written after every row; an interrupted run goes on where it stopped.
+    """
+    config = {
+        "command": f"rwkplus reproduce rwk-plus-conv-init --epochs {epochs}",
+        "settings": SETTINGS.to_dict() | {"epochs": epochs},
+        "dropout": DROPOUT,
+        "first_seed": FIRST_SEED,
+    }
+    rows = _finished(config)
+    graphs = {name: prepared(name) for name in datasets}
+    for seed, dataset, initialization in product(range(FIRST_SEED, FIRST_SEED + seeds), datasets, INITIALIZATIONS):
+        if on_step is not None:
+            on_step(f"{dataset}: {initialization}, seed {seed}")
+        key = {"dataset": dataset, "initialization": initialization, "seed": seed}
+        if any(key.items() <= row.items() for row in rows):
+            continue
+        data = graphs[dataset]
+        train, validation, _ = node_split(data.y.numpy(), seed)
+        trained = train_nodes(
+            BegunGNN,
+            data,
+            train=train,
+            validation=validation,
+            model_params={"steps": walk_length(dataset), "initialization": initialization},
+            settings=replace(SETTINGS, epochs=epochs, random_state=seed),
+        )
+        facts = trained.facts
+        rows.append(key | {"validation": facts["validation"]["accuracy"], "epoch": facts["best_epoch"]})
+        save_result(RESULT, config, {"rows": rows})
+    return rows
+
+
+def _finished(config: Mapping[str, Any]) -> list[Row]:
+    try:
+        record = read_result(RESULT)
+    except DataError:
+        return []
+    return list(record["values"]["rows"]) if record["config"] == config else []

@@ -1,0 +1,184 @@
+"""Bot detection on a web-scale graph: GCN, GIN and RWK+Conv in one backbone, with guards beside."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.data.registry import cache_folder
+from rwkplus.data.web_graph import WebGraph
+from rwkplus.errors import DataError
+from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
+from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.tasks.loop import Checkpoints
+from rwkplus.tasks.processes import is_first_process
+from rwkplus.tasks.sampled_batches import Cutting
+from rwkplus.tasks.sampled_task import binary_scores, train_sampled
+from rwkplus.tasks.settings import Settings
+
+PAPER = {"GCN": 53.7, "RWK+Conv": 55.0}
+"""F1 score of bots that the paper reports for TwiBot-22."""
+CONVS = {"GCN": "GCNConv", "GIN": "GINConv", "RWK+Conv": "RWKPlusConv"}
+CLASS_WEIGHTS = (1.0, 5.0)
+CUTTING = Cutting()
+SETTINGS = Settings(epochs=20, batch_size=10_000, lr=3e-3, halve_lr_every=10, accelerator="cpu")
+BACKBONE = {"hidden_channels": 128, "layers": 2, "steps": 2, "dropout": 0.3}
+NOT_OF_A_ROW = ("random_state", "validation", "threads")
+"""Settings that a result file does not need to know."""
+GUARD_NODES = 200_000
+"""Most users that linear guards learn from."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run; all of it stands in the result file.
+
+    Args:
+        nodes: Users of the generated graph, unless there is ``data``.
+        data: Folder of a graph, such as ``rwkplus twibot`` makes.
+        cutting: How batches are made.
+        settings: How networks are trained.
+        seeds: Seeds of initial weights and batches.
+        hidden_channels: Width of the networks.
+    """
+
+    nodes: int = 1_000_000
+    data: Path | None = None
+    cutting: Cutting = CUTTING
+    settings: Settings = SETTINGS
+    seeds: Sequence[int] = (0, 1, 2)
+    hidden_channels: int = 128
+
+    @property
+    def name(self) -> str:
+        """Name of the result file."""
+        graph = f"generated-{self.nodes}" if self.data is None else self.data.resolve().name
+        return f"twibot/{graph}-{self.cutting.cut}"
+
+    def graph(self) -> CSRGraph:
+        """Open the graph; one to be generated is drawn once and kept."""
+        if self.data is not None:
+            return CSRGraph.open(self.data)
+        folder = cache_folder() / "web_graphs" / f"{self.nodes}"
+        if os.environ.get("LOCAL_RANK", "0") == "0" and not folder.exists():  # once per machine
+            WebGraph(nodes=self.nodes).write(folder)
+        while not folder.exists():  # it appears when it is complete
+            time.sleep(1)
+        return CSRGraph.open(folder)
+
+    def config(self, graph: CSRGraph) -> dict[str, Any]:
+        """What the result file says about the run."""
+        source = f"--nodes {self.nodes}" if self.data is None else f"--data {self.data}"
+        settings = {k: v for k, v in self.settings.to_dict().items() if k not in NOT_OF_A_ROW}
+        options = f"--cut {self.cutting.cut} --epochs {self.settings.epochs} --hidden {self.hidden_channels}"
+        return {
+            "command": f"rwkplus reproduce twibot {source} {options}",
+            "graph": {"nodes": graph.num_nodes, "directed_edges": graph.num_edges, **graph.facts},
+            "cutting": asdict(self.cutting) | {"num_neighbors": list(self.cutting.num_neighbors)},
+            "settings": settings,
+            "backbone": BACKBONE | {"hidden_channels": self.hidden_channels, "recompute": self.cutting.cut == "full"},
+            "class_weights": list(CLASS_WEIGHTS),
+        }
+
+
+def run_twibot(
+    plan: Plan, *, methods: Sequence[str] = tuple(CONVS), on_step: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """Train every method with every seed; write and return rows and guards.
+
+    The result file is written after every row, and a row that was interrupted goes on at its last checkpoint.
+    """
+    tell = on_step or (lambda _: None)
+    tell("graph")
+    graph = plan.graph()
+    config = plan.config(graph)
+    values = _finished(plan.name, config)
+    if not values["guards"] and is_first_process():
+        tell("guards")
+        values["guards"] = guard_scores(graph)
+        save_result(plan.name, config, values)
+    for seed in plan.seeds:
+        for method in methods:
+            if any(row["method"] == method and row["seed"] == seed for row in values["rows"]):
+                continue
+            tell(f"{method}, seed {seed}")
+            values["rows"].append(_row(plan, graph, config, method, seed, tell))
+            if is_first_process():
+                save_result(plan.name, config, values)
+    return values
+
+
+def _row(
+    plan: Plan, graph: CSRGraph, config: Mapping[str, Any], method: str, seed: int, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    path = cache_folder() / "runs" / f"{plan.name}-{method}-{seed}.safetensors"
+    identity = {name: value for name, value in config.items() if name != "command"}
+    ends = [time.perf_counter()]
+
+    def on_epoch(row: Mapping[str, float]) -> None:
+        ends.append(time.perf_counter())
+        tell(f"{method}, seed {seed}, epoch {row['epoch']}: {100 * row['val_score']:.1f}")
+
+    reset_peak()
+    result = train_sampled(
+        graph,
+        {**config["backbone"], "conv": CONVS[method]},
+        settings=Settings.from_dict(plan.settings.to_dict() | {"random_state": seed}),
+        cutting=plan.cutting,
+        class_weights=CLASS_WEIGHTS,
+        checkpoints=Checkpoints(path, {**identity, "method": method, "seed": seed}, seconds=120),
+        on_epoch=on_epoch,
+    )
+    path.unlink(missing_ok=True)
+    epochs = np.diff(ends)
+    return {
+        "method": method,
+        "seed": seed,
+        "test": result.scores["test"],
+        "validation": result.scores["val"],
+        "best_epoch": result.best_epoch,
+        "epoch_s": float(np.median(epochs)) if epochs.size else float("nan"),
+        "of_it_validation_s": result.validation_seconds / max(epochs.size, 1),
+        "peak_gb": peak_gigabytes(),
+    }
+
+
+def guard_scores(graph: CSRGraph) -> dict[str, dict[str, float]]:
+    """Scores on test users of models that see no neighbors: constant answers, features, numbers of neighbors."""
+    y, test = np.asarray(graph["y"]), np.nonzero(graph["test_mask"])[0]
+    train = np.nonzero(graph["train_mask"])[0]
+    if train.size > GUARD_NODES:
+        train = np.sort(np.random.default_rng(0).choice(train, GUARD_NODES, replace=False))
+    degree = np.log1p(np.diff(graph.indptr)).astype(np.float32)[:, None]
+    inputs: dict[str, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
+        "features": lambda nodes: graph["x"][nodes],
+        "degree": lambda nodes: degree[nodes],
+        "features and degree": lambda nodes: np.hstack([graph["x"][nodes], degree[nodes]]),
+    }
+    scores = {
+        "all human": binary_scores(np.full(test.size, -1.0), y[test]),
+        "all bots": binary_scores(np.full(test.size, 1.0), y[test]),
+    }
+    for name, read in inputs.items():
+        weights = dict(enumerate(CLASS_WEIGHTS))
+        model = make_pipeline(StandardScaler(), LogisticRegression(class_weight=weights, max_iter=1000))
+        model.fit(read(train), y[train])
+        scores[name] = binary_scores(model.decision_function(read(test)), y[test])
+    return scores
+
+
+def _finished(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        record = read_result(name)
+    except DataError:
+        return {"rows": [], "guards": {}}
+    return dict(record["values"]) if record["config"] == dict(config) else {"rows": [], "guards": {}}

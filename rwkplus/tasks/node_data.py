@@ -1,0 +1,148 @@
+"""One graph whose nodes have labels: what a network reads of it, and which nodes are meant."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.utils import is_torch_sparse_tensor
+
+from rwkplus.data.splits import Index
+from rwkplus.errors import GraphError, ParameterError, ShapeError
+
+Nodes = Tensor | NDArray[Any] | Sequence[int] | Sequence[bool]
+"""Some nodes of a graph: a mask ``(N,)`` or their numbers."""
+EDGE_FIELDS = ("edge_attr", "edge_weight")
+
+
+class WholeGraph:
+    """A loader of one batch: all of a graph, the nodes that count in ``index``, and their labels in ``y``."""
+
+    def __init__(self, graph: Data, index: Index, y: Tensor) -> None:
+        self.epoch = 0
+        self.batch = graph.clone()
+        self.batch.index, self.batch.y = torch.from_numpy(index), y
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Any:  # noqa: ANN401 -- an iterator of Data, which mypy wants to be generic
+        yield self.batch
+
+
+def read_graph(data: object, model: nn.Module) -> Data:
+    """Take the fields that a network reads, checked, floats in the type of its weights."""
+    given = one_data(data)
+    _check_devices(given)
+    _check_features(given.get("x"), discrete=getattr(model, "categories", None) is not None)
+    _check_edges(given)
+    reads = getattr(model, "reads", EDGE_FIELDS)
+    graph = Data(x=given.x, edge_index=given.edge_index)
+    for field in EDGE_FIELDS:
+        if given.get(field) is None:
+            continue
+        if field not in reads:
+            raise GraphError(
+                f"the graph has {field}, which {type(model).__name__} does not read as it is: del data.{field}."
+            )
+        graph[field] = given[field]
+    dtype = next((part.dtype for part in model.parameters()), torch.get_default_dtype())
+    for field in ("x", *EDGE_FIELDS):
+        if graph.get(field) is not None and graph[field].is_floating_point():
+            graph[field] = graph[field].to(dtype)
+    return graph
+
+
+def one_data(data: object) -> Data:
+    """Refuse everything but one graph of PyG."""
+    if not isinstance(data, Data):
+        raise GraphError(f"expected one graph as PyG's Data, got {type(data).__name__}.")
+    return data
+
+
+def chosen_nodes(data: Data, nodes: Nodes | None, name: str, mask: str) -> Index:
+    """Read numbers or a mask of nodes; ``data[mask]`` if none are given. Ascending, each once."""
+    if nodes is None:
+        nodes, name = data.get(mask), f"data.{mask}"
+        if nodes is None:
+            raise ParameterError(f"which nodes? There is no {name}: give a mask or numbers of nodes instead.")
+    chosen = nodes.detach().cpu().numpy() if isinstance(nodes, Tensor) else np.asarray(nodes)
+    chosen = _numbers(chosen, int(data.num_nodes), name)
+    if chosen.size == 0:
+        raise ParameterError(f"{name} names no node.")
+    if chosen.min() < 0 or chosen.max() >= data.num_nodes:
+        found = f"{chosen.min()} to {chosen.max()}"
+        raise GraphError(f"{name} holds numbers from {found} but there are {data.num_nodes} nodes, counted from 0.")
+    return np.unique(chosen).astype(np.int64)
+
+
+def _numbers(chosen: NDArray[Any], num_nodes: int, name: str) -> NDArray[Any]:
+    """Turn a mask into numbers."""
+    is_mask = chosen.dtype == bool
+    if is_mask and chosen.ndim == 2:
+        raise ShapeError(f"{name} holds {chosen.shape[1]} splits, one per column: choose one, such as mask[:, 0].")
+    if chosen.ndim != 1 or (is_mask and chosen.size != num_nodes):
+        raise ShapeError(f"{name} is {chosen.shape}; expected a mask of the {num_nodes} nodes, or numbers of nodes.")
+    if chosen.size and chosen.dtype.kind not in "biu":
+        raise ParameterError(f"{name} holds {chosen.dtype}; expected truth values or numbers of nodes.")
+    return chosen.nonzero()[0] if is_mask else chosen
+
+
+def node_labels(data: Data, y: object = None) -> NDArray[Any]:
+    """One label for every node, of which only those that are used must be known."""
+    labels = one_data(data).get("y") if y is None else y
+    if labels is None:
+        raise GraphError("the graph has no labels: give y, or data.y, one for every node.")
+    array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.shape != (data.num_nodes,):
+        raise ShapeError(f"y must hold one label for each of the {data.num_nodes} nodes, its shape is {array.shape}.")
+    return array
+
+
+def check_known(y: NDArray[Any], index: Index) -> None:
+    """Refuse nodes whose label is unknown: nan, or a negative number as many files have it."""
+    labels = y[index]
+    unknown = ~(labels >= 0) if labels.dtype.kind in "if" else np.zeros(labels.shape, bool)
+    if unknown.any():
+        node = index[unknown.argmax()]
+        raise ParameterError(f"node {node} has the label {y[node]}, which marks unknown ones: leave such nodes out.")
+
+
+def _check_features(x: object, *, discrete: bool) -> None:
+    if x is None:
+        raise GraphError(
+            "the graph has no node features x. Without any, data.x = torch.eye(data.num_nodes) names nodes."
+        )
+    if not isinstance(x, Tensor) or x.dim() != 2:
+        found = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
+        raise ShapeError(f"node features x must be a tensor (N, D), got {found}.")
+    if not x.is_floating_point() and not discrete:
+        raise ParameterError(f"node features x are {x.dtype}: call data.x.float(), or give the network its categories.")
+    values = x.values() if is_torch_sparse_tensor(x) else x
+    if x.is_floating_point() and not bool(values.isfinite().all()):
+        raise GraphError("node features x hold nan or infinite values: replace them first.")
+
+
+def _check_edges(data: Data) -> None:
+    edges, num_nodes = data.get("edge_index"), int(data.x.size(0))
+    if is_torch_sparse_tensor(edges):
+        return  # an adjacency, whose shape the convolutions look at
+    if not isinstance(edges, Tensor) or edges.dim() != 2 or edges.size(0) != 2 or edges.is_floating_point():
+        raise ShapeError("edge_index must be a tensor (2, E) of node numbers, or a sparse adjacency.")
+    if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < num_nodes:
+        raise GraphError(
+            f"edge_index holds numbers from {int(edges.min())} to {int(edges.max())} but there are {num_nodes} nodes, "
+            "counted from 0."
+        )
+
+
+def _check_devices(data: Data) -> None:
+    fields = ("x", "edge_index", *EDGE_FIELDS)
+    places = {field: str(data[field].device) for field in fields if isinstance(data.get(field), Tensor)}
+    if len(set(places.values())) > 1:
+        found = ", ".join(f"{field} on {place}" for field, place in places.items())
+        raise ParameterError(f"the graph is spread over devices, {found}: move it with data.to().")

@@ -1,0 +1,70 @@
+"""How a graph is cut into batches to learn from."""
+
+import os
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.errors import ParameterError
+from rwkplus.loader import ClusterLoader, NeighborLoader
+from rwkplus.loader.base import PartLoader
+from rwkplus.ops.clusters import clusters
+from rwkplus.tasks.processes import rank_and_world
+from rwkplus.tasks.settings import Settings
+
+Cut = Literal["clusters", "neighbors", "full"]
+FIELDS = ("x", "y")
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How to cut a graph into batches of ``settings.batch_size`` nodes.
+
+    Args:
+        cut: Whole ``"clusters"`` with the edges among them, some nodes with sampled ``"neighbors"``, or the
+            ``"full"`` graph in one batch.
+        cluster_size: Nodes of a cluster; several make a batch, others in every epoch.
+        num_neighbors: Neighbors drawn in each hop.
+        induced: Whether sampled neighborhoods have all edges among their nodes.
+    """
+
+    cut: Cut = "clusters"
+    cluster_size: int = 500
+    num_neighbors: tuple[int, ...] = (10, 5, 3, 2)
+    induced: bool = False
+
+    def __post_init__(self) -> None:
+        if self.cut not in get_args(Cut) or self.cluster_size < 1:
+            raise ParameterError(
+                f"cut must be one of {', '.join(get_args(Cut))} and cluster_size at least 1, got {self.cut!r} and "
+                f"{self.cluster_size}."
+            )
+
+    def loader(self, graph: CSRGraph, nodes: NDArray[np.int64], settings: Settings) -> PartLoader:
+        """Batches to learn from ``nodes``, divided among the processes of a run."""
+        seed = settings.random_state
+        if self.cut == "neighbors":
+            return NeighborLoader(
+                graph, self.num_neighbors, nodes, settings.batch_size, induced=self.induced, seed=seed,
+                share=rank_and_world, fields=FIELDS,
+            )  # fmt: skip
+        number = 1 if self.cut == "full" else max(1, round(graph.num_nodes / self.cluster_size))
+        together = max(1, round(settings.batch_size * number / graph.num_nodes))
+        parts = stored_clusters(graph, number)
+        return ClusterLoader(graph, parts, nodes, together, seed=seed, share=rank_and_world, fields=FIELDS)
+
+
+def stored_clusters(graph: CSRGraph, number: int) -> NDArray[np.int32]:
+    """Clusters of a graph, kept beside its files if it has any."""
+    if number == 1 or graph.folder is None:
+        return clusters(graph.indptr, graph.indices, number)
+    path = graph.folder / f"clusters-{number}.npy"
+    if not path.exists():
+        scratch = path.with_name(f"{path.stem}.{os.getpid()}.npy")  # processes may get here at the same time
+        np.save(scratch, clusters(graph.indptr, graph.indices, number))
+        scratch.replace(path)
+    found: NDArray[np.int32] = np.load(path)
+    return found

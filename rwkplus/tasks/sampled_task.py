@@ -1,0 +1,179 @@
+"""Train a network on parts of one large graph, and judge it on all of it."""
+
+import copy
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
+from torch import Tensor
+from torch_geometric.data import Data
+
+from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.errors import DataError
+from rwkplus.models.gnn import GNN
+from rwkplus.nn.conv_cache import one_graph
+from rwkplus.tasks.graph_task import GraphTask, Judged
+from rwkplus.tasks.layerwise import layerwise_outputs
+from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs
+from rwkplus.tasks.processes import rank_and_world
+from rwkplus.tasks.progress import Row
+from rwkplus.tasks.randomness import isolated
+from rwkplus.tasks.sampled_batches import Cutting
+from rwkplus.tasks.settings import Settings
+from rwkplus.tasks.targets import Classes
+
+METRIC = "positive_f1"
+Scores = dict[str, float]
+
+
+@dataclass(frozen=True)
+class SampledResult:
+    """What came out of training on parts of a graph."""
+
+    model: GNN
+    best_epoch: int
+    scores: dict[str, Scores]
+    """Of the second class, by part of the graph: ``val`` and ``test``."""
+    history: list[Row]
+    validation_seconds: float
+    """Time spent judging the network in all epochs."""
+
+
+class SampledTask(GraphTask):
+    """Learns from the first ``batch_size`` nodes of every batch; outputs for validation come layer by layer.
+
+    Args:
+        model: The network.
+        target: Two classes and their weights.
+        settings: Learning rate and metric.
+        graph: The whole graph.
+    """
+
+    def __init__(self, model: GNN, target: Classes, settings: Settings, graph: CSRGraph) -> None:
+        super().__init__(model, target, settings)
+        self.graph = graph
+        self.validation_seconds = 0.0
+
+    def forward(self, batch: Data) -> Tensor:
+        """Outputs of the nodes that the batch was drawn for."""
+        outputs: Tensor = self.model(batch)
+        return outputs[: batch.batch_size]
+
+    def training_step(self, batch: Data, batch_idx: int = 0) -> Tensor:
+        """Mean loss over these nodes, of all processes together."""
+        batch.y = batch.y[: batch.batch_size]
+        return super().training_step(batch, batch_idx)
+
+    def validation_step(self, batch: Data, batch_idx: int = 0) -> Judged:  # type: ignore[override]
+        """Outputs and labels of the nodes ``index``; the first process computes them for all."""
+        if rank_and_world()[0] > 0:
+            return torch.empty(0), torch.empty(0)
+        begin = time.perf_counter()
+        outputs = outputs_of_all(cast(GNN, self.model), self.graph)[batch.index.cpu()]
+        self.validation_seconds += time.perf_counter() - begin
+        return outputs, batch.y.cpu()
+
+    def validation_scores(self, judged: Sequence[Judged]) -> Scores:
+        """Loss and chosen metric, from the first process."""
+        if rank_and_world()[0] > 0:
+            return {}
+        outputs, y = (torch.cat(parts) for parts in zip(*judged, strict=True))
+        total, count = self.target.loss(outputs, y)
+        return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
+
+
+@dataclass
+class _Nodes:
+    """Some nodes of a graph, as a loader for validation: one batch, without the graph."""
+
+    index: Tensor
+    y: Tensor
+    epoch: int = field(default=0, init=False)
+
+    def __iter__(self) -> Iterator[Data]:
+        yield Data(index=self.index, y=self.y, num_nodes=self.index.numel())
+
+
+def train_sampled(
+    graph: CSRGraph,
+    model_params: Mapping[str, Any],
+    *,
+    settings: Settings,
+    cutting: Cutting | None = None,
+    class_weights: tuple[float, float] = (1.0, 1.0),
+    checkpoints: Checkpoints | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> SampledResult:
+    """Train the backbone to find the second of two classes of nodes.
+
+    The epoch with the best F1 score of that class on the validation nodes is kept. In several processes, started by
+    torchrun or ``settings.devices``, batches are divided by the nodes they are drawn for, and the graph is in memory
+    once for all processes of a machine.
+
+    Args:
+        graph: With ``x``, ``y`` of 0 and 1, ``train_mask``, ``val_mask`` and ``test_mask``.
+        model_params: Keyword arguments of :class:`~rwkplus.models.GNN`.
+        settings: Epochs, learning rate, nodes per batch and so on; ``validation`` means nothing here.
+        cutting: How to make batches.
+        class_weights: What an error in each class counts.
+        checkpoints: Where to leave traces to resume from.
+        on_epoch: Called with the scores of every epoch.
+    """
+    settings = settings if settings.metric else Settings.from_dict(settings.to_dict() | {"metric": METRIC})
+    cutting = cutting or Cutting()
+    parts = {name: _chosen(graph, f"{name}_mask") for name in ("train", "val", "test")}
+    with isolated(settings.random_state):
+        model = GNN(graph["x"].shape[1], 2, **{"level": "node", **model_params})
+    task = SampledTask(model, Classes((0, 1), class_weights), settings, graph)
+    loader = cutting.loader(graph, parts["train"], settings)
+    validation = _Nodes(*(torch.from_numpy(part) for part in (parts["val"], graph["y"][parts["val"]])))
+    with one_graph(model) if cutting.cut == "full" else nullcontext():
+        progress = run_epochs(task, loader, validation, checkpoints=checkpoints, on_epoch=on_epoch)
+    model.load_state_dict(progress.weights)
+    model.eval()
+
+    def judge() -> dict[str, Scores]:
+        margin = outputs_of_all(model, graph).diff(dim=1).flatten().numpy()
+        return {name: binary_scores(margin[parts[name]], graph["y"][parts[name]]) for name in ("val", "test")}
+
+    return SampledResult(model, progress.epoch, _by_first(judge), progress.history, task.validation_seconds)
+
+
+def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
+    """Outputs of every node ``(N, C)``, on the CPU, where the graph is."""
+    here = next(model.parameters()).device.type == "cpu"
+    return layerwise_outputs(model if here else copy.deepcopy(model).cpu(), graph)
+
+
+def binary_scores(margin: NDArray[Any], y: NDArray[Any]) -> Scores:
+    """Scores of the second class, which is where ``margin`` is more than 0: both ``(n,)``."""
+    found = margin > 0
+    return {
+        "f1": float(f1_score(y, found, zero_division=0)),
+        "precision": float(precision_score(y, found, zero_division=0)),
+        "recall": float(recall_score(y, found, zero_division=0)),
+        "roc_auc": float(roc_auc_score(y, margin)),
+    }
+
+
+def _chosen(graph: CSRGraph, mask: str) -> NDArray[np.int64]:
+    nodes = np.nonzero(graph[mask])[0]
+    y = graph["y"][nodes]
+    if not np.isin(y, (0, 1)).all() or np.unique(y).size < 2:
+        raise DataError(f"{mask} of {graph.folder or 'the graph'} must choose nodes of both classes, y = 0 and y = 1.")
+    return nodes
+
+
+def _by_first(function: Callable[[], dict[str, Scores]]) -> dict[str, Scores]:
+    """What the first process computes, in all of them."""
+    rank, world = rank_and_world()
+    result = [function() if rank == 0 else {}]
+    if world > 1:
+        torch.distributed.broadcast_object_list(result, src=0)
+    return result[0]

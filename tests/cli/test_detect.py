@@ -1,0 +1,103 @@
+"""``rwkplus detect`` as a user meets it."""
+
+import io
+import json
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rwkplus.cli.detect import detect
+from rwkplus.data import anomalous_molecules, load
+from rwkplus.detect import load_detector
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.graphs import graph_to_json
+
+app = typer.Typer(rich_markup_mode="rich")
+app.command()(detect)
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A file to learn from and one to judge."""
+    folder = tmp_path_factory.mktemp("graphs")
+    graphs = anomalous_molecules(60, seed=3).graphs
+    for name, part in (("train", graphs[:40]), ("score", graphs[40:])):
+        (folder / f"{name}.jsonl").write_text("\n".join(graph_to_json(graph) for graph in part))
+    return folder
+
+
+def test_the_embedded_database_judges_itself(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = invoke()
+    assert "wrong color" in shown
+    assert "Anomalies planted in this database: 15 of 20 flagged." in shown
+
+
+def test_one_file_judges_another_and_all_is_written(files, tmp_path):
+    out = tmp_path / "out"
+    facts = json.loads(
+        invoke("--train", files / "train.jsonl", "--score", files / "score.jsonl", "--out", out, "--json")
+    )
+    assert sorted(path.name for path in out.iterdir()) == ["detector.safetensors", "report.html", "scores.jsonl"]
+    rows = [json.loads(line) for line in (out / "scores.jsonl").read_text().splitlines()]
+    expected = load_detector(out / "detector.safetensors").anomaly_scores(load(files / "score.jsonl"))
+    assert [row["score"] for row in rows] == pytest.approx(expected.tolist())
+    assert {row["graph"] for row in rows if row["anomaly"]} == {row["graph"] for row in facts["flagged"]}
+    again = json.loads(invoke("--model", out / "detector.safetensors", "--score", files / "score.jsonl", "--json"))
+    assert again == facts
+    with pytest.raises(ParameterError, match="--force"):
+        invoke(files / "train.jsonl", "--out", out)
+
+
+@pytest.mark.parametrize("detector", ["kernel", "pattern"])
+def test_other_detectors_can_be_chosen(files, detector):
+    facts = json.loads(invoke(files / "train.jsonl", "--detector", detector, "--contamination", "0.2", "--json"))
+    assert facts["graphs"] == 40
+    assert len(facts["flagged"]) <= 8
+
+
+def test_graphs_come_and_go_as_lines(files, monkeypatch, capsys):
+    lines = (files / "score.jsonl").read_text().splitlines()[:3]
+    source = io.TextIOWrapper(io.BytesIO("\n".join([*lines, "nonsense"]).encode()))
+    monkeypatch.setattr(sys, "stdin", source)
+    detect(train=str(files / "train.jsonl"), stream=True)
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["line"] for record in records] == [1, 2, 3, 4]
+    assert ["error" in record for record in records] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--train", "MUTAG"),
+        ("--score", "MUTAG"),
+        ("--stream",),
+        ("MUTAG", "--train", "MUTAG", "--score", "MUTAG"),
+        ("--train", "MUTAG", "--model", "m", "--score", "MUTAG"),
+        ("--train", "MUTAG", "--score", "MUTAG", "--stream"),
+        ("--detector", "magic"),
+        ("--contamination", "0.7"),
+    ],
+)
+def test_contradictions_are_refused(arguments):
+    with pytest.raises(ParameterError):
+        invoke(*arguments)
+
+
+def test_nothing_is_written_where_input_is_wrong(files, tmp_path):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes((files / "score.jsonl").read_bytes()[:-30])
+    model = tmp_path / "model.safetensors"
+    model.write_bytes(b"no model")
+    for arguments in (("--train", files / "train.jsonl", "--score", bad), ("--model", model, "--score", bad)):
+        with pytest.raises(DataError):
+            invoke(*arguments, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

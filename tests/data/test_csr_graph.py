@@ -1,0 +1,93 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+from torch_geometric.utils import coalesce
+
+from rwkplus.data.csr_graph import CSRGraph, new_graph
+from rwkplus.errors import DataError, GraphError
+
+
+def toy():
+    """A path with a direction, features and a mask."""
+    edge_index = torch.tensor([[0, 1, 2, 0], [1, 2, 3, 3]])
+    return Data(x=torch.rand(4, 3), y=torch.arange(4), train_mask=torch.arange(4) > 1, edge_index=edge_index)
+
+
+@given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=20))
+def test_edges_come_back(n, pairs):
+    edge_index = torch.tensor([pair for pair in pairs if max(pair) < n], dtype=torch.long).reshape(-1, 2).T
+    graph = CSRGraph.of(Data(edge_index=edge_index, num_nodes=n))
+    assert graph.num_edges == edge_index.size(1)
+    assert torch.equal(coalesce(graph.data().edge_index), coalesce(edge_index))
+
+
+def test_a_folder_holds_the_graph(tmp_path):
+    data = toy()
+    CSRGraph.of(data).save(tmp_path / "toy")
+    graph = CSRGraph.open(tmp_path / "toy")
+    assert isinstance(graph["x"], np.memmap)
+    back = graph.data()
+    assert torch.equal(back.edge_index, data.edge_index[:, [0, 1, 2, 3]])
+    for key in ("x", "y", "train_mask"):
+        assert torch.equal(back[key], data[key])
+    back.x[0] = 0  # does not reach the file
+    assert np.array_equal(CSRGraph.open(tmp_path / "toy")["x"], data.x.numpy())
+
+
+def test_a_folder_is_complete_or_not_there(tmp_path):
+    with pytest.raises(TypeError), new_graph(tmp_path / "toy") as files:
+        files.array("indptr", (3,), "no type")
+    assert list(tmp_path.iterdir()) == []
+    CSRGraph.of(toy()).save(tmp_path / "toy")
+    with pytest.raises(DataError, match="exists already"):
+        CSRGraph.of(toy()).save(tmp_path / "toy")
+
+
+def damaged(tmp_path, name, change):
+    folder = CSRGraph.of(toy()).save(tmp_path / "toy")
+    path = folder / name
+    if change is None:
+        path.unlink()
+    else:
+        path.write_bytes(change(path.read_bytes()))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("x.npy", lambda raw: raw[:-4], r"x\.npy is damaged or not complete \(172 bytes\)"),
+        ("x.npy", lambda raw: raw[:5], r"x\.npy is damaged"),
+        ("x.npy", None, r"x\.npy is missing"),
+        ("graph.json", None, "no graph.json"),
+        ("graph.json", lambda raw: raw[:-9], "not valid JSON"),
+        ("graph.json", lambda raw: raw.replace(b"graph 1", b"graph 9"), "format"),
+        ("graph.json", lambda raw: raw.replace(b'"indptr"', b'"y2"'), r"y2\.npy is missing"),
+        ("y.npy", lambda raw: raw.replace(b"<i8", b"<f8"), r"y\.npy holds <f8 \[4\] but graph.json says <i8"),
+        ("indices.npy", lambda raw: raw[:-4] + b"\x09\0\0\0", "indices must name nodes from 0 to 3"),
+        ("indptr.npy", lambda raw: raw[:-8] + b"\x09" + 7 * b"\0", "indptr must rise from 0 to the 4 entries"),
+    ],
+)
+def test_damaged_folders_are_refused_by_file(tmp_path, name, change, message):
+    with pytest.raises((DataError, GraphError), match=message):
+        CSRGraph.open(damaged(tmp_path, name, change))
+
+
+def test_arrays_must_fit_the_nodes():
+    with pytest.raises(GraphError, match="x has 2 rows but there are 1 nodes"):
+        CSRGraph(np.array([0, 0]), np.zeros(0, np.int32), {"x": np.zeros((2, 1))})
+    with pytest.raises(DataError, match="no array 'z' for its nodes; there are: x"):
+        CSRGraph(np.array([0, 0]), np.zeros(0, np.int32), {"x": np.zeros((1, 1))})["z"]
+    with pytest.raises(GraphError, match="0 to 1"):
+        CSRGraph.of(Data(edge_index=torch.tensor([[0], [2]]), num_nodes=2))
+
+
+def test_graphs_without_edges_can_be_stored(tmp_path):
+    CSRGraph(np.array([0, 0]), np.zeros(0, np.int32)).save(tmp_path / "empty")
+    assert CSRGraph.open(tmp_path / "empty").num_edges == 0
+    assert json.loads((tmp_path / "empty" / "graph.json").read_text())["arrays"]["indices"] == [[0], "<i4"]

@@ -1,0 +1,98 @@
+import json
+import pickle
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from sklearn.base import clone
+
+from rwkplus.detect import WalkKernelDetector, load_detector
+from rwkplus.errors import DataError, RWKPlusWarning
+from rwkplus.kernels import RandomWalkKernel
+from tests.detect.conftest import DETECTORS
+
+
+@pytest.mark.parametrize("name", ["surprise", "pattern", "nearest", "lof", "forest"])
+def test_a_loaded_detector_is_the_same(name, graphs, tmp_path):
+    detector = clone(DETECTORS[name]).fit(graphs[:40])
+    path = detector.save(tmp_path / "new" / "detector.safetensors")
+    assert [file.name for file in path.parent.iterdir()] == ["detector.safetensors"]
+    loaded = load_detector(path)
+    assert type(loaded) is type(detector)
+    assert repr(loaded.get_params()) == repr(detector.get_params())
+    assert loaded.threshold_ == detector.threshold_
+    np.testing.assert_array_equal(loaded.decision_scores_, detector.decision_scores_)
+    np.testing.assert_allclose(loaded.anomaly_scores(graphs), detector.anomaly_scores(graphs), rtol=1e-12)
+    for mine, theirs in zip(loaded.explain(graphs[:3]), detector.explain(graphs[:3]), strict=True):
+        assert mine.part == theirs.part
+
+
+def test_a_kernel_of_ones_own_is_kept(graphs, tmp_path):
+    detector = WalkKernelDetector(kernel=RandomWalkKernel(steps=2, normalize=True, combine=(0.5, 1.0))).fit(graphs)
+    loaded = load_detector(detector.save(tmp_path / "d.safetensors"))
+    np.testing.assert_allclose(loaded.anomaly_scores(graphs), detector.anomaly_scores(graphs), atol=1e-9)
+
+
+@pytest.fixture
+def saved(graphs, tmp_path):
+    return clone(DETECTORS["surprise"]).fit(graphs).save(tmp_path / "detector.safetensors")
+
+
+def changed(path, change):
+    """Write the file again, its header or arrays changed."""
+    with safe_open(path, "numpy") as file:
+        record = json.loads(file.metadata()["rwkplus"])
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    change(record, arrays)
+    save_file(arrays, path, metadata={"rwkplus": json.dumps(record)})
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record, arrays: record.update(format="something else"),
+        lambda record, arrays: record.update(detector="os.system"),
+        lambda record, arrays: record.pop("learned"),
+        lambda record, arrays: record["parameters"].update(contamination=3),
+        lambda record, arrays: record["parameters"].update(steps="many"),
+        lambda record, arrays: record["parameters"].update(surprise=1),
+        lambda record, arrays: record["learned"].update(schema=[]),
+        lambda record, arrays: arrays.pop("level.1.key"),
+        lambda record, arrays: arrays.update({"level.1.unknown": np.zeros(1)}),
+        lambda record, arrays: arrays.update({"level.1.key": arrays["level.1.key"].astype(float)}),
+        lambda record, arrays: arrays.pop("decision_scores"),
+    ],
+)
+def test_a_file_from_a_stranger_is_refused(saved, change):
+    with pytest.raises(DataError, match=r"detector\.safetensors"):
+        load_detector(changed(saved, change))
+
+
+def test_a_truncated_file_or_a_pickle_or_none_is_refused(saved, tmp_path):
+    saved.write_bytes(saved.read_bytes()[:-100])
+    with pytest.raises(DataError, match="not complete"):
+        load_detector(saved)
+    saved.write_bytes(pickle.dumps({"threshold": 1}))
+    with pytest.raises(DataError, match="not complete"):
+        load_detector(saved)
+    with pytest.raises(DataError, match="no file"):
+        load_detector(tmp_path / "nothing")
+    save_file({"a": np.zeros(1)}, tmp_path / "other.safetensors")
+    with pytest.raises(DataError, match="does not hold a detector"):
+        load_detector(tmp_path / "other.safetensors")
+
+
+def test_a_model_that_scores_differently_after_refitting_warns(graphs, tmp_path):
+    path = WalkKernelDetector(method="forest").fit(graphs).save(tmp_path / "detector.safetensors")
+    changed(path, lambda record, arrays: arrays.update(reference_scores=arrays["reference_scores"] + 1))
+    with pytest.warns(RWKPlusWarning, match="fitted anew"):
+        load_detector(path)
+
+
+def test_wrong_references_are_refused(graphs, tmp_path):
+    path = WalkKernelDetector().fit(graphs).save(tmp_path / "detector.safetensors")
+    changed(path, lambda record, arrays: arrays.update({"graphs.ptr": arrays["graphs.ptr"][:-1]}))
+    with pytest.raises(DataError, match="changed by hand"):
+        load_detector(path)

@@ -1,0 +1,45 @@
+import networkx as nx
+import numpy as np
+import pytest
+
+from rwkplus.detect import PatternDetector
+from rwkplus.errors import GraphError, ParameterError
+from rwkplus.mining import PatternMiner
+from tests.detect.conftest import MINER
+
+
+@pytest.fixture(scope="module")
+def fitted(graphs):
+    return PatternDetector(0.1, MINER).fit(graphs)
+
+
+def test_the_score_is_the_share_of_edges_outside_all_occurrences(fitted, graphs):
+    scores = fitted.anomaly_scores(graphs)
+    edges = np.array([graph.num_edges for graph in graphs])
+    assert 1 - (scores * edges).sum() / edges.sum() == pytest.approx(fitted.miner_.score(graphs))
+    np.testing.assert_array_equal(fitted.decision_scores_, scores)
+
+
+def test_nodes_are_unusual_by_their_unexplained_edges(fitted, graphs):
+    for graph, why in zip(graphs[:10], fitted.explain(graphs[:10]), strict=True):
+        degree = np.bincount(graph.edge_index[0].numpy(), minlength=graph.num_nodes)
+        left = float((why.node_scores * degree).sum() / degree.sum())
+        assert left == pytest.approx(fitted.anomaly_scores([graph])[0])
+
+
+def test_a_graph_without_edges_is_not_explained_at_all(fitted):
+    lonely = nx.empty_graph(1)
+    lonely.nodes[0]["label"] = "C"
+    assert fitted.anomaly_scores([lonely]).tolist() == [1.0]
+    assert fitted.explain([lonely])[0].nodes == (0,)
+
+
+def test_something_must_be_usual(graphs):
+    with pytest.raises(ParameterError, match="PatternMiner"):
+        PatternDetector(miner="blocks").fit(graphs)
+    rng = np.random.default_rng(0)
+    noise = [nx.gnm_random_graph(8, 9, seed=int(s)) for s in rng.integers(1000, size=12)]
+    for graph in noise:
+        nx.set_node_attributes(graph, {v: int(rng.integers(9)) for v in graph}, "label")
+    with pytest.warns(UserWarning, match="no pattern beats chance"), pytest.raises(GraphError, match="no patterns"):
+        PatternDetector(miner=PatternMiner(2, n_controls=3, beam_width=4, random_state=0)).fit(noise)

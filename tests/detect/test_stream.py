@@ -1,0 +1,99 @@
+import io
+import json
+
+import pytest
+
+from rwkplus.detect import SurpriseDetector, stream
+from rwkplus.detect.stream import score_stream
+from rwkplus.graphs import graph_to_json
+
+
+class Slow(io.BytesIO):
+    """A source that hands out a few bytes at a time."""
+
+    def __init__(self, content, size):
+        super().__init__(content)
+        self.size = size
+
+    def read1(self, _=-1):
+        return super().read1(self.size)
+
+
+@pytest.fixture(scope="module")
+def detector(graphs):
+    return SurpriseDetector(0.1).fit(graphs)
+
+
+@pytest.fixture(scope="module")
+def lines(graphs):
+    return [graph_to_json(graph, f"g{i}").encode() for i, graph in enumerate(graphs[:12])]
+
+
+def run(detector, content, size=1 << 20, **options):
+    sink = io.StringIO()
+    counts = score_stream(detector, Slow(content, size), sink, **options)
+    return counts, [json.loads(line) for line in sink.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("size", [7, 1000, 1 << 20])
+def test_scores_are_those_of_the_detector_however_bytes_arrive(detector, graphs, lines, size):
+    counts, records = run(detector, b"\n".join(lines), size)
+    expected = detector.anomaly_scores(graphs[:12])
+    assert [record["id"] for record in records] == [f"g{i}" for i in range(12)]
+    assert [record["score"] for record in records] == pytest.approx(expected.tolist())
+    assert [record["anomaly"] for record in records] == (expected > detector.threshold_).tolist()
+    assert counts == (12, int((expected > detector.threshold_).sum()), 0)
+
+
+BAD = {
+    b"{": "not JSON",
+    b"\xff\xfe": "not JSON",
+    b"[" * 5000: "not JSON",
+    b"[]": "expected an object",
+    b"{}": "'nodes' must be a list",
+    b'{"nodes": [], "edges": []}': "empty",
+    b'{"nodes": [{"id": 0}, {"id": 0}], "edges": []}': "id",
+    b'{"nodes": [{"id": 0, "label": "C"}], "edges": [{"source": 0, "target": 9}]}': "target is 9",
+    b'{"nodes": [{"id": 0, "label": ["C"]}], "edges": []}': "hashable",
+    b'{"nodes": [{"id": 0, "label": "C", "charge": 1}], "edges": []}': "charge",
+    b'{"nodes": [{"id": 0}], "edges": []}': "columns",
+    b'{"nodes": [{"id": 0, "label": "C"}, {"id": 1}], "edges": []}': "no 'label'",
+}
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad[:30].decode("latin1"))
+def test_a_bad_line_gets_an_error_and_the_stream_goes_on(detector, lines, bad):
+    counts, records = run(detector, b"\n".join([lines[0], bad, b"", lines[1]]))
+    assert counts.scored == 2
+    assert counts.errors == 1
+    assert [record["line"] for record in records] == [1, 2, 4]
+    assert BAD[bad] in records[1]["error"]
+    _, good = run(detector, b"\n".join(lines[:2]))
+    assert [record["score"] for record in records[::2]] == [record["score"] for record in good]
+
+
+def test_unusual_nodes_are_named_by_their_ids(detector, database):
+    planted = next(i for i, a in enumerate(database.anomalies) if a is not None and a.kind == "wrong color")
+    record = json.loads(graph_to_json(database.graphs[planted]))
+    for node in record["nodes"]:
+        node["id"] = f"n{node['id']}"
+    for edge in record["edges"]:
+        edge.update(source=f"n{edge['source']}", target=f"n{edge['target']}")
+    _, (judged,) = run(detector, json.dumps(record).encode(), explain=True)
+    assert judged["anomaly"]
+    assert f"n{database.anomalies[planted].nodes[0]}" in judged["nodes"]
+
+
+@pytest.mark.parametrize("size", [50, 1 << 20])
+def test_nothing_is_kept_of_a_line_that_is_too_long(detector, lines, monkeypatch, size):
+    monkeypatch.setattr(stream, "LONGEST_LINE", max(map(len, lines)))
+    long = b'{"x": "' + b"a" * 20000 + b'"}'
+    _, records = run(detector, b"\n".join([lines[0], long, lines[1], long]), size)
+    assert ["error" in record for record in records] == [False, True, False, True]
+    assert "longer than" in records[1]["error"]
+
+
+def test_a_truncated_last_line_is_an_error(detector, lines):
+    counts, records = run(detector, lines[0] + b"\n" + lines[1][:40])
+    assert counts == (1, counts.flagged, 1)
+    assert "not JSON" in records[1]["error"]

@@ -1,0 +1,90 @@
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.svm import OneClassSVM
+
+from rwkplus.detect import WalkKernelDetector
+from rwkplus.detect.novelty import Density, Nearest, novelty
+from rwkplus.errors import GraphError, ParameterError
+from rwkplus.graphs import from_networkx
+from rwkplus.kernels import RandomWalkKernel
+
+GRAM = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+
+
+def test_the_nearest_reference_decides():
+    judge = Nearest(1).fit(GRAM)
+    np.testing.assert_allclose(judge.scores(GRAM[:, :2]), np.sqrt([0, 0, 1.6]))
+    np.testing.assert_allclose(judge.own_scores(GRAM), np.sqrt([0.2, 0.2, 1.6]))  # never itself
+
+
+def test_density_is_lower_farther_away():
+    scores = Density().fit(GRAM).scores(np.array([[1.0, 0.9, 0.1], [0.5, 0.5, 0.5], [0, 0, 0]]))
+    assert (np.diff(scores) > 0).all()
+
+
+def test_scikit_learn_sees_similarities_or_distances(graphs):
+    gram = RandomWalkKernel("node-centric", 3, normalize=True).fit_transform(graphs)
+    svm = OneClassSVM(kernel="precomputed").fit(gram[:40, :40])
+    ours = novelty("svm", None, 40, 0).fit(gram[:40, :40])
+    np.testing.assert_allclose(ours.scores(gram[40:, :40]), -svm.score_samples(gram[40:, :40]))
+    lof = LocalOutlierFactor(20, novelty=True, metric="precomputed").fit(np.sqrt(np.maximum(2 - 2 * gram, 0)))
+    np.testing.assert_allclose(novelty("lof", None, 60, 0).fit(gram).own_scores(gram), -lof.negative_outlier_factor_)
+
+
+@pytest.mark.parametrize("method", ["nearest", "density", "lof", "svm", "forest"])
+def test_the_estimator_is_the_kernel_and_the_method(graphs, method):
+    gram = RandomWalkKernel("node-centric", 3, normalize=True).fit_transform(graphs)
+    judge = novelty(method, None, 40, 0).fit(gram[:40, :40])
+    detector = WalkKernelDetector(method=method).fit(graphs[:40])
+    np.testing.assert_allclose(detector.anomaly_scores(graphs[40:]), judge.scores(gram[40:, :40]), atol=1e-9)
+
+
+def test_large_databases_are_compared_with_some_references(graphs):
+    detector = WalkKernelDetector(n_references=10, random_state=1).fit(graphs)
+    assert len(detector.references_) == 10
+    assert detector.decision_scores_.shape == (len(graphs),)
+    rest = np.setdiff1d(np.arange(len(graphs)), detector.reference_indices_)
+    expected = detector.anomaly_scores([graphs[i] for i in rest])
+    np.testing.assert_allclose(detector.decision_scores_[rest], expected)
+
+
+def test_a_twin_among_the_references_is_the_nearest(graphs):
+    detector = WalkKernelDetector().fit(graphs[:30])
+    assert (detector.anomaly_scores(graphs[:30]) < 1e-6).all()
+    np.testing.assert_allclose(detector.similarity(graphs[:30]).max(1), 1)
+
+
+def test_unusual_nodes_are_those_the_nearest_reference_lacks(database):
+    usual = [graph for graph, anomaly in zip(*database, strict=True) if anomaly is None]
+    odd, anomaly = next((g, a) for g, a in zip(*database, strict=True) if a is not None and a.kind == "wrong color")
+    detector = WalkKernelDetector().fit(usual)
+    assert set(anomaly.nodes) <= set(detector.explain([odd])[0].part)
+    assert detector.explain(usual[:1])[0].nodes == ()  # its own twin is a reference
+
+
+def test_measurements_are_compared_by_algorithm_one():
+    rng = np.random.default_rng(0)
+    graphs = [nx.path_graph(4) for _ in range(12)]
+    for graph in graphs:
+        nx.set_node_attributes(graph, {v: rng.random(2).tolist() for v in graph}, "x")
+    detector = WalkKernelDetector().fit(graphs)
+    assert detector.kernel_.kernel == "rwk+"
+    assert np.isfinite(detector.anomaly_scores(from_networkx(graphs[:3]))).all()
+    with pytest.raises(GraphError, match="explanations need labels"):
+        detector.explain(graphs[:1])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"method": "guess"}, {"n_references": 0}, {"n_neighbors": 0}, {"kernel": RandomWalkKernel()}, {"kernel": "rwk+"}],
+)
+def test_wrong_parameters_are_refused(graphs, wrong):
+    with pytest.raises(ParameterError):
+        WalkKernelDetector(**wrong).fit(graphs)
+
+
+def test_one_graph_is_enough_to_fit(graphs):
+    for method in ("nearest", "density", "svm", "forest"):
+        assert np.isfinite(WalkKernelDetector(method=method).fit(graphs[:1]).anomaly_scores(graphs[:5])).all()

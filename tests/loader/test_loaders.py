@@ -1,0 +1,100 @@
+"""Loaders of parts of a graph behave as those of PyG do."""
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+from torch_geometric.utils import erdos_renyi_graph, subgraph
+
+from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.loader import ClusterLoader, NeighborLoader
+from rwkplus.ops.clusters import clusters
+
+N = 40
+
+
+@pytest.fixture(scope="module")
+def graph():
+    torch.manual_seed(0)
+    return CSRGraph.of(Data(x=torch.rand(N, 3), y=torch.arange(N), edge_index=erdos_renyi_graph(N, 0.15)))
+
+
+@pytest.fixture
+def loaders(graph):
+    nodes = np.arange(0, N, 2)
+    parts = clusters(graph.indptr, graph.indices, 8)
+    return [
+        NeighborLoader(graph, [3, 2], nodes, 6, seed=0),
+        NeighborLoader(graph, [3, 2], nodes, 6, seed=0, induced=True),
+        NeighborLoader(graph, [3, 2], nodes, 6, seed=0, replace=True),
+        ClusterLoader(graph, parts, nodes, 3, seed=0),
+        ClusterLoader(graph, np.zeros(N, np.int32), nodes, seed=0),
+    ]
+
+
+def seeds(loader):
+    return [batch.n_id[: batch.batch_size].tolist() for batch in loader]
+
+
+def test_an_epoch_sees_every_input_node_once(loaders):
+    for loader in loaders:
+        drawn = seeds(loader)
+        assert len(drawn) == len(loader)
+        assert sorted(node for batch in drawn for node in batch) == list(range(0, N, 2))
+
+
+def test_nodes_and_edges_are_those_of_the_graph(loaders, graph):
+    whole = set(map(tuple, graph.data().edge_index.T.tolist()))
+    for loader in loaders:
+        for batch in loader:
+            assert batch.num_nodes == batch.n_id.unique().numel()
+            assert torch.equal(batch.y, batch.n_id)
+            assert torch.equal(batch.x, torch.from_numpy(graph["x"])[batch.n_id])
+            assert set(map(tuple, batch.n_id[batch.edge_index].T.tolist())) <= whole
+
+
+def test_induced_batches_have_all_edges_among_their_nodes(loaders, graph):
+    for loader in (loaders[1], loaders[3], loaders[4]):
+        for batch in loader:
+            assert batch.num_edges == subgraph(batch.n_id, graph.data().edge_index)[0].size(1)
+
+
+def test_order_and_draws_depend_on_seed_and_epoch_alone(loaders):
+    for loader in loaders[:4]:
+        first, again = (list(loader) for _ in range(2))
+        assert all(torch.equal(a.n_id, b.n_id) for a, b in zip(first, again, strict=True))
+        assert all(torch.equal(a.edge_index, b.edge_index) for a, b in zip(first, again, strict=True))
+        loader.epoch = 1
+        assert seeds(loader) != [batch.n_id[: batch.batch_size].tolist() for batch in first]
+
+
+def test_processes_share_every_batch(graph):
+    def loader(share):
+        return NeighborLoader(graph, [-1], np.arange(21), 8, seed=3, share=share)
+
+    alone = seeds(loader(lambda: (0, 1)))
+    shared = [seeds(loader(lambda rank=rank: (rank, 2))) for rank in (0, 1)]
+    assert [len(batch) for batch in alone] == [7, 7, 7]
+    assert [a + b for a, b in zip(*shared, strict=True)] == alone
+    with pytest.raises(ParameterError, match="too few for 9 processes"):
+        next(iter(loader(lambda: (0, 9))))
+
+
+def test_the_whole_graph_is_cut_out_once(loaders):
+    first, second = next(iter(loaders[4])), next(iter(loaders[4]))
+    assert first is second
+    assert (first.num_nodes, first.batch_size) == (N, N // 2)
+
+
+def test_wrong_arguments_are_refused(graph):
+    with pytest.raises(ParameterError, match="num_neighbors"):
+        NeighborLoader(graph, [])
+    with pytest.raises(ParameterError, match="batch_size"):
+        NeighborLoader(graph, [1], batch_size=0)
+    with pytest.raises(ParameterError, match="something to draw"):
+        NeighborLoader(graph, [1], np.zeros(0, np.int64))
+    with pytest.raises(DataError, match="no array 'z'"):
+        NeighborLoader(graph, [1], fields=("z",))
+    with pytest.raises(ParameterError, match="each of the 40 nodes"):
+        ClusterLoader(graph, np.zeros(3, np.int32))

@@ -1,0 +1,43 @@
+import pytest
+
+from rwkplus.data import screens
+from rwkplus.data.molecules import planted_molecules
+from rwkplus.reproduce import anomaly
+from rwkplus.reproduce.anomaly_tables import anomaly_page, anomaly_table
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """Two small screens and a grid of one point."""
+    monkeypatch.chdir(tmp_path)
+
+    def load(name):
+        graphs = planted_molecules()[:80]
+        for i, graph in enumerate(graphs):
+            graph.y = int(i % 2)
+        return graphs
+
+    monkeypatch.setattr(screens, "load", load)
+    monkeypatch.setattr(screens, "COUNTS", {"MCF-7": (100, 30), "PC-3": (100, 30)})
+    monkeypatch.setattr(anomaly, "GRID", [{"num_hidden": 2, "hidden_nodes": 3, "steps": 2}])
+
+
+def test_a_small_run_is_written_method_by_method_and_not_repeated(small, monkeypatch):
+    runs = []
+    run = anomaly.cross_validate
+    monkeypatch.setattr(anomaly, "cross_validate", lambda *a, **o: runs.append(a[0]) or run(*a, **o))
+    scores = {name: anomaly.run_anomaly(name, epochs=2) for name in ("MCF-7", "PC-3")}
+    assert len(runs) == 2 * len(anomaly.METHODS)
+    assert anomaly.run_anomaly("PC-3", epochs=2) == scores["PC-3"]
+    assert len(runs) == 2 * len(anomaly.METHODS)
+    fold = scores["PC-3"]["iGAD + RWK+"][0]
+    assert set(fold["scores"]) == set(anomaly.SCORES)
+    assert set(scores["PC-3"]["guards"]) == {"majority", "size", "histogram"}
+    assert scores["PC-3"]["guards"]["majority"] == [0.5] * anomaly.FOLDS  # however rare the other class is
+    page = anomaly_page()
+    assert "of 2 screens" in page
+    assert anomaly_table(["PC-3"]) in page.replace(anomaly_table(["MCF-7"]).splitlines()[-1] + "\n", "")
+
+
+def test_no_page_without_a_run(tmp_path):
+    assert anomaly_page(tmp_path) is None

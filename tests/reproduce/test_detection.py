@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from rwkplus.data import functional_groups
+from rwkplus.detect import WalkKernelDetector
+from rwkplus.reproduce import detection, planted_detection
+from rwkplus.reproduce.detection import KERNELS, METHODS, kernel_aurocs, run_class_anomalies, splits
+from rwkplus.reproduce.detection_tables import class_table, detection_page
+from rwkplus.reproduce.planted_detection import run_planted_anomalies
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """Forty molecules in place of every data set, results in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(detection, "load", lambda _: functional_groups(40))
+    return functional_groups(40)
+
+
+def test_every_class_is_usual_in_turn_and_nothing_is_learned_from_what_is_judged():
+    y = np.repeat([0, 1, 2], [10, 5, 20])
+    found = list(splits(y, [0, 1]))
+    assert len(found) == 6
+    for split in found:
+        assert len(set(y[split.train])) == 1
+        assert not set(split.train) & set(split.test)
+        assert split.train.size + split.test.size == 35
+        np.testing.assert_array_equal(split.anomalous, y[split.test] != y[split.train[0]])
+
+
+def test_slices_of_a_matrix_give_the_scores_of_the_detector(tiny):
+    y = np.array([int(graph.y) for graph in tiny])
+    gram = KERNELS["walk colors"](tiny)
+    split = next(splits(y, [0]))
+    detector = WalkKernelDetector(ignore=("edge_attr",)).fit([tiny[i] for i in split.train])
+    direct = roc_auc_score(split.anomalous, detector.anomaly_scores([tiny[i] for i in split.test]))
+    assert kernel_aurocs(gram, y, "nearest", [0])[0] == pytest.approx(direct)
+
+
+def test_a_run_is_written_resumed_and_shown(tiny, monkeypatch):
+    pytest.importorskip("grakel")
+    told = []
+    scores = run_class_anomalies("MUTAG", [0], on_step=told.append)
+    assert len(scores) == len(KERNELS) * len(METHODS) + 1
+    assert all(len(values) == 2 for values in scores.values())
+    monkeypatch.setattr(detection, "kernel_aurocs", None)  # a second run computes nothing
+    assert run_class_anomalies("MUTAG", [0]) == scores
+    assert "MUTAG" in detection_page()
+    assert f"{100 * np.mean(scores['walk colors, nearest']):.1f}" in class_table(["MUTAG"])
+
+
+def test_planted_rows_are_written_resumed_and_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = {name: planted_detection.DETECTORS[name] for name in ("surprise", "walk kernel, nearest")}
+    monkeypatch.setattr(planted_detection, "DETECTORS", kept)
+    rows = run_planted_anomalies(1, 60)
+    assert len(rows) == 2 * (len(kept) + 2)
+    assert all(0 <= row["auroc"] <= 1 for row in rows)
+    assert all(0 <= row["covered"] <= row["hits"] <= row["flagged"] for row in rows if "hits" in row)
+    monkeypatch.setattr(planted_detection, "_detect", None)
+    assert run_planted_anomalies(1, 60) == rows
+    assert "Planted anomalies" in detection_page()

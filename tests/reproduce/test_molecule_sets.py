@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from rwkplus.cli.reproduce import molecules as commands
+from rwkplus.data.molecule_sets import load_molhiv, load_zinc
+from rwkplus.errors import ParameterError
+from rwkplus.evaluate.molecule_guards import counts, molecule_guards
+from rwkplus.reproduce.molecule_sets import EXPERIMENTS, ROWS, Plan, run_molecules
+from rwkplus.reproduce.molecule_sets_tables import molecule_sets_page, molecule_table
+from rwkplus.reproduce.results import read_result
+from tests.data.molecule_files import ogb_tables, write_ogb, zinc_arrays
+
+SMALL = {"epochs": 2, "layers": 1, "hidden": 4}
+
+
+@pytest.fixture(name="files")
+def _files(tmp_path, monkeypatch):
+    """Small data of every set, and a folder of our own for results."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RWKPLUS_DATA", str(tmp_path))
+    (tmp_path / "ZINC").mkdir()
+    np.savez(tmp_path / "ZINC" / "zinc12k.npz", **zinc_arrays())
+    write_ogb(tmp_path / "ogbg-molhiv" / "ogbg_molhiv", ogb_tables())
+    write_ogb(tmp_path / "ogbg_molpcba", ogb_tables(num_labels=128))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_row_runs_on_every_set(files, name):
+    scores = run_molecules(Plan(EXPERIMENTS[name], **SMALL), seeds=[0])
+    assert list(scores) == [*ROWS, "guards"]
+    assert all(np.isfinite(scores[row][0]["test"]) for row in ROWS)
+    stored = read_result(f"molecules/{name}")
+    assert stored["values"]["scores"] == scores
+    assert stored["config"]["command"].startswith(f"rwkplus reproduce {name} --epochs 2")
+
+
+def test_a_command_goes_on_where_it_stopped(files, monkeypatch):
+    runs, run = [], Plan.run
+
+    def counted(self, row, seed):
+        runs.append((row, seed))
+        return run(self, row, seed)
+
+    monkeypatch.setattr(Plan, "run", counted)
+    plan = Plan(EXPERIMENTS["zinc"], **SMALL)
+    first = run_molecules(plan, seeds=[0], rows=["GCN"])
+    both = run_molecules(plan, seeds=[0, 1], rows=["GCN", "GIN"])
+    assert runs == [("GCN", 0), ("GIN", 0), ("GCN", 1), ("GIN", 1)]
+    assert both["GCN"][0] == first["GCN"][0]
+    assert [entry["seed"] for entry in both["GCN"]] == [0, 1]
+    (files / "results" / "molecules" / "zinc.json").unlink()
+    again = run_molecules(plan, seeds=[0], rows=["GCN"])  # from the network that was kept
+    assert again["GCN"][0]["test"] == pytest.approx(first["GCN"][0]["test"])
+    assert run_molecules(Plan(EXPERIMENTS["zinc"], epochs=1, layers=1, hidden=4), seeds=[0], rows=["GIN"]).keys() == {
+        "GIN",
+        "guards",
+    }
+
+
+def test_only_rows_with_bonds_see_bonds(files):
+    plan = Plan(EXPERIMENTS["zinc"], **SMALL)
+    assert [row for row in ROWS if "edge_categories" in plan.params(row)] == ["GINE, bonds", "RWK+Conv, bonds"]
+    assert plan.plain.inputs.schema.edges is None
+    layer = {"conv", "edge_categories", "combine", "initial_scale"}
+    backbones = [{k: v for k, v in plan.params(row).items() if k not in layer} for row in ROWS]
+    assert all(backbone == backbones[0] for backbone in backbones)
+
+
+def test_unknown_rows_are_refused(files):
+    with pytest.raises(ParameterError, match="no row 'GAT'; known are GCN; GIN"):
+        run_molecules(Plan(EXPERIMENTS["zinc"], **SMALL), rows=["GAT"])
+
+
+def test_guards_count_atoms_and_bonds(files):
+    molecules = load_zinc()
+    atoms = counts(molecules, "x")
+    assert atoms.sum(1).tolist() == [graph.num_nodes for graph in molecules.graphs]
+    assert atoms[0].tolist() == np.bincount(molecules.graphs[0].x.flatten(), minlength=3).tolist()
+    guards = molecule_guards(molecules, "mae")
+    test = np.array([float(molecules.graphs[i].y) for i in molecules.test])
+    train = np.array([float(molecules.graphs[i].y) for i in molecules.train])
+    assert guards["constant"] == pytest.approx(np.abs(test - np.median(train)).mean(), rel=1e-5)
+    assert guards["atoms"] < guards["constant"]
+
+
+def test_a_constant_ranks_nothing_and_oxygen_is_counted(files):
+    many = write_ogb(files / "many", ogb_tables(num_graphs=90))
+    guards = molecule_guards(load_molhiv(many), "roc_auc")
+    assert guards["constant"] == 0.5
+    assert guards["atoms"] == 1.0
+
+
+def test_the_page_shows_paper_ours_and_guards(files):
+    assert molecule_sets_page() is None
+    run_molecules(Plan(EXPERIMENTS["zinc"], **SMALL), seeds=[0, 1], rows=["RWK+Conv"])
+    page, table = molecule_sets_page(), molecule_table("zinc")
+    assert table in page
+    assert "| RWK+Conv | 0.2082 | " in table
+    assert "guard: atoms and bonds" in table
+    assert "drawn anew" in page
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_set_is_a_command(files, name, monkeypatch):
+    import typer
+
+    app, asked = typer.Typer(), []
+    app.command()(getattr(commands, name))
+
+    def run(plan, **options):
+        asked.append((plan, options))
+
+    monkeypatch.setattr("rwkplus.reproduce.molecule_sets.run_molecules", run)
+    monkeypatch.setattr("rwkplus.reproduce.molecule_sets_tables.molecule_table", lambda name: "table")
+    result = CliRunner().invoke(
+        app, ["--seeds", "2", "--first-seed", "5", "--rows", "GIN", "--hidden", "8", "--lr", "0.5"]
+    )
+    assert result.exit_code == 0, result.output
+    ((plan, options),) = asked
+    assert (plan.experiment.name, plan.hidden, plan.epochs, plan.layers) == (name, 8, 100, None)
+    assert (plan.settings(0).lr, "--lr 0.5" in plan.config["command"]) == (0.5, True)
+    assert (list(options["seeds"]), options["rows"]) == ([5, 6], ["GIN"])

@@ -1,0 +1,62 @@
+from dataclasses import replace
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rwkplus.cli.reproduce.twibot import twibot
+from rwkplus.reproduce.results import read_result
+from rwkplus.reproduce.twibot import SETTINGS, Plan, run_twibot
+from rwkplus.reproduce.twibot_tables import twibot_page
+from rwkplus.tasks.sampled_batches import Cutting
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RWKPLUS_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def plan():
+    settings = replace(SETTINGS, epochs=2, batch_size=300)
+    return Plan(nodes=600, cutting=Cutting(cluster_size=100), settings=settings, seeds=(0,), hidden_channels=8)
+
+
+def test_rows_are_written_one_by_one_and_not_repeated(here):
+    first = run_twibot(plan(), methods=["GCN"])
+    stored = read_result("twibot/generated-600-clusters")["values"]
+    assert stored == first
+    told = []
+    both = run_twibot(plan(), methods=["GCN", "RWK+Conv"], on_step=told.append)
+    assert both["rows"][0] == first["rows"][0]
+    assert [row["method"] for row in both["rows"]] == ["GCN", "RWK+Conv"]
+    assert not any(message.startswith("GCN") for message in told)
+    assert list((here / "cache" / "runs").rglob("*.safetensors")) == []
+    row = both["rows"][1]
+    assert set(row["test"]) == {"f1", "precision", "recall", "roc_auc"}
+    assert row["epoch_s"] > row["of_it_validation_s"] > 0
+    assert row["peak_gb"] > 0
+
+
+def test_the_page_tells_that_the_paper_had_other_data(here):
+    assert twibot_page() is None
+    values = run_twibot(plan(), methods=["GCN"])
+    page = twibot_page()
+    assert "53.7 (other data)" in page
+    assert "not comparable" in page
+    assert f"{100 * values['rows'][0]['test']['f1']:.1f} ± 0.0" in page
+    share = values["guards"]["all bots"]["precision"]
+    assert values["guards"]["all bots"]["f1"] == pytest.approx(2 * share / (1 + share))
+    assert values["guards"]["all human"]["f1"] == 0
+    assert 0 < values["guards"]["features"]["f1"] < 0.6
+
+
+def test_the_command_runs_every_layer(here):
+    app = typer.Typer()
+    app.command()(twibot)
+    numbers = {"nodes": 400, "epochs": 1, "seeds": 1, "hidden": 4, "cut": "neighbors", "neighbors": "2,1"}
+    options = [word for name, value in numbers.items() for word in (f"--{name}", str(value))]
+    result = CliRunner().invoke(app, [*options, "--batch-size", "200"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert all(f"| {name} |" in result.output for name in ("GCN", "GIN", "RWK+Conv", "guard: features"))

@@ -1,0 +1,93 @@
+"""Training on parts of a graph."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.tasks.loop import Checkpoints
+from rwkplus.tasks.sampled_batches import Cutting, stored_clusters
+from rwkplus.tasks.sampled_task import binary_scores, train_sampled
+from tests.tasks.sampled_run import CUTS, SETTINGS, recorded_runs, ring_of_two_kinds
+
+ROOT = Path(__file__).parents[2]
+SMALL = {"hidden_channels": 8}
+ALL_CUTS = CUTS | {"full": Cutting("full")}
+
+
+def single(graph):
+    return CSRGraph(graph.indptr, graph.indices, {**graph.nodes, "x": graph["x"].astype(np.float32)})
+
+
+def test_two_processes_have_the_gradients_of_one(tmp_path):
+    """Batches are shared unevenly and some have nothing to learn from: nothing hangs, and no node counts more."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [sys.executable, *launcher, "-m", "tests.tasks.sampled_run", str(tmp_path)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    alone = recorded_runs()
+    for rank in (0, 1):
+        shared = torch.load(tmp_path / f"{rank}.pt", weights_only=True)
+        assert shared["world"] == 2
+        for name, expected in alone.items():
+            torch.testing.assert_close(shared[name], expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("cut", ALL_CUTS)
+@pytest.mark.parametrize("conv", ["RWKPlusConv", "GCNConv", "GINConv"])
+def test_networks_learn_from_parts(cut, conv):
+    graph = single(ring_of_two_kinds())
+    settings = replace(SETTINGS, epochs=15)
+    result = train_sampled(graph, SMALL | {"conv": conv}, settings=settings, cutting=ALL_CUTS[cut])
+    assert len(result.history) == 15
+    assert result.history[-1]["train_loss"] < result.history[0]["train_loss"]
+    assert result.scores["test"]["roc_auc"] > 0.8
+    assert result.validation_seconds > 0
+
+
+def test_a_resumed_run_ends_with_the_same_numbers(tmp_path):
+    graph = single(ring_of_two_kinds())
+
+    def run(epochs, folder):
+        checkpoints = Checkpoints(tmp_path / folder / "run.safetensors", {"name": "toy"}, seconds=0)
+        settings = replace(SETTINGS, epochs=epochs)
+        return train_sampled(graph, SMALL, settings=settings, cutting=CUTS["clusters"], checkpoints=checkpoints)
+
+    straight = run(4, "straight")
+    run(2, "halved")
+    resumed = run(4, "halved")
+    assert resumed.history == straight.history
+    assert resumed.scores == straight.scores
+
+
+def test_clusters_are_kept_beside_the_graph(tmp_path):
+    graph = CSRGraph.open(ring_of_two_kinds().save(tmp_path / "ring"))
+    found = stored_clusters(graph, 5)
+    assert [path.name for path in graph.folder.glob("clusters*")] == ["clusters-5.npy"]
+    np.save(graph.folder / "clusters-5.npy", np.roll(found, 1))
+    assert np.array_equal(stored_clusters(graph, 5), np.roll(found, 1))
+
+
+def test_scores_of_the_second_class_by_hand():
+    scores = binary_scores(np.array([2.0, 1.0, -1.0, -2.0]), np.array([1, 0, 1, 0]))
+    assert scores == {"f1": 0.5, "precision": 0.5, "recall": 0.5, "roc_auc": 0.75}
+
+
+def test_masks_and_classes_must_be_there():
+    graph = single(ring_of_two_kinds())
+    without = {name: values for name, values in graph.nodes.items() if name != "val_mask"}
+    with pytest.raises(DataError, match="no array 'val_mask'"):
+        train_sampled(CSRGraph(graph.indptr, graph.indices, without), SMALL, settings=SETTINGS)
+    one_class = {**graph.nodes, "y": np.zeros_like(graph["y"])}
+    with pytest.raises(DataError, match="train_mask of the graph must choose nodes of both classes"):
+        train_sampled(CSRGraph(graph.indptr, graph.indices, one_class), SMALL, settings=SETTINGS)
+    with pytest.raises(ParameterError, match="cut must be one of clusters, neighbors, full"):
+        Cutting("metis")
