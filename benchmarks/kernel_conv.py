@@ -55,7 +55,7 @@ def saved_megabytes(function):
     return sum(seen.values()) / 1e6
 
 
-def layers(steps, num_hidden, step_norm, padded_size, batch, x, kernel="rwk+"):
+def layers(steps, num_hidden, step_norm, padded_size, batch, inputs, merge, kernel):
     """The same layer in three ways, as functions that return its output."""
     egonets = egonets_of(batch, 1, MAX_NODES)
     padded = PaddedEgonets(egonets, padded_size)
@@ -72,22 +72,26 @@ def layers(steps, num_hidden, step_norm, padded_size, batch, x, kernel="rwk+"):
             generator=torch.Generator().manual_seed(0),
         )
         layer = PaddedConv(conv) if way == "padded" else conv
-        ways[way] = (lambda layer=layer, nets=padded if way == "padded" else egonets: layer(x, nets)), conv
+        arguments, options = ((padded,), {}) if way == "padded" else ((egonets,), {"merge": merge})
+        ways[way] = (lambda layer=layer, rest=arguments, options=options: layer(inputs(), *rest, **options)), conv
     return ways
 
 
-def layer_row(steps, num_hidden, step_norm, padded_size, batch, kernel="rwk+"):
-    """Forward and backward pass of a layer."""
-    x = torch.rand(batch.num_nodes, FEATURES, generator=torch.Generator().manual_seed(1)).requires_grad_()
-    ways = layers(steps, num_hidden, step_norm, padded_size, batch, x, kernel)
+def layer_row(steps, num_hidden, step_norm, padded_size, batch, kernel="rwk+", *, atoms=False):
+    """Forward and backward pass of a layer, on random features or on linearly encoded atoms."""
+    draw = torch.Generator().manual_seed(1)
+    encoder = torch.rand(batch.x.size(1), FEATURES, generator=draw).requires_grad_()
+    x = torch.rand(batch.num_nodes, FEATURES, generator=draw).requires_grad_()
+    learned, inputs = (encoder, lambda: batch.x @ encoder) if atoms else (x, lambda: x)
+    ways = layers(steps, num_hidden, step_norm, padded_size, batch, inputs, atoms, kernel)
     target = torch.rand(batch.num_nodes, num_hidden, generator=torch.Generator().manual_seed(2))
 
     def both_passes(function, conv):
-        x.grad = None
+        learned.grad = None
         conv.zero_grad()
         output = function()
         (output * target).sum().backward()
-        return output.detach(), x.grad, conv.hidden.edge_logits.grad
+        return output.detach(), learned.grad, conv.hidden.edge_logits.grad
 
     results = [both_passes(*way) for way in ways.values()]
     for result in results[1:]:
@@ -96,7 +100,7 @@ def layer_row(steps, num_hidden, step_norm, padded_size, batch, kernel="rwk+"):
             torch.testing.assert_close(part / scale, expected / scale, rtol=0, atol=1e-4)
     times = interleaved_milliseconds([lambda way=way: both_passes(*way) for way in ways.values()])
     kept = [saved_megabytes(function) for function, _ in ways.values()]
-    what = f"layer, padded to {padded_size}"
+    what = f"layer on {'atoms' if atoms else 'random features'}, padded to {padded_size}"
     return row(what, kernel, steps, num_hidden, step_norm, times, kept)
 
 
@@ -144,6 +148,8 @@ def main():
     rows = [layer_row(steps, 8, norm, MAX_NODES, batch) for norm in (None, "propagate") for steps in (2, 3)]
     rows += [layer_row(steps, 8, norm, MAX_NODES, batch, "rwk-") for norm in (None, "propagate") for steps in (2, 3)]
     rows += [layer_row(2, 32, norm, MAX_NODES, batch) for norm in (None, "propagate")]
+    for steps, num_hidden in ((2, 8), (3, 8), (2, 32)):
+        rows += [layer_row(steps, num_hidden, norm, MAX_NODES, batch, atoms=True) for norm in (None, "propagate")]
     largest = int(batch.ego_size.max())
     rows += [layer_row(2, 8, norm, largest, batch) for norm in (None, "propagate")]
     rows += [training_row(steps, norm, batch) for norm in (None, "propagate") for steps in (2, 3)]
@@ -154,7 +160,7 @@ def main():
         "and backward pass, or a whole step of training a network of one layer with Adam. Padded: Algorithm 1 on dense "
         f"adjacencies of {MAX_NODES} nodes per egonet, the paper's setting, or of the largest egonet at hand, with "
         "the same parameters; outputs, gradients and losses agree. Torch: the same layer without compiled loops. "
-        "Layers get random features, so that no two egonets are alike; in training, those alike in atoms and bonds "
+        "Random features leave no two egonets alike; on atoms and in training, egonets with the same atoms and edges "
         "are computed once. Kept: what the forward pass leaves for the backward pass. CPU time on one thread, medians "
         "of calls taken in turns.",
         rows,
