@@ -24,7 +24,7 @@ def classification(
     with progress("classification", total=len(names) * len(METHODS)) as advance:
         for name in names:
             run_classification(name, epochs=epochs, seed=seed, jobs=jobs, on_step=advance)
-    out.print(classification_table(names), markup=False)
+    out.print(classification_table(names), markup=False, soft_wrap=True)
 
 
 def counting(
@@ -43,7 +43,7 @@ def counting(
         raise ParameterError(f"there is no row {unknown[0]!r}; known are {', '.join(METHODS)}.")
     with progress("counting", total=len(methods) * len(TARGETS)) as advance:
         run_counting(epochs=epochs, seeds=seeds, methods=methods, on_step=advance)
-    out.print(counting_table(), markup=False)
+    out.print(counting_table(), markup=False, soft_wrap=True)
 
 
 def scalability(
@@ -56,7 +56,7 @@ def scalability(
 
     with progress("scalability") as advance:
         run_scalability(dataset, turns=turns, on_step=advance)
-    out.print(scalability_table(), markup=False)
+    out.print(scalability_table(), markup=False, soft_wrap=True)
 
 
 def anomaly(
@@ -73,4 +73,4 @@ def anomaly(
     with progress("anomaly", total=len(names) * len(METHODS)) as advance:
         for name in names:
             run_anomaly(name, epochs=epochs, seed=seed, jobs=jobs, on_step=advance)
-    out.print(anomaly_table(names), markup=False)
+    out.print(anomaly_table(names), markup=False, soft_wrap=True)
