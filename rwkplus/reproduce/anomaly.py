@@ -7,9 +7,8 @@ from typing import Any
 from torch_geometric.data import Data
 
 from rwkplus.data.screens import load_screen
-from rwkplus.errors import DataError
 from rwkplus.evaluate import guard_scores
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 from rwkplus.tasks import GraphDataset, Settings, cross_validate
 
 PAPER: Mapping[str, tuple[float, float]] = {
@@ -69,7 +68,7 @@ def run_anomaly(
         "settings": settings.to_dict(),
     }
     name = f"anomaly/{screen}"
-    scores = _finished(name, config)
+    scores: dict[str, Any] = finished(name, config).get("scores", {})
     graphs = [Data(x=graph.x, edge_index=graph.edge_index) for graph in compounds.graphs]
     data = GraphDataset(graphs, compounds.y, balance="logits")
     for method in methods:
@@ -87,11 +86,3 @@ def run_anomaly(
         scores["guards"] = guard_scores(graphs, compounds.y, folds=FOLDS, inner_folds=3, seed=seed, balanced=True)
         save_result(name, config, {"scores": scores})
     return scores
-
-
-def _finished(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        record = read_result(name)
-    except DataError:
-        return {}
-    return dict(record["values"]["scores"]) if record["config"] == config else {}

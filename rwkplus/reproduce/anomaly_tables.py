@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import ttest_rel, wilcoxon
 
 from rwkplus.reproduce.anomaly import FOLDS, METHODS, PAPER, SCORES
-from rwkplus.reproduce.markdown import cells
+from rwkplus.reproduce.markdown import cells, mean_and_deviation
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 
 GUARDS = ("majority", "size", "histogram")
@@ -47,7 +47,7 @@ def anomaly_table(names: list[str], folder: Path = RESULTS) -> str:
     for name in names:
         record = read_result(f"anomaly/{name}", folder)
         config, scores = record["config"], record["values"]["scores"]
-        ours = [_mean_and_deviation(scores.get(method), "recall") for method in METHODS]
+        ours = [_spread(scores.get(method), "recall") for method in METHODS]
         guards = [f"{100 * np.mean(scores['guards'][guard]):.1f}" if "guards" in scores else "" for guard in GUARDS]
         rate = f"{config['actives']} ({config['rate']:.1%})"
         lines.append(cells(name, f"{config['graphs']:,}", rate, *PAPER[name], *ours, *guards))
@@ -61,7 +61,7 @@ def _score_table(names: list[str], folder: Path) -> str:
         scores = read_result(f"anomaly/{name}", folder)["values"]["scores"]
         for method in METHODS:
             if method in scores:
-                means = [_mean_and_deviation(scores[method], score) for score in SCORES]
+                means = [_spread(scores[method], score) for score in SCORES]
                 lines.append(cells(name, method, *means))
     return "\n".join(lines) + "\n"
 
@@ -84,8 +84,5 @@ def _comparison(names: list[str], folder: Path) -> str:
     )
 
 
-def _mean_and_deviation(folds: list[dict[str, Any]] | None, score: str) -> str:
-    if folds is None:
-        return ""
-    values = [100 * fold["scores"][score] for fold in folds]
-    return f"{np.mean(values):.1f} ± {np.std(values):.1f}"
+def _spread(folds: list[dict[str, Any]] | None, score: str) -> str:
+    return mean_and_deviation([100 * fold["scores"][score] for fold in folds or []])

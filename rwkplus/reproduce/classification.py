@@ -8,9 +8,8 @@ import torch
 from torch_geometric.data import Data
 
 from rwkplus.data import load
-from rwkplus.errors import DataError
 from rwkplus.evaluate import guard_scores
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 from rwkplus.tasks import GraphDataset, Settings, cross_validate
 
 PAPER: Mapping[str, tuple[float, float]] = {
@@ -71,7 +70,7 @@ def run_classification(
         "settings": settings.to_dict(),
     }
     name = f"classification/{dataset}"
-    scores = _finished(name, config)
+    scores: dict[str, Any] = finished(name, config).get("scores", {})
     data = GraphDataset(_without_edge_colors(graphs))
     for method in methods:
         tell(f"{dataset}: {method}")
@@ -103,11 +102,3 @@ def _load(dataset: str) -> list[Data]:
 def _without_edge_colors(graphs: Sequence[Data]) -> list[Data]:
     """The paper's networks see node labels only."""
     return [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in graphs]
-
-
-def _finished(name: str, config: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    try:
-        record = read_result(name)
-    except DataError:
-        return {}
-    return dict(record["values"]["scores"]) if record["config"] == config else {}

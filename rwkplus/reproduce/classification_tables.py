@@ -7,7 +7,7 @@ import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.classification import FOLDS, METHODS, PAPER
-from rwkplus.reproduce.markdown import cells
+from rwkplus.reproduce.markdown import cells, mean_and_deviation
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 
 GUARDS = ("majority", "size", "histogram")
@@ -43,17 +43,10 @@ def classification_table(names: list[str], folder: Path = RESULTS) -> str:
     lines = [cells(*head), cells(*["---"] * len(head))]
     for name in names:
         scores = read_result(f"classification/{name}", folder)["values"]["scores"]
-        ours = [_mean_and_deviation(scores.get(method)) for method in METHODS]
+        ours = [mean_and_deviation([100 * fold["accuracy"] for fold in scores.get(method, [])]) for method in METHODS]
         guards = [f"{100 * np.mean(scores['guards'][guard]):.1f}" if "guards" in scores else "" for guard in GUARDS]
         lines.append(cells(name, *(f"{value:.1f}" for value in PAPER[name]), *ours, _p_value(scores), *guards))
     return "\n".join(lines) + "\n"
-
-
-def _mean_and_deviation(folds: list[dict[str, Any]] | None) -> str:
-    if folds is None:
-        return ""
-    accuracy = [100 * fold["accuracy"] for fold in folds]
-    return f"{np.mean(accuracy):.1f} ± {np.std(accuracy):.1f}"
 
 
 def _p_value(scores: dict[str, Any]) -> str:

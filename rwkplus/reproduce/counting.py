@@ -8,9 +8,8 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 
 from rwkplus.data.counting import TARGETS, CountingData, load_counting
-from rwkplus.errors import DataError
 from rwkplus.evaluate import sizes_and_histograms
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 from rwkplus.tasks import GraphDataset, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job
@@ -80,7 +79,7 @@ def run_counting(
         "graphs": {"train": len(data.train), "validation": len(data.validation), "test": len(data.test)},
         "settings": settings.to_dict(),
     }
-    errors = _finished(config)
+    errors: dict[str, Any] = finished("counting", config, ignoring=["command"]).get("errors", {})
     for target in targets:
         column = data.counts[:, TARGETS.index(target)]
         rows = errors.setdefault(target, {})
@@ -131,12 +130,3 @@ def _guards(data: CountingData, y: np.ndarray[Any, np.dtype[np.float64]]) -> dic
 
 def _seeded(settings: Settings, seed: int) -> Settings:
     return Settings.from_dict(settings.to_dict() | {"random_state": seed})
-
-
-def _finished(config: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        record = read_result("counting")
-    except DataError:
-        return {}
-    before = dict(record["config"]) | {"command": config["command"]}  # more seeds may follow
-    return dict(record["values"]["errors"]) if before == config else {}

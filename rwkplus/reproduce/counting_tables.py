@@ -1,13 +1,10 @@
 """The page about counting subgraphs."""
 
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from rwkplus.data.counting import TARGETS
 from rwkplus.reproduce.counting import METHODS, PAPER, SUBGRAPH_NETWORKS
-from rwkplus.reproduce.markdown import cells
+from rwkplus.reproduce.markdown import cells, mean_and_deviation
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 
 GUARDS = ("mean", "size", "histogram")
@@ -48,16 +45,10 @@ def counting_table(folder: Path = RESULTS) -> str:
     for method in METHODS:
         if method in PAPER:
             lines.append(cells(f"{method} (paper)", *(f"{value:.4f}" for value in PAPER[method])))
-        lines.append(cells(method, *(_mean_and_deviation(errors.get(target, {}).get(method)) for target in TARGETS)))
+        runs = [errors.get(target, {}).get(method, []) for target in TARGETS]
+        lines.append(cells(method, *(mean_and_deviation([run["error"] for run in part], 4) for part in runs)))
     lines.append(cells("subgraph networks (published)", *(f"{value:.3f}" for value in SUBGRAPH_NETWORKS)))
     for guard in GUARDS:
         values = [errors[target]["guards"][guard] if target in errors else None for target in TARGETS]
         lines.append(cells(f"guard: {guard}", *("" if value is None else f"{value:.4f}" for value in values)))
     return "\n".join(lines) + "\n"
-
-
-def _mean_and_deviation(runs: list[dict[str, Any]] | None) -> str:
-    if not runs:
-        return ""
-    errors = [run["error"] for run in runs]
-    return f"{np.mean(errors):.4f} ± {np.std(errors):.4f}"

@@ -13,12 +13,11 @@ from torch_geometric.data import Data
 from rwkplus.data import load
 from rwkplus.detect import SurpriseDetector
 from rwkplus.detect.novelty import novelty
-from rwkplus.errors import DataError
 from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.graphs.arrays import Floats, Ints
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.reproduce.kernel_quality import weisfeiler_lehman
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 
 DATASETS = ("MUTAG", "PROTEINS", "NCI1", "ENZYMES", "IMDB-BINARY", "DD", "Tox21_AhR_training")
 STEPS = 3
@@ -95,7 +94,7 @@ def run_class_anomalies(
         "train_share": TRAIN_SHARE,
     }
     name = f"detection/{dataset}"
-    scores = _finished(name, config)
+    scores: dict[str, list[float]] = finished(name, config).get("auroc", {})
     for kernel, gram_of in KERNELS.items():
         tell(f"{dataset}: {kernel}")
         if f"{kernel}, {METHODS[0]}" in scores:
@@ -128,11 +127,3 @@ def surprise_aurocs(graphs: Sequence[Data], y: NDArray[np.int64], seeds: Sequenc
         found = detector.anomaly_scores([graphs[i] for i in split.test])
         aurocs.append(float(roc_auc_score(split.anomalous, found)))
     return aurocs
-
-
-def _finished(name: str, config: Mapping[str, Any]) -> dict[str, list[float]]:
-    try:
-        record = read_result(name)
-    except DataError:
-        return {}
-    return dict(record["values"]["auroc"]) if record["config"] == config else {}

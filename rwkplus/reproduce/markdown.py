@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 
 def cells(*values: object) -> str:
     """One line of a table."""
@@ -21,3 +23,8 @@ def number(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def mean_and_deviation(values: Sequence[float], digits: int = 1) -> str:
+    """Mean ± standard deviation, or nothing of nothing."""
+    return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}" if len(values) else ""

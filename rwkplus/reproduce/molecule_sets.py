@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rwkplus.data.molecule_sets import MOLECULE_SETS, MoleculeSet
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import ParameterError
 from rwkplus.evaluate.molecule_guards import molecule_guards
-from rwkplus.reproduce.results import RESULTS, read_result, save_result
+from rwkplus.reproduce.results import RESULTS, finished, save_result
 from rwkplus.tasks import GraphDataset, Place, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job
@@ -193,8 +193,5 @@ def _add(plan: Plan, folder: Path, row: str, found: Any) -> None:  # noqa: ANN40
 
 
 def _finished(plan: Plan, folder: Path) -> dict[str, Any]:
-    try:
-        record = read_result(f"molecules/{plan.experiment.name}", folder)
-    except DataError:
-        return {}
-    return dict(record["values"]["scores"]) if record["config"] == plan.config else {}
+    scores: dict[str, Any] = finished(f"molecules/{plan.experiment.name}", plan.config, folder).get("scores", {})
+    return scores

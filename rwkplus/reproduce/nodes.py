@@ -18,9 +18,9 @@ from torch_geometric.utils import to_torch_csr_tensor
 
 from rwkplus.data.node_sets import load_nodes, node_split
 from rwkplus.data.splits import Index
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import train_nodes
 from rwkplus.tasks.settings import Settings
@@ -86,7 +86,7 @@ def run_nodes(
         "steps": steps,
         "candidates": [dict(candidate) for candidate in CANDIDATES],
     }
-    rows = _finished(name, config)
+    rows: list[Row] = finished(name, config).get("rows", [])
     for seed, method in product(range(seeds), methods):
         if on_step is not None:
             on_step(f"{dataset}: {method}, seed {seed}")
@@ -190,11 +190,3 @@ def _check(dataset: str, published: bool, methods: Sequence[str]) -> None:
         raise ParameterError(f"there is no method {unknown[0]!r}; known are {', '.join((*METHODS, *GUARDS))}.")
     if published and dataset not in PUBLISHED:
         raise ParameterError(f"{dataset} has no single published split; {', '.join(PUBLISHED)} have.")
-
-
-def _finished(name: str, config: Mapping[str, Any]) -> list[Row]:
-    try:
-        record = read_result(name)
-    except DataError:
-        return []
-    return list(record["values"]["rows"]) if record["config"] == config else []

@@ -3,17 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch_geometric.nn.inits import glorot
 
 from rwkplus.data.node_sets import node_split
-from rwkplus.errors import DataError
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.reproduce.nodes import Row, prepared, walk_length
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 from rwkplus.tasks.node_task import train_nodes
 from rwkplus.tasks.settings import Settings
 
@@ -77,7 +76,7 @@ def run_initializations(
         "dropout": DROPOUT,
         "first_seed": FIRST_SEED,
     }
-    rows = _finished(config)
+    rows: list[Row] = finished(RESULT, config).get("rows", [])
     graphs = {name: prepared(name) for name in datasets}
     for seed, dataset, initialization in product(range(FIRST_SEED, FIRST_SEED + seeds), datasets, INITIALIZATIONS):
         if on_step is not None:
@@ -99,11 +98,3 @@ def run_initializations(
         rows.append(key | {"validation": facts["validation"]["accuracy"], "epoch": facts["best_epoch"]})
         save_result(RESULT, config, {"rows": rows})
     return rows
-
-
-def _finished(config: Mapping[str, Any]) -> list[Row]:
-    try:
-        record = read_result(RESULT)
-    except DataError:
-        return []
-    return list(record["values"]["rows"]) if record["config"] == config else []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
-from rwkplus.reproduce.markdown import cells
+from rwkplus.reproduce.markdown import cells, mean_and_deviation
 from rwkplus.reproduce.nodes import DATASETS, GUARDS, METHODS, PAPER, PUBLISHED, Row, result_name
 from rwkplus.reproduce.nodes_init import INITIALIZATIONS, RESULT
 from rwkplus.reproduce.results import RESULTS, describe, read_result
@@ -66,9 +66,9 @@ def nodes_table(names: Sequence[str], *, folder: Path = RESULTS, published: bool
                 name,
                 len({row["seed"] for row in rows}),
                 *(reported if paper else []),
-                *(_mean_and_deviation(accuracy[method]) for method in METHODS),
+                *(_percent(accuracy[method]) for method in METHODS),
                 _p_value(accuracy["RWKPlusConv"], accuracy["GCNConv"]),
-                *(_mean_and_deviation(accuracy[guard]) for guard in GUARDS),
+                *(_percent(accuracy[guard]) for guard in GUARDS),
             )
         )
     return "\n".join(lines) + "\n"
@@ -110,9 +110,8 @@ def _accuracies(rows: Sequence[Row], method: str) -> dict[int, float]:
     return {row["seed"]: row["accuracy"] for row in rows if row["method"] == method}
 
 
-def _mean_and_deviation(accuracy: dict[int, float]) -> str:
-    values = [100 * value for value in accuracy.values()]
-    return f"{np.mean(values):.1f} ± {np.std(values):.1f}" if values else ""
+def _percent(accuracy: dict[int, float]) -> str:
+    return mean_and_deviation([100 * value for value in accuracy.values()])
 
 
 def _p_value(first: dict[int, Any], second: dict[int, Any]) -> str:

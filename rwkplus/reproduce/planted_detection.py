@@ -11,10 +11,9 @@ from torch_geometric.data import Data
 from rwkplus.data import anomalous_chains, anomalous_molecules
 from rwkplus.data.planted_anomalies import SHARE, Anomaly, SpoiledDatabase
 from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
-from rwkplus.errors import DataError
 from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.graphs.arrays import Floats
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 
 DATABASES: Mapping[str, Callable[[int, int], SpoiledDatabase]] = {
     "molecules": anomalous_molecules,
@@ -47,7 +46,7 @@ def run_planted_anomalies(
         "graphs": num_graphs,
         "share": SHARE,
     }
-    rows = _finished(config)
+    rows: list[dict[str, Any]] = finished(NAME, config).get("rows", [])
     done = {(row["database"], row["seed"], row["detector"]) for row in rows}
     for name, make in DATABASES.items():
         for seed in seeds:
@@ -110,11 +109,3 @@ def _by_chance(graph: Data, size: int, planted: set[int], rng: np.random.Generat
         reached = [start, *(v for _, v in nx.bfs_edges(network, start))]
         hits += planted <= set(reached[:size])
     return hits / DRAWS
-
-
-def _finished(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    try:
-        record = read_result(NAME)
-    except DataError:
-        return []
-    return list(record["values"]["rows"]) if record["config"] == config else []

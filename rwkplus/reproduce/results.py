@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,6 +36,27 @@ def read_result(name: str, folder: Path = RESULTS) -> dict[str, Any]:
     except ValueError as error:
         raise DataError(f"the result file {path} is not valid JSON: {error}.") from error
     return record
+
+
+def finished(
+    name: str, config: Mapping[str, Any], folder: Path = RESULTS, *, ignoring: Collection[str] = ()
+) -> dict[str, Any]:
+    """Values that an earlier run with the same configuration has left, so that it can be gone on with; mostly none.
+
+    Args:
+        name: Name of the result file.
+        config: Configuration of the run to come.
+        folder: Where result files are.
+        ignoring: Entries that may differ.
+    """
+    try:
+        record = read_result(name, folder)
+    except DataError:
+        return {}
+    wanted = json.loads(json.dumps(dict(config)))
+    same = [{key: value for key, value in part.items() if key not in ignoring} for part in (record["config"], wanted)]
+    values: dict[str, Any] = record["values"] if same[0] == same[1] else {}
+    return values
 
 
 def environment() -> dict[str, Any]:

@@ -16,9 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.registry import cache_folder
 from rwkplus.data.web_graph import WebGraph
-from rwkplus.errors import DataError
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.processes import is_first_process
 from rwkplus.tasks.sampled_batches import Cutting
@@ -101,7 +100,7 @@ def run_twibot(
     tell("graph")
     graph = plan.graph()
     config = plan.config(graph)
-    values = _finished(plan.name, config)
+    values = {"rows": [], "guards": {}} | finished(plan.name, config)
     if not values["guards"] and is_first_process():
         tell("guards")
         values["guards"] = guard_scores(graph)
@@ -174,11 +173,3 @@ def guard_scores(graph: CSRGraph) -> dict[str, dict[str, float]]:
         model.fit(read(train), y[train])
         scores[name] = binary_scores(model.decision_function(read(test)), y[test])
     return scores
-
-
-def _finished(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        record = read_result(name)
-    except DataError:
-        return {"rows": [], "guards": {}}
-    return dict(record["values"]) if record["config"] == dict(config) else {"rows": [], "guards": {}}
