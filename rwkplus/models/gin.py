@@ -36,8 +36,8 @@ class GIN(nn.Module):
         super().__init__()
         if layers < 1 or hidden_channels < 1:
             raise ParameterError(f"layers and hidden_channels must be at least 1, got {layers} and {hidden_channels}.")
-        self.layers = pyg_models.GIN(in_channels, hidden_channels, layers, dropout=dropout, norm=norm)
-        self.head = MLP([hidden_channels, hidden_channels, out_channels], dropout=dropout, norm=norm)
+        self.layers = pyg_models.GIN(in_channels, hidden_channels, layers, dropout=float(dropout), norm=norm)
+        self.head = MLP([hidden_channels, hidden_channels, out_channels], dropout=float(dropout), norm=norm)
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""

@@ -93,7 +93,7 @@ class GNN(nn.Module):
         walks = {"steps": steps, "combine": combine, "edge_dim": edge_dim, "recompute": recompute}
         self.convs = nn.ModuleList(_conv(conv, hidden_channels, loops, walks) for _ in range(layers))
         self.norms = nn.ModuleList(nn.BatchNorm1d(hidden_channels) for _ in range(layers))
-        self.head = MLP([hidden_channels, hidden_channels, out_channels], norm=None, dropout=dropout)
+        self.head = MLP([hidden_channels, hidden_channels, out_channels], norm=None, dropout=float(dropout))
         self._scale()
 
     def reset_parameters(self) -> None:

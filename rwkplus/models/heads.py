@@ -21,4 +21,4 @@ def make_norm(norm: Norm, channels: int) -> nn.BatchNorm1d | FixedScale:
 def make_head(channels: int, mlp_channels: int | None, out_channels: int, norm: Norm, dropout: float) -> MLP:
     """Make an MLP with a hidden layer, or a linear map if that has no width; with fixed scales it has no BatchNorm."""
     sizes = [channels, out_channels] if mlp_channels is None else [channels, mlp_channels, out_channels]
-    return MLP(sizes, norm="batch_norm" if norm == "batch" else None, dropout=dropout)
+    return MLP(sizes, norm="batch_norm" if norm == "batch" else None, dropout=float(dropout))

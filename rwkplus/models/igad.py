@@ -81,9 +81,9 @@ class IGAD(nn.Module):
         )
         scores = self.kernels.num_outputs
         self.norm = make_norm("batch", scores)  # kernels differ by orders of magnitude between graphs and steps
-        self.topology = MLP([scores, topology_channels, topology_channels // 2], dropout=dropout)
+        self.topology = MLP([scores, topology_channels, topology_channels // 2], dropout=float(dropout))
         both = feature_channels // 2 + topology_channels // 2
-        self.mlp = MLP([both, mlp_channels, out_channels], dropout=dropout)
+        self.mlp = MLP([both, mlp_channels, out_channels], dropout=float(dropout))
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""

@@ -62,3 +62,9 @@ def test_gin_does_not_care_about_company_or_order_of_nodes():
 def test_gin_refuses_impossible_sizes(params):
     with pytest.raises(ParameterError, match="at least 1"):
         GIN(2, 3, **params)
+
+
+@pytest.mark.parametrize("model", ["kergnn", "rwnn", "gin", "gnn", "igad"])
+def test_a_dropout_of_zero_may_be_a_whole_number(model):
+    """As it comes from a command line or a JSON file."""
+    assert build(model, 3, 2, {"dropout": 0}) is not None
