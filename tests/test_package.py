@@ -1,5 +1,7 @@
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,3 +21,12 @@ def test_unknown_names_are_attribute_errors():
 def test_importing_the_package_does_not_import_torch():
     code = "import sys, rwkplus; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/paper.md"])
+def test_links_between_pages_lead_somewhere(page):
+    targets = re.findall(r"\]\((?!https?:|#|\[)([^)#]+)", (ROOT / page).read_text())
+    assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []

@@ -32,7 +32,9 @@ def counting_page(folder: Path = RESULTS) -> str | None:
         "**Closed walks are representation by construction**, not generalization: with "
         "c_i(v) = (A^i)_vv and degree d, triangles are Σ c_3 / 6, tailed triangles Σ c_3 (d - 2) / 2, stars Σ C(d, 3) "
         "and 4-cycles (Σ c_4 - 2 Σ d² + Σ d) / 8, all linear in closed walks labelled by degrees, which is what the "
-        "row computes. The guard *histogram*, a linear map of degree counts, is exact on stars for the same reason. "
+        "row computes. The same holds for open walks on egonets where they do well: triangles are edges between "
+        "neighbors, tailed triangles weigh these by degrees. The guard *histogram*, a linear map of degree counts, is "
+        "exact on stars for the same reason. "
         "Open walks cannot see 4-cycles.\n\n"
         f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n"
     )
