@@ -58,7 +58,7 @@ def nodes_table(names: Sequence[str], *, folder: Path = RESULTS, published: bool
     head = ["data set", "seeds", *paper, *METHODS, "p", *(f"guard: {guard}" for guard in GUARDS)]
     lines = [cells(*head), cells(*["---"] * len(head))]
     for name in names:
-        rows = read_result(result_name(name, published), folder)["values"]["rows"]
+        rows = _complete(read_result(result_name(name, published), folder)["values"]["rows"])
         accuracy = {method: _accuracies(rows, method) for method in (*METHODS, *GUARDS)}
         reported = [f"{value:.1f}" for value in PAPER[name]] if name in PAPER else ["", ""]
         lines.append(
@@ -104,6 +104,13 @@ def _initialization(folder: Path) -> list[str]:
 
 def _run(names: Sequence[str], published: bool, folder: Path) -> list[str]:
     return [name for name in names if (folder / f"{result_name(name, published)}.json").exists()]
+
+
+def _complete(rows: Sequence[Row]) -> list[Row]:
+    """Keep the seeds that every method has: an experiment may have been interrupted."""
+    methods = {row["method"] for row in rows}
+    seen = [{row["seed"] for row in rows if row["method"] == method} for method in methods]
+    return [row for row in rows if row["seed"] in set.intersection(*seen)]
 
 
 def _accuracies(rows: Sequence[Row], method: str) -> dict[int, float]:

@@ -5,7 +5,7 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import ParameterError
 from rwkplus.reproduce import nodes, nodes_init, runtime
-from rwkplus.reproduce.nodes_tables import initialization_table, nodes_page, nodes_table
+from rwkplus.reproduce.nodes_tables import _complete, initialization_table, nodes_page, nodes_table
 from rwkplus.reproduce.results import read_result
 from rwkplus.reproduce.runtime_layers import COMPARED, LAYERS, Worker
 
@@ -142,3 +142,8 @@ def test_run_times_of_all_layers_in_one_process_and_apart(monkeypatch):
 def test_first_passes_do_not_count():
     passes = iter([9.0, 9.0, 9.0, 9.0, 1.0, 2.0, 3.0, 4.0])
     assert runtime.median_seconds(["a", "b"], lambda name, question: next(passes), repeats=2) == {"a": 2.0, "b": 3.0}
+
+
+def test_seeds_that_some_method_lacks_are_left_out():
+    rows = [{"method": "a", "seed": 0}, {"method": "b", "seed": 0}, {"method": "a", "seed": 1}]
+    assert _complete(rows) == rows[:2]
