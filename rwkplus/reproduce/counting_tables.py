@@ -1,6 +1,7 @@
 """The page about counting subgraphs."""
 
 from pathlib import Path
+from typing import Any
 
 from rwkplus.data.counting import TARGETS
 from rwkplus.reproduce.counting import METHODS, PAPER, SUBGRAPH_NETWORKS
@@ -43,14 +44,21 @@ def counting_page(folder: Path = RESULTS) -> str | None:
 def counting_table(folder: Path = RESULTS) -> str:
     """One row per method: paper and ours for every target; guards below."""
     errors = read_result("counting", folder)["values"]["errors"]
+    most = max(len(runs) for rows in errors.values() for name, runs in rows.items() if name in METHODS)
     lines = [cells("error / std", *TARGETS), cells(*["---"] * (len(TARGETS) + 1))]
     for method in METHODS:
         if method in PAPER:
             lines.append(cells(f"{method} (paper)", *(f"{value:.4f}" for value in PAPER[method])))
         runs = [errors.get(target, {}).get(method, []) for target in TARGETS]
-        lines.append(cells(method, *(mean_and_deviation([run["error"] for run in part], 4) for part in runs)))
+        lines.append(cells(method, *(_errors(part, most) for part in runs)))
     lines.append(cells("subgraph networks (published)", *(f"{value:.3f}" for value in SUBGRAPH_NETWORKS)))
     for guard in GUARDS:
         values = [errors[target]["guards"][guard] if target in errors else None for target in TARGETS]
         lines.append(cells(f"guard: {guard}", *("" if value is None else f"{value:.4f}" for value in values)))
     return "\n".join(lines) + "\n"
+
+
+def _errors(runs: list[dict[str, Any]], most: int) -> str:
+    """Mean and deviation; where an experiment was interrupted, of how many seeds."""
+    few = f" ({len(runs)} of {most} seeds)" if 0 < len(runs) < most else ""
+    return mean_and_deviation([run["error"] for run in runs], 4) + few

@@ -44,3 +44,11 @@ def test_stars_are_linear_in_the_degree_histogram(tmp_path, monkeypatch, data):
     monkeypatch.chdir(tmp_path)
     errors = run_counting(epochs=1, seeds=1, methods=[], targets=["star"], data=data)
     assert errors["star"]["guards"]["histogram"] < 1e-10 < errors["star"]["guards"]["size"]
+
+
+def test_cells_with_fewer_seeds_say_so(tmp_path, monkeypatch, data):
+    monkeypatch.chdir(tmp_path)
+    few = {"epochs": 1, "data": data, "methods": list(METHODS)[-1:]}
+    run_counting(seeds=2, targets=["triangle"], **few)
+    run_counting(seeds=1, targets=["star"], **few)
+    assert counting_page().count("(1 of 2 seeds)") == 1
