@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional.kernels import color_similarity, finite_scores, walk_scores
 from rwkplus.functional.propagate import bank_propagation
 from rwkplus.functional.walks import Normalize
@@ -56,6 +56,36 @@ class Egonets(NamedTuple):
         """Links between members, counted through all egonets as if these were graphs of their own: ``(2, F)``."""
         first = self.size.cumsum(0) - self.size
         return self.link.t() + first.repeat_interleave(self.link_count, output_size=self.link.size(0))
+
+
+def whole_graphs(
+    edge_index: Int[Tensor, "2 E"],
+    batch: Int[Tensor, " N"],
+    num_graphs: int | None = None,
+    weight: Float[Tensor, " E"] | None = None,
+    attr: Float[Tensor, "E C"] | None = None,
+) -> Egonets:
+    """Graphs of a batch in the form of egonets, one for each graph, so that the same loops walk on them."""
+    size = torch.bincount(batch, minlength=num_graphs or 0)
+    first, member = size.cumsum(0) - size, torch.arange(batch.numel(), device=batch.device)
+    position = member
+    if bool((batch[1:] < batch[:-1]).any()):
+        member = batch.argsort(stable=True)
+        position = torch.empty_like(member).index_copy_(0, member, position)
+    ends = batch[edge_index]
+    if not torch.equal(ends[0], ends[1]):
+        edge = int((ends[0] != ends[1]).nonzero()[0])
+        u, v = edge_index[:, edge].tolist()
+        raise GraphError(
+            f"edge {edge} leads from node {u} to node {v}, which batch puts into graphs {int(ends[0, edge])} and "
+            f"{int(ends[1, edge])}: batch must name the graph of each node."
+        )
+    link = (position[edge_index] - first[ends]).t()
+    if bool((ends[0, 1:] < ends[0, :-1]).any()):
+        order = ends[0].argsort(stable=True)
+        link, ends = link[order], ends[:, order]
+        weight, attr = (None if part is None else part[order] for part in (weight, attr))
+    return Egonets(member, size, link, torch.bincount(ends[0], minlength=size.numel()), weight, attr)
 
 
 class StepNormState(NamedTuple):

@@ -1,17 +1,11 @@
 """Kernels of the neighborhood of every node with hidden graphs."""
 
-from typing import Any, Literal, Unpack, get_args
+from typing import Literal, Unpack, get_args
 
 import torch
 from torch import Tensor
 
-from rwkplus.functional.egonet_kernels import (
-    Egonets,
-    compiles,
-    egonet_scores,
-    merge_egonets,
-    normalized_egonet_scores,
-)
+from rwkplus.functional.egonet_kernels import Egonets, merge_egonets
 from rwkplus.graphs.egonets import check_extent, extract_egonets
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions, check_choice
 
@@ -37,7 +31,6 @@ class KernelConv(KernelModule):
         max_nodes: Largest size of an egonet; None for any.
         aggr: ``"sum"`` over the nodes of egonet and hidden graph, the kernel, or its ``"mean"``, which does not grow
             with the egonet.
-        compiled: Whether to use the compiled loops; by default wherever they apply.
         options: See :class:`~rwkplus.nn.kernel_module.KernelOptions`; steps are summed by default.
 
     Shapes:
@@ -62,7 +55,6 @@ class KernelConv(KernelModule):
         hops: int = 1,
         max_nodes: int | None = None,
         aggr: Aggregation = "sum",
-        compiled: bool | None = None,
         **options: Unpack[KernelOptions],
     ) -> None:
         super().__init__(in_channels, out_channels, **options)
@@ -72,7 +64,6 @@ class KernelConv(KernelModule):
         self.hops = hops
         self.max_nodes = max_nodes
         self.aggr = aggr
-        self.compiled = compiled
 
     def forward(
         self,
@@ -104,44 +95,15 @@ class KernelConv(KernelModule):
         return self._outputs(x, egonets)
 
     def _outputs(self, x: Tensor, egonets: Egonets) -> Tensor:
-        scores = self._scores(x, egonets)
+        scores = self.scores(x, egonets)
         if self.aggr == "mean":
             scores = scores / (egonets.size * self.hidden.hidden_nodes).unsqueeze(1)
         return self.combined(scores)
 
-    def _scores(self, x: Tensor, egonets: Egonets) -> Tensor:
-        hidden = self.hidden
-        x_hidden, adj = hidden.x, hidden.adj
-        options: dict[str, Any] = {
-            "match_all": self.kernel == "rwk+",
-            "hidden_edge_attr": hidden.edge_attr,
-            "include_zero_step": self.include_zero_step,
-        }
-        if self.norm.placement == "propagate" and self._uses_loops(x):
-            scores, moments = normalized_egonet_scores(x, egonets, x_hidden, adj, self.norm.state, **options)
-            if self.training:
-                self.norm.update(slice(None), *moments)
-            return scores
-        return egonet_scores(
-            x,
-            egonets,
-            x_hidden,
-            adj,
-            steps=self.steps,
-            closed=self.walks == "closed",
-            normalize=self.norm.normalize,
-            readout=self.norm.readout,
-            compiled=self.compiled if self.walks == "open" and self.norm.placement is None else None,
-            **options,
-        )
-
     def _can_merge(self, x: Tensor, egonets: Egonets) -> bool:
         """Whether kinds are known, and statistics of steps, if there are any, can count egonets several times."""
-        counts = self.norm.placement is None or (self.norm.placement == "propagate" and self._uses_loops(x))
+        counts = self.norm.placement is None or (self.norm.placement == "propagate" and self.uses_loops(x))
         return counts and egonets.kind is not None and x.device.type == "cpu" and not torch.compiler.is_compiling()
-
-    def _uses_loops(self, x: Tensor) -> bool:
-        return compiles(x) if self.compiled is None else self.compiled
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, hops={self.hops}, max_nodes={self.max_nodes})"

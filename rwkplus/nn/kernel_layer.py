@@ -2,9 +2,11 @@
 
 from typing import Unpack
 
+import torch
 from torch import Tensor
 
 from rwkplus.functional import rwk_minus, rwk_plus
+from rwkplus.functional.egonet_kernels import whole_graphs
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions
 
 
@@ -54,6 +56,9 @@ class KernelLayer(KernelModule):
             num_graphs: Number of graphs; read off ``batch`` by default.
         """
         self.expect(x)
+        if self._can_loop(x, edge_weight, edge_attr):
+            graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
+            return self.combined(self.scores(x, graphs))
         hidden_edge_attr = self.hidden.edge_attr
         scores = (rwk_plus if self.kernel == "rwk+" else rwk_minus)(
             x,
@@ -72,3 +77,14 @@ class KernelLayer(KernelModule):
             readout=self.norm.readout,
         )
         return self.combined(scores)
+
+    def _can_loop(self, x: Tensor, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
+        """Compiled loops know open walks, and no derivatives with respect to edges."""
+        edges = (part for part in (edge_weight, edge_attr) if part is not None)
+        return (
+            self.uses_loops(x)
+            and self.walks == "open"
+            and self.norm.placement != "readout"
+            and not torch.compiler.is_compiling()
+            and not any(part.requires_grad for part in edges)
+        )

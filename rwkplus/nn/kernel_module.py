@@ -1,12 +1,13 @@
 """What layers of kernels with hidden graphs share: the hidden graphs, the kernel, and how steps are combined."""
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import torch
 from torch import Tensor, nn
 
 from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.functional.egonet_kernels import Egonets, compiles, egonet_scores, normalized_egonet_scores
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.step_norm import Placement, StepNorm
 from rwkplus.types import Walks
@@ -51,6 +52,9 @@ class KernelOptions(TypedDict, total=False):
     generator: torch.Generator | None
     """Source of the initial values; torch's global one by default."""
 
+    compiled: bool | None
+    """Whether to use the compiled loops; by default wherever they apply."""
+
 
 class KernelModule(nn.Module):
     """Hidden graphs and a kernel; layers say with which graphs they are compared.
@@ -77,6 +81,7 @@ class KernelModule(nn.Module):
         adjacency: AdjacencyMap = "sigmoid",
         features: FeatureMap = "raw",
         generator: torch.Generator | None = None,
+        compiled: bool | None = None,
     ) -> None:
         super().__init__()
         for name, value, known in (
@@ -92,6 +97,7 @@ class KernelModule(nn.Module):
         self.combine = combine
         self.include_zero_step = include_zero_step
         self.walks = walks
+        self.compiled = compiled
         self.norm = StepNorm(num_hidden, steps, step_norm)
         self.hidden = HiddenGraphs(
             num_hidden, hidden_nodes, in_channels, adjacency, features, generator, num_edge_features=edge_dim or 0
@@ -120,6 +126,37 @@ class KernelModule(nn.Module):
         if self.combine == "last":
             return scores[-1]
         return scores.sum(0) if self.combine == "sum" else scores.mean(0)
+
+    def scores(self, x: Tensor, egonets: Egonets) -> Tensor:
+        """Compare every egonet with every hidden graph, step by step: ``(T, B, K)``."""
+        hidden = self.hidden
+        x_hidden, adj = hidden.x, hidden.adj
+        options: dict[str, Any] = {
+            "match_all": self.kernel == "rwk+",
+            "hidden_edge_attr": hidden.edge_attr,
+            "include_zero_step": self.include_zero_step,
+        }
+        if self.norm.placement == "propagate" and self.uses_loops(x):
+            scores, moments = normalized_egonet_scores(x, egonets, x_hidden, adj, self.norm.state, **options)
+            if self.training:
+                self.norm.update(slice(None), *moments)
+            return scores
+        return egonet_scores(
+            x,
+            egonets,
+            x_hidden,
+            adj,
+            steps=self.steps,
+            closed=self.walks == "closed",
+            normalize=self.norm.normalize,
+            readout=self.norm.readout,
+            compiled=self.compiled if self.walks == "open" and self.norm.placement is None else None,
+            **options,
+        )
+
+    def uses_loops(self, x: Tensor) -> bool:
+        """Whether open walks with these features run through compiled loops."""
+        return compiles(x) if self.compiled is None else self.compiled
 
     def expect(self, x: Tensor) -> None:
         """Read open sizes off the node features, or refuse other features than before."""

@@ -2,13 +2,15 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 
-from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
 from rwkplus.nn import KernelLayer
 from tests.strategies import data_list, random_graphs
 
 BATCH = Batch.from_data_list(data_list(random_graphs(4, real=True, edge_colors=True, edge_weights=True)))
 GRAPHS = (BATCH.x, BATCH.edge_index, BATCH.batch)
+PATHS = {"compiled": True, "torch": False}
+WAYS = pytest.mark.parametrize("compiled", PATHS.values(), ids=PATHS)
 
 
 def layer(**options):
@@ -19,8 +21,9 @@ def layer(**options):
 @pytest.mark.parametrize(("name", "kernel"), [("rwk+", rwk_plus), ("rwk-", rwk_minus)])
 @pytest.mark.parametrize("walks", ["open", "closed"])
 @pytest.mark.parametrize("zero", [True, False])
-def test_outputs_are_the_kernels_with_the_hidden_graphs_step_by_step(name, kernel, walks, zero):
-    model = layer(kernel=name, walks=walks, include_zero_step=zero, edge_dim=2)
+@WAYS
+def test_outputs_are_the_kernels_with_the_hidden_graphs_step_by_step(name, kernel, walks, zero, compiled):
+    model = layer(kernel=name, walks=walks, include_zero_step=zero, edge_dim=2, compiled=compiled)
     expected = kernel(
         *GRAPHS,
         model.hidden.x,
@@ -38,8 +41,9 @@ def test_outputs_are_the_kernels_with_the_hidden_graphs_step_by_step(name, kerne
 
 
 @pytest.mark.parametrize("placement", ["propagate", "readout"])
-def test_step_norm_is_where_it_is_told_to_be(placement):
-    model = layer(step_norm=placement)
+@WAYS
+def test_step_norm_is_where_it_is_told_to_be(placement, compiled):
+    model = layer(step_norm=placement, compiled=compiled)
     y0 = torch.einsum("nd,kmd->nkm", BATCH.x, model.hidden.x)
 
     def propagate(y):
@@ -60,8 +64,47 @@ def test_step_norm_is_where_it_is_told_to_be(placement):
     torch.testing.assert_close(model(*GRAPHS), torch.cat(expected, 1))
 
 
-def test_graphs_without_nodes_at_the_end_have_zeros():
-    output = layer()(*GRAPHS, num_graphs=6)
+@pytest.mark.parametrize("kernel", ["rwk+", "rwk-"])
+@pytest.mark.parametrize("step_norm", [None, "propagate"])
+@pytest.mark.parametrize("training", [True, False])
+def test_compiled_loops_agree_with_the_plain_recurrence(kernel, step_norm, training):
+    found = []
+    for compiled in PATHS.values():
+        model = layer(kernel=kernel, step_norm=step_norm, edge_dim=2, compiled=compiled).train(training)
+        x = BATCH.x.clone().requires_grad_()
+        output = model(x, *GRAPHS[1:], BATCH.edge_weight, BATCH.edge_attr)
+        output.square().sum().backward()
+        gradients = [x.grad, *(parameter.grad for parameter in model.parameters())]
+        found.append([output, *gradients, *model.buffers()])
+    torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("step_norm", [None, "propagate"])
+def test_neither_nodes_nor_edges_need_to_be_sorted(step_norm):
+    draw, model = torch.Generator().manual_seed(1), layer(step_norm=step_norm, edge_dim=2)
+    nodes = torch.randperm(BATCH.num_nodes, generator=draw)
+    edges = torch.randperm(BATCH.num_edges, generator=draw)
+    renamed = nodes.argsort()[BATCH.edge_index[:, edges]]
+    mixed = model(BATCH.x[nodes], renamed, BATCH.batch[nodes], BATCH.edge_weight[edges], BATCH.edge_attr[edges])
+    torch.testing.assert_close(mixed, model(*GRAPHS, BATCH.edge_weight, BATCH.edge_attr))
+
+
+def test_edge_weights_can_be_learned():
+    weight = BATCH.edge_weight.clone().requires_grad_()
+    layer()(*GRAPHS, weight).sum().backward()
+    assert weight.grad.any()
+
+
+def test_edges_between_graphs_are_refused():
+    wrong = BATCH.batch.clone()
+    wrong[-1] = 0
+    with pytest.raises(GraphError, match="name the graph of each node"):
+        layer()(BATCH.x, BATCH.edge_index, wrong)
+
+
+@WAYS
+def test_graphs_without_nodes_at_the_end_have_zeros(compiled):
+    output = layer(compiled=compiled)(*GRAPHS, num_graphs=6)
     assert output.shape == (6, 10)
     assert not output[4:].any()
 
