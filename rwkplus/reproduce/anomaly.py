@@ -7,9 +7,8 @@ from typing import Any
 from torch_geometric.data import Data
 
 from rwkplus.data.screens import load_screen
-from rwkplus.evaluate import guard_scores
-from rwkplus.reproduce.results import finished, save_result
-from rwkplus.tasks import GraphDataset, Settings, cross_validate
+from rwkplus.reproduce.cross_validated import run_methods
+from rwkplus.tasks import FoldResult, GraphDataset, Settings
 
 PAPER: Mapping[str, tuple[float, float]] = {
     "MCF-7": (75.1, 76.4),
@@ -24,7 +23,7 @@ PAPER: Mapping[str, tuple[float, float]] = {
 }
 """Macro recall of RWK and RWK+ that the paper reports on the full screens; P388 is not at hand."""
 
-FOLDS = 5
+PATIENCE = 50
 GRID = [
     {"num_hidden": num_hidden, "hidden_nodes": hidden_nodes, "steps": steps}
     for num_hidden, hidden_nodes, steps in product((8, 16), (5, 10), (2, 3))
@@ -42,6 +41,7 @@ def run_anomaly(
     screen: str,
     *,
     epochs: int = 200,
+    patience: int | None = PATIENCE,
     seed: int = 0,
     methods: Sequence[str] = tuple(METHODS),
     jobs: int = 1,
@@ -49,40 +49,40 @@ def run_anomaly(
 ) -> dict[str, Any]:
     """Cross-validate every method on one screen; write and return scores by method.
 
-    The validation part of every fold chooses among :data:`GRID` and epochs by macro recall. The result file is written
-    after every method; an interrupted run goes on where it stopped.
+    The validation part of every fold chooses among :data:`GRID` and epochs by macro recall.
     """
-    tell = on_step or (lambda _: None)
     compounds = load_screen(screen, seed)
-    settings = Settings(
-        epochs=epochs, lr=1e-3, halve_lr_every=100, batch_size=128, metric="recall", random_state=seed, threads=1
-    )
-    config = {
-        "command": f"rwkplus reproduce anomaly --dataset {screen} --epochs {epochs} --seed {seed}",
-        "screen": screen,
-        "graphs": len(compounds.graphs),
-        "actives": int(compounds.y.sum()),
-        "rate": compounds.rate,
-        "folds": FOLDS,
-        "grid": GRID,
-        "settings": settings.to_dict(),
-    }
-    name = f"anomaly/{screen}"
-    scores: dict[str, Any] = finished(name, config).get("scores", {})
     graphs = [Data(x=graph.x, edge_index=graph.edge_index) for graph in compounds.graphs]
-    data = GraphDataset(graphs, compounds.y, balance="logits")
-    for method in methods:
-        tell(f"{screen}: {method}")
-        if method in scores:
-            continue
-        candidates = [point | METHODS[method] for point in GRID]
-        result = cross_validate("igad", data, model_params=candidates, folds=FOLDS, settings=settings, n_jobs=jobs)
-        scores[method] = [
-            {"scores": {key: fold.test[key] for key in SCORES}, "epoch": fold.best_epoch, "params": fold.params}
-            for fold in result.folds
-        ]
-        save_result(name, config, {"scores": scores})
-    if "guards" not in scores:
-        scores["guards"] = guard_scores(graphs, compounds.y, folds=FOLDS, inner_folds=3, seed=seed, balanced=True)
-        save_result(name, config, {"scores": scores})
-    return scores
+    return run_methods(
+        f"anomaly/{screen}",
+        {
+            "command": f"rwkplus reproduce anomaly --dataset {screen} --epochs {epochs} --patience {patience or 0} "
+            f"--seed {seed}",
+            "screen": screen,
+            "graphs": len(graphs),
+            "actives": int(compounds.y.sum()),
+            "rate": compounds.rate,
+            "grid": GRID,
+        },
+        GraphDataset(graphs, compounds.y, balance="logits"),
+        {method: ("igad", [point | METHODS[method] for point in GRID]) for method in methods},
+        Settings(
+            epochs=epochs,
+            lr=1e-3,
+            halve_lr_every=100,
+            batch_size=128,
+            metric="recall",
+            patience=patience,
+            random_state=seed,
+            threads=1,
+        ),
+        keep=_kept,
+        guarded=graphs,
+        jobs=jobs,
+        on_step=on_step,
+    )
+
+
+def _kept(fold: FoldResult) -> dict[str, Any]:
+    scores = {name: fold.test[name] for name in SCORES}
+    return {"scores": scores, "epoch": fold.best_epoch, "params": fold.params}

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import ttest_rel, wilcoxon
 
-from rwkplus.reproduce.anomaly import FOLDS, METHODS, PAPER, SCORES
+from rwkplus.reproduce.anomaly import METHODS, PAPER, SCORES
+from rwkplus.reproduce.cross_validated import FOLDS
 from rwkplus.reproduce.markdown import cells, mean_and_deviation
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 
@@ -29,8 +30,8 @@ def anomaly_page(folder: Path = RESULTS) -> str | None:
         "they are as rare as in the published screen. **These are smaller than the paper's sets** (see N), so its "
         f"figures are not comparable one to one. {FOLDS}-fold cross-validation; one tenth of each training part "
         "chooses hidden graphs (8, 16), their nodes (5, 10), steps (2, 3) and the epoch by macro recall. Both kernels "
-        f"see one-hot degrees and have StepNorm. {settings['epochs']} epochs of Adam, learning rate {settings['lr']}, "
-        f"halved every {settings['halve_lr_every']} epochs, batches of {settings['batch_size']}. Mean ± standard "
+        f"see one-hot degrees and have StepNorm. Up to {settings['epochs']} epochs of Adam{_stop(settings)}, learning "
+        f"rate {settings['lr']}, halved every {settings['halve_lr_every']} epochs, batches of {settings['batch_size']}. Mean ± standard "
         "deviation over folds, in percent.\n\n"
         f"{anomaly_table(names, folder)}\n"
         f"{_comparison(names, folder)}\n\n"
@@ -38,6 +39,11 @@ def anomaly_page(folder: Path = RESULTS) -> str | None:
         "Guards see no structure: the majority class, the numbers of nodes and edges, the counts of atoms.\n\n"
         f"Commands: {commands}. Ran on {describe(records[names[0]]['environment'])}.\n"
     )
+
+
+def _stop(settings: dict[str, Any]) -> str:
+    patience = settings["patience"]
+    return "" if patience is None else f" until {patience} epochs bring no better validation score"
 
 
 def anomaly_table(names: list[str], folder: Path = RESULTS) -> str:

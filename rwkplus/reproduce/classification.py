@@ -3,14 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch_geometric.data import Data
 
 from rwkplus.data import load
-from rwkplus.evaluate import guard_scores
-from rwkplus.reproduce.results import finished, save_result
-from rwkplus.tasks import GraphDataset, Settings, cross_validate
+from rwkplus.reproduce.cross_validated import Methods, run_methods
+from rwkplus.tasks import FoldResult, GraphDataset, Settings
 
 PAPER: Mapping[str, tuple[float, float]] = {
     "MUTAG": (81.9, 83.0),
@@ -28,7 +26,6 @@ PAPER: Mapping[str, tuple[float, float]] = {
 """Accuracy of RWK- and RWK+ that the paper reports. Its text says labels for ENZYMES, its code takes attributes."""
 ATTRIBUTES = "-attributes"
 
-FOLDS = 5
 KERNEL = {"num_hidden": 8, "hidden_nodes": 6, "hops": 1, "max_nodes": 10, "layers": 1}
 STEPS = (2, 3)
 
@@ -37,7 +34,7 @@ def _kergnn(kernel: str, step_norm: str | None) -> tuple[str, list[dict[str, Any
     return "kergnn", [KERNEL | {"kernel": kernel, "step_norm": step_norm, "steps": steps} for steps in STEPS]
 
 
-METHODS: dict[str, tuple[str, list[dict[str, Any]]]] = {
+METHODS: Methods = {
     "RWK-": _kergnn("rwk-", None),
     "RWK+": _kergnn("rwk+", None),
     "RWK- with StepNorm": _kergnn("rwk-", "propagate"),
@@ -55,39 +52,27 @@ def run_classification(
     jobs: int = 1,
     on_step: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Cross-validate every method on one data set; write and return scores by method.
-
-    The result file is written after every method; an interrupted run goes on where it stopped.
-    """
-    tell = on_step or (lambda _: None)
+    """Cross-validate every method on one data set; write and return scores by method."""
     graphs = _load(dataset)
-    settings = Settings(epochs=epochs, random_state=seed, threads=1)
-    config = {
-        "command": f"rwkplus reproduce classification --dataset {dataset} --epochs {epochs} --seed {seed}",
-        "dataset": dataset,
-        "graphs": len(graphs),
-        "folds": FOLDS,
-        "settings": settings.to_dict(),
-    }
-    name = f"classification/{dataset}"
-    scores: dict[str, Any] = finished(name, config).get("scores", {})
-    data = GraphDataset(_without_edge_colors(graphs))
-    for method in methods:
-        tell(f"{dataset}: {method}")
-        if method in scores:
-            continue
-        model, candidates = METHODS[method]
-        result = cross_validate(model, data, model_params=candidates, folds=FOLDS, settings=settings, n_jobs=jobs)
-        scores[method] = [
-            {"accuracy": fold.test["accuracy"], "epoch": fold.best_epoch, "params": fold.params, "s": fold.seconds}
-            for fold in result.folds
-        ]
-        save_result(name, config, {"scores": scores})
-    if "guards" not in scores:
-        y = np.array([int(graph.y) for graph in graphs])
-        scores["guards"] = guard_scores(graphs, y, folds=FOLDS, inner_folds=3, seed=seed)  # type: ignore[assignment]
-        save_result(name, config, {"scores": scores})
-    return scores
+    return run_methods(
+        f"classification/{dataset}",
+        {
+            "command": f"rwkplus reproduce classification --dataset {dataset} --epochs {epochs} --seed {seed}",
+            "dataset": dataset,
+            "graphs": len(graphs),
+        },
+        GraphDataset(_without_edge_colors(graphs)),
+        {method: METHODS[method] for method in methods},
+        Settings(epochs=epochs, random_state=seed, threads=1),
+        keep=_kept,
+        guarded=graphs,
+        jobs=jobs,
+        on_step=on_step,
+    )
+
+
+def _kept(fold: FoldResult) -> dict[str, Any]:
+    return {"accuracy": fold.test["accuracy"], "epoch": fold.best_epoch, "params": fold.params, "s": fold.seconds}
 
 
 def _load(dataset: str) -> list[Data]:

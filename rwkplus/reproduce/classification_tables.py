@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
-from rwkplus.reproduce.classification import FOLDS, METHODS, PAPER
+from rwkplus.reproduce.classification import METHODS, PAPER
+from rwkplus.reproduce.cross_validated import FOLDS
 from rwkplus.reproduce.markdown import cells, mean_and_deviation
 from rwkplus.reproduce.results import RESULTS, describe, read_result
 

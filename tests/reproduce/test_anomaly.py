@@ -2,7 +2,7 @@ import pytest
 
 from rwkplus.data import screens
 from rwkplus.data.molecules import planted_molecules
-from rwkplus.reproduce import anomaly
+from rwkplus.reproduce import anomaly, cross_validated
 from rwkplus.reproduce.anomaly_tables import anomaly_page, anomaly_table
 
 
@@ -24,8 +24,8 @@ def small(tmp_path, monkeypatch):
 
 def test_a_small_run_is_written_method_by_method_and_not_repeated(small, monkeypatch):
     runs = []
-    run = anomaly.cross_validate
-    monkeypatch.setattr(anomaly, "cross_validate", lambda *a, **o: runs.append(a[0]) or run(*a, **o))
+    run = cross_validated.cross_validate
+    monkeypatch.setattr(cross_validated, "cross_validate", lambda *a, **o: runs.append(a[0]) or run(*a, **o))
     scores = {name: anomaly.run_anomaly(name, epochs=2) for name in ("MCF-7", "PC-3")}
     assert len(runs) == 2 * len(anomaly.METHODS)
     assert anomaly.run_anomaly("PC-3", epochs=2) == scores["PC-3"]
@@ -33,7 +33,7 @@ def test_a_small_run_is_written_method_by_method_and_not_repeated(small, monkeyp
     fold = scores["PC-3"]["iGAD + RWK+"][0]
     assert set(fold["scores"]) == set(anomaly.SCORES)
     assert set(scores["PC-3"]["guards"]) == {"majority", "size", "histogram"}
-    assert scores["PC-3"]["guards"]["majority"] == [0.5] * anomaly.FOLDS  # however rare the other class is
+    assert scores["PC-3"]["guards"]["majority"] == [0.5] * cross_validated.FOLDS  # however rare the other class is
     page = anomaly_page()
     assert "of 2 screens" in page
     assert anomaly_table(["PC-3"]) in page.replace(anomaly_table(["MCF-7"]).splitlines()[-1] + "\n", "")

@@ -1,8 +1,8 @@
 """Experiments on molecules with graph convolutions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,62 +20,34 @@ Data = Annotated[Path | None, typer.Option(help="Where the data lie.  [default: 
 Runs = Annotated[Path, typer.Option(help="Folder for networks and checkpoints, to go on from.")]
 
 
-def zinc(
-    seeds: Seeds = 3,
-    first_seed: FirstSeed = 0,
-    epochs: Epochs = 100,
-    rows: Rows = None,
-    layers: Layers = None,
-    hidden: Hidden = 128,
-    lr: Lr = None,
-    threads: Threads = 1,
-    data: Data = None,
-    runs: Runs = Path("runs"),
-) -> None:
-    """Solubility of molecules (Sec. 5.2): GCN, GIN, RWK+Conv, with and without bonds; writes results/molecules/."""
-    plan = {"epochs": epochs, "layers": layers, "hidden": hidden, "lr": lr, "threads": threads}
-    _run("zinc", range(first_seed, first_seed + seeds), rows, {**plan, "data": data, "runs": runs})
+def _experiment(name: str, about: str) -> Callable[..., None]:
+    """A command for each data set, all with the same options."""
+
+    def command(
+        seeds: Seeds = 3,
+        first_seed: FirstSeed = 0,
+        epochs: Epochs = 100,
+        rows: Rows = None,
+        layers: Layers = None,
+        hidden: Hidden = 128,
+        lr: Lr = None,
+        threads: Threads = 1,
+        data: Data = None,
+        runs: Runs = Path("runs"),
+    ) -> None:
+        from rwkplus.reproduce.molecule_sets import EXPERIMENTS, ROWS, Plan, run_molecules
+        from rwkplus.reproduce.molecule_sets_tables import molecule_table
+
+        chosen = rows or list(ROWS)
+        plan = Plan(EXPERIMENTS[name], epochs, layers, hidden, lr, threads, data, runs)
+        with progress(name, total=seeds * len(chosen) + 1) as advance:
+            run_molecules(plan, seeds=range(first_seed, first_seed + seeds), rows=chosen, on_step=advance)
+        out.print(molecule_table(name), markup=False)
+
+    command.__name__, command.__doc__ = name, f"{about}; writes results/molecules/."
+    return command
 
 
-def molhiv(
-    seeds: Seeds = 3,
-    first_seed: FirstSeed = 0,
-    epochs: Epochs = 100,
-    rows: Rows = None,
-    layers: Layers = None,
-    hidden: Hidden = 128,
-    lr: Lr = None,
-    threads: Threads = 1,
-    data: Data = None,
-    runs: Runs = Path("runs"),
-) -> None:
-    """Inhibitors of HIV (Sec. 5.2), rows as for zinc; writes results/molecules/."""
-    plan = {"epochs": epochs, "layers": layers, "hidden": hidden, "lr": lr, "threads": threads}
-    _run("molhiv", range(first_seed, first_seed + seeds), rows, {**plan, "data": data, "runs": runs})
-
-
-def molpcba(
-    seeds: Seeds = 3,
-    first_seed: FirstSeed = 0,
-    epochs: Epochs = 100,
-    rows: Rows = None,
-    layers: Layers = None,
-    hidden: Hidden = 128,
-    lr: Lr = None,
-    threads: Threads = 1,
-    data: Data = None,
-    runs: Runs = Path("runs"),
-) -> None:
-    """128 bioassays of molecules (Sec. 5.2), rows as for zinc; writes results/molecules/."""
-    plan = {"epochs": epochs, "layers": layers, "hidden": hidden, "lr": lr, "threads": threads}
-    _run("molpcba", range(first_seed, first_seed + seeds), rows, {**plan, "data": data, "runs": runs})
-
-
-def _run(name: str, seeds: Sequence[int], rows: list[str] | None, options: Mapping[str, Any]) -> None:
-    from rwkplus.reproduce.molecule_sets import EXPERIMENTS, ROWS, Plan, run_molecules
-    from rwkplus.reproduce.molecule_sets_tables import molecule_table
-
-    chosen = rows or list(ROWS)
-    with progress(name, total=len(seeds) * len(chosen) + 1) as advance:
-        run_molecules(Plan(EXPERIMENTS[name], **options), seeds=seeds, rows=chosen, on_step=advance)
-    out.print(molecule_table(name), markup=False)
+zinc = _experiment("zinc", "Solubility of molecules (Sec. 5.2): GCN, GIN, RWK+Conv, with and without bonds")
+molhiv = _experiment("molhiv", "Inhibitors of HIV (Sec. 5.2), rows as for zinc")
+molpcba = _experiment("molpcba", "128 bioassays of molecules (Sec. 5.2), rows as for zinc")

@@ -62,6 +62,9 @@ def scalability(
 def anomaly(
     dataset: Annotated[list[str] | None, typer.Option(help="Screen; may be repeated.  [default: all nine]")] = None,
     epochs: Annotated[int, typer.Option(help="Epochs of every training run.", min=1)] = 200,
+    patience: Annotated[
+        int, typer.Option(help="Epochs without a better validation score after which a run stops; 0 for none.", min=0)
+    ] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the draw of actives, folds and initial weights.")] = 0,
     jobs: Jobs = 1,
 ) -> None:
@@ -72,5 +75,5 @@ def anomaly(
     names = list(dataset or PAPER)
     with progress("anomaly", total=len(names) * len(METHODS)) as advance:
         for name in names:
-            run_anomaly(name, epochs=epochs, seed=seed, jobs=jobs, on_step=advance)
+            run_anomaly(name, epochs=epochs, patience=patience or None, seed=seed, jobs=jobs, on_step=advance)
     out.print(anomaly_table(names), markup=False, soft_wrap=True)

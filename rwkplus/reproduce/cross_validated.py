@@ -1,0 +1,48 @@
+"""Cross-validate one network after the other, and keep what is finished."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch_geometric.data import Data
+
+from rwkplus.evaluate import guard_scores
+from rwkplus.reproduce.results import finished, save_result
+from rwkplus.tasks import FoldResult, GraphDataset, Settings, cross_validate
+
+FOLDS = 5
+Methods = Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]
+"""Name of each row, with the registered name of its network and the parameters that validation chooses from."""
+
+
+def run_methods(
+    name: str,
+    config: Mapping[str, Any],
+    data: GraphDataset,
+    methods: Methods,
+    settings: Settings,
+    *,
+    keep: Callable[[FoldResult], dict[str, Any]],
+    guarded: Sequence[Data],
+    jobs: int = 1,
+    on_step: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Return what is kept of every fold, by method, and the scores of guards on the graphs as these see them.
+
+    The result file is written after every method; an interrupted run goes on where it stopped.
+    """
+    tell = on_step or (lambda _: None)
+    config = {**config, "folds": FOLDS, "settings": settings.to_dict()}
+    scores: dict[str, Any] = finished(name, config).get("scores", {})
+    for method, (model, candidates) in methods.items():
+        tell(f"{name.rpartition('/')[2]}: {method}")
+        if method not in scores:
+            found = cross_validate(model, data, model_params=candidates, folds=FOLDS, settings=settings, n_jobs=jobs)
+            scores[method] = [keep(fold) for fold in found.folds]
+            save_result(name, config, {"scores": scores})
+    if "guards" not in scores:
+        balanced = settings.metric == "recall"  # the mean over classes
+        scores["guards"] = guard_scores(
+            guarded, data.y, folds=FOLDS, inner_folds=3, seed=settings.random_state, balanced=balanced
+        )
+        save_result(name, config, {"scores": scores})
+    return scores
