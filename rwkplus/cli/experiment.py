@@ -18,6 +18,8 @@ CHOICES: dict[str, Any] = {
     "features": "auto",
     "node_features": "labels",
     "ignore": [],
+    "balance": "none",
+    "loss": "squared",
 }
 """Names in a configuration file, beside those of :class:`rwkplus.tasks.Settings`, and their defaults."""
 
@@ -41,6 +43,10 @@ Features = Annotated[
 NodeFeatures = Annotated[
     str | None, typer.Option("--node-features", help="labels, attributes or both, for sets that have both.")
 ]
+Balance = Annotated[
+    str | None, typer.Option("--balance", help="none, or logits to learn as if classes were equally frequent.")
+]
+Loss = Annotated[str | None, typer.Option("--loss", help="squared or absolute error, for numbers.")]
 Epochs = Annotated[int | None, typer.Option("--epochs", help="Passes over the graphs.  [default: 200]", min=1)]
 BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Graphs per step.  [default: 64]", min=1)]
 Lr = Annotated[float | None, typer.Option("--lr", help="Learning rate.  [default: 0.01]")]
@@ -136,6 +142,8 @@ def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
         task=config["task"],
         features=config["features"],
         ignore=tuple(config["ignore"]),
+        balance=config["balance"],
+        loss=config["loss"],
     )
     prepare(data, config["model"], [params] if isinstance(params, Mapping) else params, settings)
     if config["folds"]:

@@ -27,6 +27,8 @@ def train(
     features: ex.Features = None,
     node_features: ex.NodeFeatures = None,
     ignore: Ignore = None,
+    balance: ex.Balance = None,
+    loss: ex.Loss = None,
     epochs: ex.Epochs = None,
     batch_size: ex.BatchSize = None,
     lr: ex.Lr = None,
@@ -58,9 +60,9 @@ def train(
 
     given = {
         "model": model, "folds": folds, "task": task, "features": features, "node_features": node_features,
-        "ignore": ignore, "epochs": epochs, "batch_size": batch_size, "lr": lr, "halve_lr_every": halve_lr_every,
-        "weight_decay": weight_decay, "validation": validation, "metric": metric, "patience": patience,
-        "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
+        "ignore": ignore, "balance": balance, "loss": loss, "epochs": epochs, "batch_size": batch_size, "lr": lr,
+        "halve_lr_every": halve_lr_every, "weight_decay": weight_decay, "validation": validation, "metric": metric,
+        "patience": patience, "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
     }  # fmt: skip
     ex.check_folder(out_folder, resume=resume, force=force)
     params = ex.given_params(kernel, steps, param)

@@ -33,6 +33,8 @@ def tune(
     features: ex.Features = None,
     node_features: ex.NodeFeatures = None,
     ignore: Ignore = None,
+    balance: ex.Balance = None,
+    loss: ex.Loss = None,
     epochs: ex.Epochs = None,
     batch_size: ex.BatchSize = None,
     halve_lr_every: ex.HalveLrEvery = None,
@@ -59,7 +61,8 @@ def tune(
 
     given = {
         "model": model, "trials": trials, "folds": folds, "task": task, "features": features,
-        "node_features": node_features, "ignore": ignore, "epochs": epochs, "batch_size": batch_size,
+        "node_features": node_features, "ignore": ignore, "balance": balance, "loss": loss,
+        "epochs": epochs, "batch_size": batch_size,
         "halve_lr_every": halve_lr_every, "validation": validation, "metric": metric, "patience": patience,
         "random_state": seed, "threads": threads,
     }  # fmt: skip

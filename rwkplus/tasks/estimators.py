@@ -14,11 +14,11 @@ from torch import nn
 from rwkplus.errors import DataError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
-from rwkplus.tasks.dataset import read_labels
+from rwkplus.tasks.dataset import GraphDataset, read_labels
 from rwkplus.tasks.inputs import Features
 from rwkplus.tasks.loop import OnEpoch
 from rwkplus.tasks.settings import Settings
-from rwkplus.tasks.targets import Classes, Task
+from rwkplus.tasks.targets import Balance, Classes, Loss, Numbers, Target, Task
 from rwkplus.tasks.trained import TrainedModel
 from rwkplus.tasks.training import train
 from rwkplus.types import UnknownLabel
@@ -45,6 +45,8 @@ class GraphEstimator(BaseEstimator):
         patience: Epochs without a better score after which to stop; None trains all epochs.
         features: Node features where graphs have none: ``"auto"``, ``"given"``, ``"degree"`` or ``"constant"``.
         ignore: Fields of graphs to leave out on purpose.
+        balance: For classes, ``"logits"`` learns as if all were as frequent (logit adjustment).
+        loss: For numbers, the ``"squared"`` or the ``"absolute"`` error.
         unknown_label: Blank labels that training did not see (``"ignore"``), or refuse them (``"error"``).
         accelerator: Lightning's name of the hardware.
         random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance.
@@ -73,6 +75,8 @@ class GraphEstimator(BaseEstimator):
         patience: int | None = None,
         features: Features = "auto",
         ignore: Sequence[str] = (),
+        balance: Balance = "none",
+        loss: Loss = "squared",
         unknown_label: UnknownLabel = "ignore",
         accelerator: str = "auto",
         random_state: int | np.random.RandomState | None = 0,
@@ -89,6 +93,8 @@ class GraphEstimator(BaseEstimator):
         self.patience = patience
         self.features = features
         self.ignore = ignore
+        self.balance = balance
+        self.loss = loss
         self.unknown_label = unknown_label
         self.accelerator = accelerator
         self.random_state = random_state
@@ -100,17 +106,17 @@ class GraphEstimator(BaseEstimator):
             seed = int(check_random_state(seed).randint(2**31))
         items = graph_list(graphs)
         labels = read_labels(items, y)
-        result = train(
-            self.model,
+        data = GraphDataset(
             items,
             labels,
-            model_params=self.model_params,
-            settings=Settings(**{name: getattr(self, name) for name in SETTINGS}, random_state=int(seed)),
             task=self._task(labels),
             features=self.features,
             ignore=self.ignore,
-            on_epoch=on_epoch,
+            balance=self.balance,
+            loss=self.loss,
         )
+        settings = Settings(**{name: getattr(self, name) for name in SETTINGS}, random_state=int(seed))
+        result = train(self.model, data, model_params=self.model_params, settings=settings, on_epoch=on_epoch)
         self._adopt(result.trained)
         self.history_ = result.history
         self.best_epoch_ = result.best_epoch
@@ -134,7 +140,7 @@ class GraphEstimator(BaseEstimator):
             raise DataError(f"{path} holds a {trained.target.kind} model, not one for {cls.__name__}.")
         settings = trained.facts.get("settings", {})
         known = {name: settings[name] for name in (*SETTINGS, "random_state") if name in settings}
-        known |= {"features": trained.inputs.features, "ignore": trained.inputs.ignore}
+        known |= {"features": trained.inputs.features, "ignore": trained.inputs.ignore, **_goal(trained.target)}
         estimator = cls(trained.name, model_params=trained.params, **known)
         estimator._adopt(trained)
         return estimator
@@ -207,3 +213,10 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
     def _task(self, labels: NDArray[Any]) -> Task:
         return "regression"
+
+
+def _goal(target: Target) -> dict[str, str]:
+    """What a network was trained for, beside its labels."""
+    if isinstance(target, Numbers):
+        return {"loss": target.error}
+    return {"balance": "logits"} if isinstance(target, Classes) and target.prior is not None else {}

@@ -69,6 +69,12 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
     assert used["model_params"] == {"layers": 3, "dropout": 0.1}
 
 
+def test_the_goal_reaches_the_model(tmp_path):
+    train("--folds", 0, "--balance", "logits", "--out", tmp_path / "run")
+    prior = load_model(tmp_path / "run").target.prior
+    assert sum(prior) == pytest.approx(1)
+
+
 def test_several_candidates_come_from_a_file(tmp_path):
     (tmp_path / "config.yaml").write_text("model_params: [{layers: 1}, {layers: 2}]\nfolds: 2\n")
     facts = train("--config", tmp_path / "config.yaml", "--out", tmp_path / "run")
@@ -157,6 +163,8 @@ BAD = [
     (("train", DATA, *QUICK, "--resume", "--out", "{out}"), "cannot read"),
     (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set or file"),
     (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: expected a SMILES and a label"),
+    (("train", DATA, *QUICK, "--balance", "weights", "--out", "{out}"), "balance must be one of none, logits"),
+    (("train", DATA, *QUICK, "--loss", "cubic", "--out", "{out}"), "loss must be one of squared, absolute"),
     (("tune", DATA, *QUICK[:-1], "--space", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
     (("predict", "no.safetensors", DATA), "cannot read the model"),
     (("predict", "{smi}", DATA), "no model saved by rwkplus"),

@@ -113,6 +113,18 @@ def test_save_and_load_in_one_line(fitted, tmp_path):
         again.trained_.predict_proba(graphs)
 
 
+def test_rare_classes_and_absolute_errors_can_be_asked_for(tmp_path):
+    graphs = rings(40)
+    rare = classifier(balance="logits", epochs=2).fit(graphs[:12], [1] + [0] * 11)
+    assert rare.trained_.target.prior is not None
+    assert GraphClassifier.load(rare.save(tmp_path / "rare.safetensors")).balance == "logits"
+    medians = regressor(loss="absolute", epochs=2).fit(graphs, surplus(graphs))
+    assert medians.trained_.target.error == "absolute"
+    assert GraphRegressor.load(medians.save(tmp_path / "medians.safetensors")).loss == "absolute"
+    with pytest.raises(ParameterError, match="balance must be one of"):
+        classifier(balance="weights").fit(graphs)
+
+
 def test_estimators_can_be_pickled_for_workers(fitted):
     again = pickle.loads(pickle.dumps(fitted))
     assert (again.predict_proba(rings(5)) == fitted.predict_proba(rings(5))).all()
