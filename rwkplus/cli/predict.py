@@ -11,7 +11,7 @@ import typer
 
 from rwkplus.cli.console import out
 from rwkplus.cli.options import NodeFeaturesOption
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import ParameterError
 
 
 def predict(
@@ -37,7 +37,7 @@ def predict(
         raise ParameterError(f"--out {out_file} exists already; --force overwrites it.")
     if out_file is not None and not out_file.parent.is_dir():
         raise ParameterError(f"--out {out_file}: there is no folder {out_file.parent}.")
-    trained = load_model(_model_file(model))
+    trained = load_model(model)
     lines = _lines(trained, load(graphs, node_features=node_features), unknown_label)  # type: ignore[arg-type]
     text = io.StringIO()
     csv.writer(text).writerows(lines)
@@ -48,16 +48,6 @@ def predict(
     scratch.write_text(text.getvalue(), newline="")
     scratch.replace(out_file)
     out.print(f"{text.getvalue().count(chr(10)) - 1} predictions in {out_file}", highlight=False)
-
-
-def _model_file(path: Path) -> Path:
-    if not path.is_dir():
-        return path
-    found = sorted(path.rglob("model.safetensors"))
-    if path / "model.safetensors" in found:
-        return path / "model.safetensors"
-    hint = f" Name one of its folds, such as {found[0]}, or train with --folds 0." if found else ""
-    raise DataError(f"the folder {path} holds no model.safetensors.{hint}")
 
 
 def _lines(trained: Any, graphs: list[Any], unknown_label: str) -> Iterator[list[Any]]:  # noqa: ANN401

@@ -16,6 +16,7 @@ from rwkplus.models.registry import MODELS, build
 
 FORMAT = "rwkplus model, version 1"
 HEADER = "rwkplus"
+MODEL_FILE = "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,8 @@ def write_model(path: str | Path, file: ModelFile) -> Path:
 
 
 def read_model(path: str | Path) -> ModelFile:
-    """Read what :func:`write_model` wrote, or say why it cannot be that."""
-    path = Path(path)
+    """Read what :func:`write_model` wrote, or say why it cannot be that; a folder stands for the model in it."""
+    path = _model_in(Path(path))
     text, weights = _read(path)
     try:
         record = json.loads(text)
@@ -109,6 +110,16 @@ def _assemble(
     except Exception as error:  # whatever a network raises on impossible sizes or parameters
         raise _damaged(path, f"its weights do not fit a {name} with its parameters") from error
     return model.eval()
+
+
+def _model_in(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    found = sorted(path.rglob(MODEL_FILE))
+    if path / MODEL_FILE in found:
+        return path / MODEL_FILE
+    hint = f" Name one of its folds, such as {found[0]}, or train with --folds 0." if found else ""
+    raise DataError(f"the folder {path} holds no {MODEL_FILE}.{hint}")
 
 
 def _damaged(path: Path, why: str) -> DataError:

@@ -11,6 +11,7 @@ from torch import nn
 
 from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.models.files import MODEL_FILE
 from rwkplus.models.registry import build, name_of
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
 from rwkplus.tasks.dataset import GraphDataset, check_fields, fitted_params
@@ -25,7 +26,7 @@ from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.trained import TrainedModel, outputs_of
 
 Model = str | type[nn.Module]
-MODEL_FILE, HISTORY_FILE, RESUME_FILE = "model.safetensors", "history.csv", "resume.safetensors"
+HISTORY_FILE, RESUME_FILE = "history.csv", "resume.safetensors"
 PASSING = ("epochs", "patience", "threads")
 """Settings that a resumed run may change: they do not alter an epoch."""
 

@@ -93,7 +93,7 @@ class TrainedModel:
 
 
 def load_model(path: str | Path) -> TrainedModel:
-    """Load a network that ``save`` or ``rwkplus train`` wrote, ready to predict."""
+    """Load a network that ``save`` or ``rwkplus train`` wrote, by its file or folder, ready to predict."""
     return TrainedModel.load(path)
 
 

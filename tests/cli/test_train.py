@@ -71,7 +71,7 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
 
 def test_the_goal_reaches_the_model(tmp_path):
     train("--folds", 0, "--balance", "logits", "--out", tmp_path / "run")
-    prior = load_model(tmp_path / "run" / "model.safetensors").target.prior
+    prior = load_model(tmp_path / "run").target.prior
     assert sum(prior) == pytest.approx(1)
 
 
