@@ -11,7 +11,7 @@ from rwkplus.errors import ParameterError
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model file that rwkplus train wrote.")],
+    model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train`.")],
     dataset: Dataset,
     out_file: Annotated[Path, typer.Option("--out", help="The page to write, such as network.html.")],
     force: Annotated[bool, typer.Option("--force", help="Replace a page that exists.")] = False,
