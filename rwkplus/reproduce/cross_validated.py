@@ -40,9 +40,9 @@ def run_methods(
             scores[method] = [keep(fold) for fold in found.folds]
             save_result(name, config, {"scores": scores})
     if "guards" not in scores:
-        balanced = settings.metric == "recall"  # the mean over classes
+        alike = data.balance == "logits"  # rare classes weigh as much as others
         scores["guards"] = guard_scores(
-            guarded, data.y, folds=FOLDS, inner_folds=3, seed=settings.random_state, balanced=balanced
+            guarded, data.y, folds=FOLDS, inner_folds=3, seed=settings.random_state, balanced=alike
         )
         save_result(name, config, {"scores": scores})
     return scores
