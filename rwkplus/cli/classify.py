@@ -17,7 +17,7 @@ from rwkplus.types import KernelName
 def classify(
     dataset: Dataset,
     kernels: Annotated[
-        list[str] | None, typer.Option("--kernel", help="rwk+, rwk- or node-centric; may be repeated.  [default: all]")
+        list[str] | None, typer.Option("--kernel", help="rwk+, rwk- or node-centric; may be repeated. \\[default: all]")
     ] = None,
     steps: Annotated[str, typer.Option(help="Walk lengths to choose from, such as 1,2,4.")] = "1,2,3,4,5",
     folds: Annotated[int, typer.Option(help="Outer folds.", min=2)] = 10,

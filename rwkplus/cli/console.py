@@ -1,22 +1,27 @@
 """Where commands write: results to stdout, progress and errors to stderr."""
 
-import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
-out = Console()
-err = Console(stderr=True)
+from rwkplus.errors import ParameterError
+
+# Without markup: names of files, SMILES and extras have square brackets.
+out = Console(markup=False, highlight=False)
+err = Console(markup=False, highlight=False, stderr=True)
 
 
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """Show a bar on stderr where that is a terminal; the block gets a function that advances it."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(title, total=total)
 
@@ -28,4 +33,41 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[..., Non
 
 def print_json(facts: Mapping[str, Any]) -> None:
     """Write facts for programs."""
-    sys.stdout.write(json.dumps(facts, indent=1) + "\n")
+    from rwkplus.reproduce.results import json_text
+
+    sys.stdout.write(json_text(facts) + "\n")
+
+
+def print_error(message: object, kind: str = "error") -> None:
+    """Tell what went wrong."""
+    style = "bold red" if kind == "error" else "bold yellow"
+    err.print(Text.assemble((f"{kind}: ", style), str(message)), soft_wrap=True)
+
+
+def bold_names(values: Mapping[str, object]) -> Text:
+    """Names and values in a row."""
+    text = Text()
+    for name, value in values.items():
+        text.append("  " if text else "").append(name, "bold").append(f" {value}")
+    return text
+
+
+def check_output(path: Path, remedy: str | None, *, folder: bool = False) -> None:
+    """Find out before the work whether its result can be written.
+
+    Args:
+        path: What ``--out`` names.
+        remedy: What to do about something that exists already, or None if that may be written over.
+        folder: Whether it is to be a folder.
+    """
+    if path.exists() and remedy is not None:
+        raise ParameterError(f"--out {path} exists already; {remedy}.")
+    if path.exists() and path.is_dir() != folder:
+        raise ParameterError(f"--out {path} is {'no folder but a file' if folder else 'no file but a folder'}.")
+    if not folder and not path.parent.exists():
+        raise ParameterError(f"--out {path}: there is no folder {path.parent}.")
+    place = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if place != path and not place.is_dir():
+        raise ParameterError(f"--out {path}: {place} is no folder.")
+    if not os.access(place, os.W_OK):
+        raise ParameterError(f"--out {path}: {place} cannot be written to.")

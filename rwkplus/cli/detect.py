@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import err, out, print_json
+from rwkplus.cli.console import check_output, err, out, print_json
 from rwkplus.cli.options import Ignore, Json, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 
@@ -65,8 +65,8 @@ def detect(
     [bold]kernel[/] for graphs unlike all others, [bold]pattern[/] for what mined patterns do not explain.
     """
     _check_sources(dataset, train, score, model, stream=stream)
-    if out_folder is not None and out_folder.exists() and not force:
-        raise ParameterError(f"--out {out_folder} exists already; --force writes into it.")
+    if out_folder is not None:
+        check_output(out_folder, None if force else "--force writes into it", folder=True)
     from rwkplus.data import load
     from rwkplus.detect import load_detector
 
@@ -88,7 +88,7 @@ def detect(
         return
     _show(judged)
     if page is not None:
-        out.print(f"The page to look at is {page}.", highlight=False, soft_wrap=True)
+        out.print(f"The page to look at is {page}.", soft_wrap=True)
 
 
 def _check_sources(
@@ -127,7 +127,7 @@ def _stream(detector: Any) -> None:  # noqa: ANN401
     from rwkplus.detect.stream import score_stream
 
     counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True)
-    err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors", highlight=False)
+    err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors")
 
 
 def _write(judged: Judged, folder: Path) -> Path:
@@ -160,11 +160,10 @@ def _show(judged: Judged) -> None:
     out.print(
         f"\n{len(judged.flagged)} of {len(judged.graphs)} graphs flagged{left}: scores above "
         f"{judged.detector.threshold_:.3g}.",
-        highlight=False,
     )
     if judged.known is not None:
         found = sum(i in judged.known for i in judged.flagged)
-        out.print(f"Anomalies planted in this database: {found} of {len(judged.known)} flagged.", highlight=False)
+        out.print(f"Anomalies planted in this database: {found} of {len(judged.known)} flagged.")
 
 
 def _reasons(judged: Judged, shown: list[int]) -> list[str]:

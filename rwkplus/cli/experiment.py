@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rwkplus.cli.console import check_output
 from rwkplus.errors import DataError, ParameterError
 
 CONFIG_FILE, RESULT_FILE = "config.yaml", "result.json"
@@ -24,7 +25,7 @@ CHOICES: dict[str, Any] = {
 """Names in a configuration file, beside those of :class:`rwkplus.tasks.Settings`, and their defaults."""
 
 Model = Annotated[
-    str | None, typer.Option("--model", help="kergnn, rwnn, gin, gnn or igad.  [default: kergnn]", show_default=False)
+    str | None, typer.Option("--model", help="kergnn, rwnn, gin, gnn or igad. \\[default: kergnn]", show_default=False)
 ]
 Kernel = Annotated[str | None, typer.Option("--kernel", help="rwk+ or rwk-, for kernel networks.")]
 Steps = Annotated[int | None, typer.Option("--steps", help="Longest walk, for kernel networks.", min=1)]
@@ -34,11 +35,11 @@ Param = Annotated[
 ]
 Task = Annotated[
     str | None,
-    typer.Option("--task", help="classification, regression, counting, multitask or auto.  [default: auto]"),
+    typer.Option("--task", help="classification, regression, counting, multitask or auto. \\[default: auto]"),
 ]
 Features = Annotated[
     str | None,
-    typer.Option("--features", help="Node features: given, discrete, degree, constant or auto.  [default: auto]"),
+    typer.Option("--features", help="Node features: given, discrete, degree, constant or auto. \\[default: auto]"),
 ]
 NodeFeatures = Annotated[
     str | None, typer.Option("--node-features", help="labels, attributes or both, for sets that have both.")
@@ -47,16 +48,16 @@ Balance = Annotated[
     str | None, typer.Option("--balance", help="none, or logits to learn as if classes were equally frequent.")
 ]
 Loss = Annotated[str | None, typer.Option("--loss", help="squared or absolute error, for numbers.")]
-Epochs = Annotated[int | None, typer.Option("--epochs", help="Passes over the graphs.  [default: 200]", min=1)]
-BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Graphs per step.  [default: 64]", min=1)]
-Lr = Annotated[float | None, typer.Option("--lr", help="Learning rate.  [default: 0.01]")]
+Epochs = Annotated[int | None, typer.Option("--epochs", help="Passes over the graphs. \\[default: 200]", min=1)]
+BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Graphs per step. \\[default: 64]", min=1)]
+Lr = Annotated[float | None, typer.Option("--lr", help="Learning rate. \\[default: 0.01]")]
 HalveLrEvery = Annotated[
-    int | None, typer.Option("--halve-lr-every", help="Epochs between halvings; 0 for none.  [default: 50]", min=0)
+    int | None, typer.Option("--halve-lr-every", help="Epochs between halvings; 0 for none. \\[default: 50]", min=0)
 ]
-WeightDecay = Annotated[float | None, typer.Option("--weight-decay", help="Weight decay.  [default: 0]")]
+WeightDecay = Annotated[float | None, typer.Option("--weight-decay", help="Weight decay. \\[default: 0]")]
 Validation = Annotated[
     float | None,
-    typer.Option("--validation", help="Share of training graphs that chooses the best epoch.  [default: 0.1]"),
+    typer.Option("--validation", help="Share of training graphs that chooses the best epoch. \\[default: 0.1]"),
 ]
 Metric = Annotated[
     str | None, typer.Option("--metric", help="Score that chooses, such as accuracy, f1, roc_auc, ap or mae.")
@@ -65,7 +66,7 @@ Patience = Annotated[
     int | None, typer.Option("--patience", help="Stop after so many epochs without a better score.", min=1)
 ]
 SeedOption = Annotated[
-    int | None, typer.Option("--seed", help="Seed of folds, weights and order.  [default: 0]", min=0)
+    int | None, typer.Option("--seed", help="Seed of folds, weights and order. \\[default: 0]", min=0)
 ]
 Threads = Annotated[int, typer.Option("--threads", help="Threads of torch; more than 1 seldom helps.", min=1)]
 Config = Annotated[
@@ -157,8 +158,8 @@ def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
         raise ParameterError("--resume goes on, --force starts anew: use one of them.")
     from rwkplus.tasks.processes import is_first_process
 
-    if is_first_process() and folder.exists() and not (resume or force):
-        raise ParameterError(f"--out {folder} exists already; --resume goes on there, --force starts anew.")
+    if is_first_process():
+        check_output(folder, None if resume or force else "--resume goes on there, --force starts anew", folder=True)
 
 
 def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None:

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from rwkplus.cli.console import out
+from rwkplus.cli.console import check_output, out
 from rwkplus.cli.options import Dataset
-from rwkplus.errors import ParameterError
 
 
 def explain(
@@ -21,7 +20,6 @@ def explain(
     from rwkplus.reports import write_network_report
     from rwkplus.tasks import load_model
 
-    if out_file.exists() and not force:
-        raise ParameterError(f"--out {out_file} exists already; --force replaces it.")
+    check_output(out_file, None if force else "--force replaces it")
     path = write_network_report(load_model(model), load(dataset), dataset, out_file)
-    out.print(f"The page to look at is {path}.", highlight=False, soft_wrap=True)
+    out.print(f"The page to look at is {path}.", soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rwkplus.cli.console import out, print_json, progress
+from rwkplus.cli.console import bold_names, check_output, out, print_json, progress
 from rwkplus.cli.options import Dataset, Ignore, Jobs, Json, NodeFeaturesOption
 from rwkplus.errors import ParameterError
 
@@ -44,10 +44,9 @@ def kernel(
 
     if out_file.suffix not in (".npz", ".npy") or (features and out_file.suffix == ".npy"):
         raise ParameterError(f"--out {out_file}: the file must end in .npz, or in .npy for a matrix.")
-    if out_file.exists() and not force:
-        raise ParameterError(f"--out {out_file} exists already; --force overwrites it.")
-    if not out_file.parent.is_dir():
-        raise ParameterError(f"--out {out_file}: there is no folder {out_file.parent}.")
+    check_output(out_file, None if force else "--force overwrites it")
+    if features and (normalize or route != "auto"):
+        raise ParameterError("--normalize and --route are about the matrix: leave them out with --features.")
     graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
     choices: dict[str, Any] = {"steps": steps, "combine": combine, "decay": decay, "walks": walks, "n_jobs": jobs}
     choices["ignore"] = tuple(ignore or ())
@@ -80,7 +79,7 @@ def kernel(
     if as_json:
         print_json(facts)
     else:
-        out.print("  ".join(f"[bold]{name}[/] {value}" for name, value in facts.items()), highlight=False)
+        out.print(bold_names(facts))
 
 
 def _targets(graphs: list[Any]) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 import os
 import sys
+import warnings
 from typing import Annotated
 
 import typer
 
 from rwkplus import __version__
 from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, reproduce, train, tune, twibot
-from rwkplus.cli.console import err
-from rwkplus.errors import RWKPlusError
+from rwkplus.cli.console import err, print_error
+from rwkplus.errors import RWKPlusError, RWKPlusWarning
 
 app = typer.Typer(
     help="Random walk kernels on graphs: matrices, features, patterns, networks, the paper's experiments.",
@@ -48,10 +49,11 @@ def options(
 
 def run() -> None:
     """Run a command. Exit codes: 0 done, 1 unexpected failure, 2 wrong input, 130 interrupted."""
+    warnings.showwarning = _show_warning
     try:
         app()
     except RWKPlusError as error:
-        err.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        print_error(error)
         sys.exit(2)
     except KeyboardInterrupt:
         err.print("interrupted")
@@ -59,3 +61,12 @@ def run() -> None:
     except BrokenPipeError:  # the reader of a pipe went away, as in `rwkplus datasets | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:  # a full disk, a folder that was taken away
+        print_error(f"{error.filename}: {error.strerror}." if error.filename else error)
+        sys.exit(1)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Warnings of this library concern the user, those of others do not."""
+    if issubclass(category, RWKPlusWarning):
+        print_error(message, "warning")

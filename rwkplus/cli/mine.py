@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import err, out, print_json, progress
+from rwkplus.cli.console import check_output, err, out, print_json, progress
 from rwkplus.cli.options import Dataset, Ignore, Json, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 
@@ -39,8 +39,7 @@ def mine(
     from rwkplus.mining.files import save_patterns
     from rwkplus.reports import write_report
 
-    if out_folder.exists() and not force:
-        raise ParameterError(f"--out {out_folder} exists already; --force writes into it.")
+    check_output(out_folder, None if force else "--force writes into it", folder=True)
     graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
     number = _range("--patterns", patterns)
     miner = PatternMiner(
@@ -65,10 +64,9 @@ def mine(
     out.print(
         "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before. "
         f"Chance alone reaches a score of {miner.threshold_:.0f}.",
-        highlight=False,
     )
     _tell_planted(dataset, miner.patterns_)
-    out.print(f"The page to look at is {report}.", highlight=False, soft_wrap=True)
+    out.print(f"The page to look at is {report}.", soft_wrap=True)
     if not miner.patterns_:
         err.print("No pattern beats chance.")
 
@@ -116,14 +114,14 @@ def _tell_planted(dataset: str, patterns: list[Any]) -> None:
         return
     findings = find_known(patterns, entry.planted())
     found = sum(finding is not None for finding in findings.values())
-    out.print(f"\nGroups planted in this database, {found} of {len(findings)} found:", highlight=False)
+    out.print(f"\nGroups planted in this database, {found} of {len(findings)} found:")
     for name, finding in findings.items():
         if finding is None:
-            out.print(f"  {name}: not found", highlight=False)
+            out.print(f"  {name}: not found")
         else:
             more = f", which has {finding.further_nodes} more" if finding.further_nodes else ""
             place = f"pattern {finding.pattern + 1}{more}"
-            out.print(f"  {name}: {place} ({patterns[finding.pattern].short_name})", highlight=False, markup=False)
+            out.print(f"  {name}: {place} ({patterns[finding.pattern].short_name})")
     out.print()
 
 

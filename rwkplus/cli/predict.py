@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rwkplus.cli.console import out
+from rwkplus.cli.console import check_output, out
 from rwkplus.cli.options import NodeFeaturesOption
-from rwkplus.errors import ParameterError
 
 
 def predict(
@@ -33,10 +32,8 @@ def predict(
     from rwkplus.data import load
     from rwkplus.tasks import load_model
 
-    if out_file is not None and out_file.exists() and not force:
-        raise ParameterError(f"--out {out_file} exists already; --force overwrites it.")
-    if out_file is not None and not out_file.parent.is_dir():
-        raise ParameterError(f"--out {out_file}: there is no folder {out_file.parent}.")
+    if out_file is not None:
+        check_output(out_file, None if force else "--force overwrites it")
     trained = load_model(model)
     lines = _lines(trained, load(graphs, node_features=node_features), unknown_label)  # type: ignore[arg-type]
     text = io.StringIO()
@@ -47,7 +44,7 @@ def predict(
     scratch = out_file.with_name(out_file.name + ".new")
     scratch.write_text(text.getvalue(), newline="")
     scratch.replace(out_file)
-    out.print(f"{text.getvalue().count(chr(10)) - 1} predictions in {out_file}", highlight=False)
+    out.print(f"{text.getvalue().count(chr(10)) - 1} predictions in {out_file}")
 
 
 def _lines(trained: Any, graphs: list[Any], unknown_label: str) -> Iterator[list[Any]]:  # noqa: ANN401

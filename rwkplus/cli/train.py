@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import out, print_json, progress
+from rwkplus.cli.console import bold_names, out, print_json, progress
 from rwkplus.cli.options import Dataset, Ignore, Jobs, Json
 
 
@@ -21,7 +21,7 @@ def train(
     param: ex.Param = None,
     folds: Annotated[
         int | None,
-        typer.Option(help="Cross-validation folds; 0 trains one model on all graphs.  [default: 5]", min=0),
+        typer.Option(help="Cross-validation folds; 0 trains one model on all graphs. \\[default: 5]", min=0),
     ] = None,
     task: ex.Task = None,
     features: ex.Features = None,
@@ -45,8 +45,8 @@ def train(
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard's files as well.")] = False,
     jobs: Jobs = 1,
     threads: ex.Threads = 1,
-    devices: Annotated[int | None, typer.Option(help="Processes that share every batch.  [default: 1]", min=1)] = None,
-    num_nodes: Annotated[int | None, typer.Option(help="Machines, each with that many.  [default: 1]", min=1)] = None,
+    devices: Annotated[int | None, typer.Option(help="Processes that share every batch. \\[default: 1]", min=1)] = None,
+    num_nodes: Annotated[int | None, typer.Option(help="Machines, each with that many. \\[default: 1]", min=1)] = None,
     as_json: Json = False,
 ) -> None:
     """Train a network on labelled graphs and score it by cross-validation.
@@ -81,7 +81,7 @@ def train(
         print_json({"dataset": dataset, "graphs": len(data), **facts})
         return
     _print(f"{dataset}: {len(data)} graphs", merged, facts)
-    out.print(f"\nModels and histories are in {out_folder}.", highlight=False)
+    out.print(f"\nModels and histories are in {out_folder}.")
 
 
 def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[str, Any]:  # noqa: ANN401
@@ -113,9 +113,9 @@ def _guards(data: Any, config: Mapping[str, Any]) -> dict[str, list[float]]:  # 
 
 def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     if "folds" not in facts:
-        scores = "  ".join(f"[bold]{name}[/] {value:.4g}" for name, value in facts["validation"].items())
-        out.print(f"{about}, {config['model']}, best epoch {facts['best_epoch'] + 1}", highlight=False)
-        out.print(f"validation: {scores}" if scores else "no validation: the last epoch was kept", highlight=False)
+        scores = {name: f"{value:.4g}" for name, value in facts["validation"].items()}
+        out.print(f"{about}, {config['model']}, best epoch {facts['best_epoch'] + 1}")
+        out.print(*(("validation:", bold_names(scores)) if scores else ("no validation: the last epoch was kept",)))
         return
     title = f"{about}, {config['folds']}-fold cross-validation, seed {config['random_state']}"
     guards = facts.get("guards", {})
@@ -125,4 +125,4 @@ def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> N
         table.add_row(name, f"{facts['mean'][name]:.4g} ± {facts['std'][name]:.2g}", *beside)
     out.print(table)
     note = f"; {', '.join(guards)} are guards that see no structure" if guards else ""
-    out.print(f"\n± standard deviation over folds{note}.", highlight=False)
+    out.print(f"\n± standard deviation over folds{note}.")

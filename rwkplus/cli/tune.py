@@ -18,7 +18,7 @@ def tune(
     dataset: Dataset,
     out_folder: ex.OutFolder,
     model: ex.Model = None,
-    trials: Annotated[int | None, typer.Option(help="Trials per fold.  [default: 20]", min=1)] = None,
+    trials: Annotated[int | None, typer.Option(help="Trials per fold. \\[default: 20]", min=1)] = None,
     space: Annotated[
         Path | None,
         typer.Option(help="YAML file of what to try: name: [choices] or name: {low: 1e-3, high: 0.1, log: true}."),
@@ -27,7 +27,7 @@ def tune(
     steps: ex.Steps = None,
     param: ex.Param = None,
     folds: Annotated[
-        int | None, typer.Option(help="Folds, each with a search of its own.  [default: 5]", min=2)
+        int | None, typer.Option(help="Folds, each with a search of its own. \\[default: 5]", min=2)
     ] = None,
     task: ex.Task = None,
     features: ex.Features = None,
@@ -84,7 +84,7 @@ def tune(
         print_json({"dataset": dataset, "graphs": len(data), **facts})
         return
     _print(dataset, merged, facts)
-    out.print(f"\nParameters to go on with are in {out_folder / BEST_FILE}.", highlight=False)
+    out.print(f"\nParameters to go on with are in {out_folder / BEST_FILE}.")
 
 
 def _search(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> Any:  # noqa: ANN401
@@ -125,4 +125,4 @@ def _print(dataset: str, config: Mapping[str, Any], rows: Mapping[str, Any]) -> 
         found = "  ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in fold["params"].items())
         table.add_row(str(fold["fold"]), f"{fold['validation'][score]:.4g}", f"{fold['test'][score]:.4g}", found)
     out.print(table)
-    out.print(f"\ntest {score}: {rows['mean'][score]:.4g} ± {rows['std'][score]:.2g}", highlight=False)
+    out.print(f"\ntest {score}: {rows['mean'][score]:.4g} ± {rows['std'][score]:.2g}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rwkplus.cli.console import err, out
+from rwkplus.cli.console import check_output, err, out
 
 
 def twibot(
@@ -19,7 +19,7 @@ def twibot(
         ),
     ] = "minilm",
     relation: Annotated[
-        list[str] | None, typer.Option(help="Edges to keep; may be repeated.  [default: followers, following]")
+        list[str] | None, typer.Option(help="Edges to keep; may be repeated. \\[default: followers, following]")
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Descriptions at a time.", min=1)] = 1024,
 ) -> None:
@@ -30,19 +30,19 @@ def twibot(
     from rwkplus.data.twibot import preprocess
     from rwkplus.data.twibot.edges import FOLLOWS
 
+    check_output(out_folder, None, folder=True)
     graph = preprocess(
         raw,
         out_folder,
         encoder=encoder,
         relations=relation or FOLLOWS,
         batch_size=batch_size,
-        on_step=lambda message: err.print(message, highlight=False),
+        on_step=lambda message: err.print(message),
     )
     bots, edges = graph["y"].mean(), graph.facts["edges"]
     out.print(
         f"{out_folder}: {graph.num_nodes:,} users, {bots:.1%} of them bots; {graph.num_edges:,} directed edges from "
         f"{edges['kept']:,} follows ({edges['strangers']:,} with an unknown end left out); "
         f"{graph['x'].shape[1]} features.",
-        highlight=False,
         soft_wrap=True,
     )

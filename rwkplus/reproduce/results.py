@@ -1,6 +1,7 @@
 """Result files: what was run, where, when and what came out. Tables in ``docs/results`` are made from them."""
 
 import json
+import math
 import os
 import platform
 from collections.abc import Collection, Mapping
@@ -21,9 +22,22 @@ def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any],
     path = folder / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_suffix(".new")
-    scratch.write_text(json.dumps(record, indent=1) + "\n")
+    scratch.write_text(json_text(record) + "\n")
     scratch.replace(path)
     return path
+
+
+def json_text(values: Any) -> str:  # noqa: ANN401
+    """JSON that every program can read: nan and infinities, which it does not know, are null."""
+
+    def known(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, Mapping):
+            return {key: known(part) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [known(part) for part in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(known(values), indent=1, allow_nan=False)
 
 
 def read_result(name: str, folder: Path = RESULTS) -> dict[str, Any]:

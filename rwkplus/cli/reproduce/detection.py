@@ -9,7 +9,7 @@ from rwkplus.cli.console import out, progress
 
 def detection(
     dataset: Annotated[
-        list[str] | None, typer.Option(help="Data set; may be repeated.  [default: seven TU sets]")
+        list[str] | None, typer.Option(help="Data set; may be repeated. \\[default: seven TU sets]")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws of training graphs per class, seeded 0, 1, ...", min=1)] = 5,
 ) -> None:
@@ -21,7 +21,7 @@ def detection(
     with progress("detection", total=len(names) * (len(KERNELS) + 1)) as advance:
         for name in names:
             run_class_anomalies(name, range(seeds), on_step=advance)
-    out.print(class_table(names), markup=False, soft_wrap=True)
+    out.print(class_table(names), soft_wrap=True)
 
 
 def planted_anomalies(
@@ -34,4 +34,4 @@ def planted_anomalies(
 
     with progress("planted anomalies") as advance:
         rows = run_planted_anomalies(databases, graphs, on_step=advance)
-    out.print(planted_table(rows), markup=False, soft_wrap=True)
+    out.print(planted_table(rows), soft_wrap=True)

@@ -10,7 +10,7 @@ from rwkplus.cli.options import Jobs
 
 def kernels(
     dataset: Annotated[
-        list[str] | None, typer.Option(help="Data set; may be repeated.  [default: five TU sets]")
+        list[str] | None, typer.Option(help="Data set; may be repeated. \\[default: five TU sets]")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Repetitions of the cross-validation, seeded 0, 1, ...", min=1)] = 3,
     inner_folds: Annotated[int, typer.Option(help="Folds inside each training part.", min=2)] = 5,
@@ -24,4 +24,4 @@ def kernels(
     with progress("kernels", total=len(names) * len(METHODS)) as advance:
         for name in names:
             run_kernel_quality(name, range(seeds), inner_folds=inner_folds, jobs=jobs, on_step=advance)
-    out.print(quality_table(names), markup=False)
+    out.print(quality_table(names))

@@ -45,7 +45,7 @@ def _task(task: str, restarts: int, quick: bool, faithful_only: bool) -> None:
             ours=None if faithful_only else our_miner(),
             on_step=advance,
         )
-    out.print(task_table(record), markup=False, soft_wrap=True)
+    out.print(task_table(record), soft_wrap=True)
 
 
 def explained(quick: Annotated[bool, typer.Option("--quick", help="Few restarts; a file of its own.")] = False) -> None:
@@ -65,4 +65,4 @@ def planted(
 
     with progress("planted") as advance:
         run_planted(databases, on_step=advance)
-    out.print(planted_table(), markup=False)
+    out.print(planted_table())

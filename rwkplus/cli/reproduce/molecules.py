@@ -10,13 +10,13 @@ from rwkplus.cli.console import out, progress
 
 Seeds = Annotated[int, typer.Option(help="Runs of every row.", min=1)]
 FirstSeed = Annotated[int, typer.Option(help="Seed of the first run; then one more each.", min=0)]
-Lr = Annotated[float | None, typer.Option(help="Learning rate at first.  [default: as chosen on validation data]")]
+Lr = Annotated[float | None, typer.Option(help="Learning rate at first. \\[default: as chosen on validation data]")]
 Epochs = Annotated[int, typer.Option(help="Epochs of every run.", min=1)]
-Rows = Annotated[list[str] | None, typer.Option("--rows", help="Row of the table; may be repeated.  [default: all]")]
-Layers = Annotated[int | None, typer.Option(help="Convolutions.  [default: as in the paper]", min=1)]
+Rows = Annotated[list[str] | None, typer.Option("--rows", help="Row of the table; may be repeated. \\[default: all]")]
+Layers = Annotated[int | None, typer.Option(help="Convolutions. \\[default: as in the paper]", min=1)]
 Hidden = Annotated[int, typer.Option(help="Width of all layers.", min=1)]
 Threads = Annotated[int, typer.Option(help="Threads of torch.", min=1)]
-Data = Annotated[Path | None, typer.Option(help="Where the data lie.  [default: below RWKPLUS_DATA]")]
+Data = Annotated[Path | None, typer.Option(help="Where the data lie. \\[default: below RWKPLUS_DATA]")]
 Runs = Annotated[Path, typer.Option(help="Folder for networks and checkpoints, to go on from.")]
 
 
@@ -42,7 +42,7 @@ def _experiment(name: str, about: str) -> Callable[..., None]:
         plan = Plan(EXPERIMENTS[name], epochs, layers, hidden, lr, threads, data, runs)
         with progress(name, total=seeds * len(chosen) + 1) as advance:
             run_molecules(plan, seeds=range(first_seed, first_seed + seeds), rows=chosen, on_step=advance)
-        out.print(molecule_table(name), markup=False)
+        out.print(molecule_table(name))
 
     command.__name__, command.__doc__ = name, f"{about}; writes results/molecules/."
     return command

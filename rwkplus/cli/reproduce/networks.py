@@ -10,7 +10,7 @@ from rwkplus.cli.options import Jobs
 
 def classification(
     dataset: Annotated[
-        list[str] | None, typer.Option(help="Data set; may be repeated.  [default: the paper's ten]")
+        list[str] | None, typer.Option(help="Data set; may be repeated. \\[default: the paper's ten]")
     ] = None,
     epochs: Annotated[int, typer.Option(help="Epochs of every training run.", min=1)] = 200,
     seed: Annotated[int, typer.Option(help="Seed of folds and initial weights.")] = 0,
@@ -24,13 +24,15 @@ def classification(
     with progress("classification", total=len(names) * len(METHODS)) as advance:
         for name in names:
             run_classification(name, epochs=epochs, seed=seed, jobs=jobs, on_step=advance)
-    out.print(classification_table(names), markup=False, soft_wrap=True)
+    out.print(classification_table(names), soft_wrap=True)
 
 
 def counting(
     epochs: Annotated[int, typer.Option(help="Epochs of every training run.", min=1)] = 500,
     seeds: Annotated[int, typer.Option(help="Initializations, seeded 0, 1, ...", min=1)] = 3,
-    method: Annotated[list[str] | None, typer.Option(help="Row of the table; may be repeated.  [default: all]")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Row of the table; may be repeated. \\[default: all]")
+    ] = None,
 ) -> None:
     """Counts of four small subgraphs by KerGNN and closed walks (Sec. 5.1); writes results/counting.json."""
     from rwkplus.data.counting import TARGETS
@@ -43,7 +45,7 @@ def counting(
         raise ParameterError(f"there is no row {unknown[0]!r}; known are {', '.join(METHODS)}.")
     with progress("counting", total=len(methods) * len(TARGETS)) as advance:
         run_counting(epochs=epochs, seeds=seeds, methods=methods, on_step=advance)
-    out.print(counting_table(), markup=False, soft_wrap=True)
+    out.print(counting_table(), soft_wrap=True)
 
 
 def scalability(
@@ -56,11 +58,11 @@ def scalability(
 
     with progress("scalability") as advance:
         run_scalability(dataset, turns=turns, on_step=advance)
-    out.print(scalability_table(), markup=False, soft_wrap=True)
+    out.print(scalability_table(), soft_wrap=True)
 
 
 def anomaly(
-    dataset: Annotated[list[str] | None, typer.Option(help="Screen; may be repeated.  [default: all nine]")] = None,
+    dataset: Annotated[list[str] | None, typer.Option(help="Screen; may be repeated. \\[default: all nine]")] = None,
     epochs: Annotated[int, typer.Option(help="Epochs of every training run.", min=1)] = 200,
     patience: Annotated[
         int, typer.Option(help="Epochs without a better validation score after which a run stops; 0 for none.", min=0)
@@ -76,4 +78,4 @@ def anomaly(
     with progress("anomaly", total=len(names) * len(METHODS)) as advance:
         for name in names:
             run_anomaly(name, epochs=epochs, patience=patience or None, seed=seed, jobs=jobs, on_step=advance)
-    out.print(anomaly_table(names), markup=False, soft_wrap=True)
+    out.print(anomaly_table(names), soft_wrap=True)

@@ -9,7 +9,7 @@ from rwkplus.cli.console import out, progress
 
 def node_classification(
     dataset: Annotated[
-        list[str] | None, typer.Option(help="Data set; may be repeated.  [default: all but PubMed]")
+        list[str] | None, typer.Option(help="Data set; may be repeated. \\[default: all but PubMed]")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Splits with initial weights of their own.", min=1)] = 5,
     epochs: Annotated[int, typer.Option(help="Epochs of every training run.", min=1)] = 200,
@@ -25,7 +25,7 @@ def node_classification(
     with progress("node classification", total=len(names) * seeds * len((*METHODS, *GUARDS))) as advance:
         for name in names:
             run_nodes(name, seeds=seeds, epochs=epochs, published=published_split, on_step=advance)
-    out.print(nodes_table(names, published=published_split), markup=False)
+    out.print(nodes_table(names, published=published_split))
 
 
 def rwk_plus_conv_init(
@@ -38,7 +38,7 @@ def rwk_plus_conv_init(
 
     with progress("initializations", total=seeds * len(DATASETS) * len(INITIALIZATIONS)) as advance:
         rows = run_initializations(seeds=seeds, epochs=epochs, on_step=advance)
-    out.print(initialization_table(rows), markup=False)
+    out.print(initialization_table(rows))
 
 
 def runtime(
@@ -48,4 +48,4 @@ def runtime(
     from rwkplus.reproduce.markdown import rows_table
     from rwkplus.reproduce.runtime import run_runtime
 
-    out.print(rows_table(run_runtime(repeats=repeats)), markup=False)
+    out.print(rows_table(run_runtime(repeats=repeats)))

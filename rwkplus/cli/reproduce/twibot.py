@@ -15,13 +15,13 @@ def twibot(
     ] = None,
     cut: Annotated[str, typer.Option(help="Batches: clusters, neighbors or full.")] = "clusters",
     layer: Annotated[
-        list[str] | None, typer.Option(help="GCN, GIN or RWK+Conv; may be repeated.  [default: all]")
+        list[str] | None, typer.Option(help="GCN, GIN or RWK+Conv; may be repeated. \\[default: all]")
     ] = None,
     epochs: Annotated[int, typer.Option(help="Epochs of every training run.", min=1)] = 20,
     seeds: Annotated[int, typer.Option(help="Number of seeds.", min=1)] = 3,
     hidden: Annotated[int, typer.Option(help="Width of the networks.", min=1)] = 128,
     batch_size: Annotated[
-        int | None, typer.Option(help="Nodes per batch.  [default: 10000; 1024 with neighbors]", min=1)
+        int | None, typer.Option(help="Nodes per batch. \\[default: 10000; 1024 with neighbors]", min=1)
     ] = None,
     neighbors: Annotated[str, typer.Option(help="Neighbors drawn in each hop.")] = "10,5,3,2",
     threads: Annotated[int, typer.Option(help="Threads of torch.", min=1)] = 1,
@@ -51,6 +51,6 @@ def twibot(
     settings = replace(SETTINGS, epochs=epochs, batch_size=size, threads=threads)
     cutting = Cutting(cut, num_neighbors=tuple(int(hop) for hop in hops))  # type: ignore[arg-type]
     plan = Plan(nodes, data, cutting, settings, tuple(range(seeds)), hidden)
-    run_twibot(plan, methods=methods, on_step=lambda message: err.print(message, highlight=False))
+    run_twibot(plan, methods=methods, on_step=lambda message: err.print(message))
     if is_first_process():
-        out.print(twibot_table(read_result(plan.name)), markup=False, soft_wrap=True)
+        out.print(twibot_table(read_result(plan.name)), soft_wrap=True)
