@@ -36,13 +36,15 @@ def classify(
 
     from rwkplus.data import load
     from rwkplus.evaluate import guard_scores, nested_cross_validation
+    from rwkplus.graphs import classes_of
     from rwkplus.kernels import RandomWalkKernel
 
     lengths = _numbers(steps)
-    graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
-    if any(graph.get("y") is None or graph.y.is_floating_point() for graph in graphs):
-        raise DataError(f"{dataset} has no classes to predict: every graph needs an integer y.")
-    y = np.array([int(graph.y) for graph in graphs])
+    graphs = load(dataset, node_features=node_features, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
+    classes = classes_of(graphs)
+    if classes is None:
+        raise DataError(f"{dataset} has no classes to predict: every graph needs a y, a whole number or a name.")
+    y = np.array(classes)
     names = cast(Sequence[KernelName], kernels or get_args(KernelName))
     rows: list[dict[str, Any]] = []
     with progress("classifying", total=len(names) * folds + 1) as advance:

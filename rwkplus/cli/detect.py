@@ -71,13 +71,15 @@ def detect(
     from rwkplus.detect import load_detector
 
     chosen = _chosen(detector, method, contamination, tuple(ignore or ()), seed)
-    usual = load(train, node_features=node_features) if train else []  # type: ignore[arg-type]
+    # Graphs of a stream come without degrees as labels, so those of files must.
+    reading = {"node_features": node_features, "without_features": "constant", "ignore": tuple(ignore or ())}
+    usual = load(train, **reading) if train else []  # type: ignore[arg-type]
     fitted = load_detector(model) if model else chosen.fit(usual) if train else chosen
     if stream:
         _stream(fitted)
         return
     name = score or dataset or DEMO
-    graphs = load(name, node_features=node_features)  # type: ignore[arg-type]
+    graphs = load(name, **reading)  # type: ignore[arg-type]
     scores = fitted.anomaly_scores(graphs) if score else fitted.fit(graphs).decision_scores_
     calm = usual or [graph for graph, value in zip(graphs, scores, strict=True) if value <= fitted.threshold_]
     judged = Judged(fitted, name, graphs, scores, calm, _planted() if name == DEMO else None)

@@ -136,13 +136,15 @@ def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     from rwkplus.tasks.cross_validation import prepare
 
     settings, params = settings_of(config), config["model_params"]
-    graphs = load(dataset, node_features=config["node_features"])
+    ignore = tuple(config["ignore"])
+    graphs = load(dataset, node_features=config["node_features"], ignore=ignore)
+    if graphs[0].get("y") is None:
+        raise DataError(f"{dataset} has no targets to learn: {_target_remedy(dataset)}.")
     data = GraphDataset(
         graphs,
-        _smiles_labels(dataset),
         task=config["task"],
         features=config["features"],
-        ignore=tuple(config["ignore"]),
+        ignore=ignore,
         balance=config["balance"],
         loss=config["loss"],
     )
@@ -183,16 +185,13 @@ def _known(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> dict
     return values
 
 
-def _smiles_labels(dataset: str) -> list[Any] | None:
-    """Labels of a ``.smi`` file, the second word of each line; other files have labels of their own."""
-    path = Path(dataset)
-    if path.suffix != ".smi" or not path.is_file():
-        return None
-    lines = [(number, line.split()) for number, line in enumerate(path.read_text().splitlines(), 1) if line.strip()]
-    for number, words in lines:
-        if len(words) < 2:
-            raise DataError(f"{dataset}, line {number}: expected a SMILES and a label with a space between.")
-    return _typed([words[1] for _, words in lines])
+def _target_remedy(dataset: str) -> str:
+    """Where a file of this kind has its targets."""
+    if not dataset.endswith(".smi"):
+        return 'give every graph a y, such as "y": 1 in a line of JSON'
+    lines = enumerate(Path(dataset).read_text().splitlines(), 1)
+    short = [number for number, line in lines if len(line.split()) == 1]
+    return "write a label behind every SMILES, with a space between" + (f"; line {short[0]} has none" if short else "")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -217,12 +216,3 @@ def write_yaml(path: Path, values: Mapping[str, Any]) -> None:
     scratch = path.with_name(path.name + ".new")
     scratch.write_text(yaml.safe_dump(dict(values), sort_keys=False))
     scratch.replace(path)
-
-
-def _typed(words: list[str]) -> list[Any]:
-    for kind in (int, float):
-        try:
-            return [kind(word) for word in words]
-        except ValueError:
-            continue
-    return words

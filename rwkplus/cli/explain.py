@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from rwkplus.cli.console import check_output, out
-from rwkplus.cli.options import Dataset
+from rwkplus.cli.options import Dataset, NodeFeaturesOption
 
 
 def explain(
     model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train`.")],
     dataset: Dataset,
     out_file: Annotated[Path, typer.Option("--out", help="The page to write, such as network.html.")],
+    node_features: NodeFeaturesOption = "labels",
     force: Annotated[bool, typer.Option("--force", help="Replace a page that exists.")] = False,
 ) -> None:
     """Show which hidden graphs a KerGNN has learned, and which nodes of given graphs match them."""
@@ -21,5 +22,6 @@ def explain(
     from rwkplus.tasks import load_model
 
     check_output(out_file, None if force else "--force replaces it")
-    path = write_network_report(load_model(model), load(dataset), dataset, out_file)
+    graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
+    path = write_network_report(load_model(model), graphs, dataset, out_file)
     out.print(f"The page to look at is {path}.", soft_wrap=True)

@@ -47,7 +47,7 @@ def kernel(
     check_output(out_file, None if force else "--force overwrites it")
     if features and (normalize or route != "auto"):
         raise ParameterError("--normalize and --route are about the matrix: leave them out with --features.")
-    graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
+    graphs = load(dataset, node_features=node_features, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
     choices: dict[str, Any] = {"steps": steps, "combine": combine, "decay": decay, "walks": walks, "n_jobs": jobs}
     choices["ignore"] = tuple(ignore or ())
     facts: dict[str, Any] = {
@@ -85,6 +85,11 @@ def kernel(
 def _targets(graphs: list[Any]) -> dict[str, Any]:
     import numpy as np
 
+    from rwkplus.graphs import classes_of
+
+    classes = classes_of(graphs)
+    if classes is not None:
+        return {"y": np.array(classes)}
     if any(graph.get("y") is None for graph in graphs):
         return {}
     return {"y": np.concatenate([graph.y.numpy().reshape(-1) for graph in graphs])}

@@ -40,7 +40,7 @@ def mine(
     from rwkplus.reports import write_report
 
     check_output(out_folder, None if force else "--force writes into it", folder=True)
-    graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
+    graphs = load(dataset, node_features=node_features, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
     number = _range("--patterns", patterns)
     miner = PatternMiner(
         number,
@@ -125,13 +125,12 @@ def _tell_planted(dataset: str, patterns: list[Any]) -> None:
     out.print()
 
 
-def _classes(graphs: list[Any]) -> list[int] | None:
-    """Classes of the graphs, where each has one whole number as its target and there are a few of them."""
-    targets = [graph.get("y") for graph in graphs]
-    if any(y is None or y.numel() != 1 or y.is_floating_point() for y in targets):
-        return None
-    values = [int(y) for y in targets]
-    return values if 2 <= len(set(values)) <= 20 else None
+def _classes(graphs: list[Any]) -> list[int] | list[str] | None:
+    """Classes of the graphs, where there are a few of them."""
+    from rwkplus.graphs import classes_of
+
+    values = classes_of(graphs)
+    return values if values is not None and 2 <= len(set(values)) <= 20 else None
 
 
 def _row(pattern: Any) -> dict[str, Any]:  # noqa: ANN401

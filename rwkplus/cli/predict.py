@@ -15,7 +15,7 @@ from rwkplus.cli.options import NodeFeaturesOption
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0`.")],
-    graphs: Annotated[str, typer.Argument(help="Registered name, TU folder or zip file, or .smi file.")],
+    graphs: Annotated[str, typer.Argument(help="Registered name, TU folder or zip, .smi or .jsonl file.")],
     out_file: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")
     ] = None,

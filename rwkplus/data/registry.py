@@ -2,9 +2,10 @@
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import networkx as nx
 from torch_geometric.data import Data
@@ -13,7 +14,7 @@ from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.planted_anomalies import anomalous_molecules
 from rwkplus.data.synthetic import functional_groups
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import from_smiles, one_hot_degree, read_json_lines, read_tu
+from rwkplus.graphs import constant_features, one_hot_degree, read_json_lines, read_smiles, read_tu
 from rwkplus.graphs.tu import NodeFeatures
 
 DATA_VARIABLE = "RWKPLUS_DATA"
@@ -82,20 +83,29 @@ REGISTRY = {
 }
 
 
-def load(name: str | Path, *, node_features: NodeFeatures = "labels") -> list[Data]:
+def load(
+    name: str | Path,
+    *,
+    node_features: NodeFeatures = "labels",
+    without_features: Literal["degree", "constant"] = "degree",
+    ignore: Sequence[str] = (),
+) -> list[Data]:
     """Load a graph database by name or path.
 
     Looks for a registered name below ``RWKPLUS_DATA`` first (``NAME/NAME.zip`` or a folder of text
     files), then lets PyG download it. Paths of folders or zip files in TU format, of ``.smi`` files (one SMILES per
-    line) and of ``.jsonl`` files (one graph per line, see :mod:`rwkplus.graphs.json_lines`) work as well.
+    line, optionally with a target behind it) and of ``.jsonl`` files (one graph per line, see
+    :mod:`rwkplus.graphs.json_lines`) work as well.
 
     Args:
         name: Name of a data set (see ``rwkplus datasets``; every name of the TU collection works) or a path.
         node_features: ``"labels"``, continuous ``"attributes"`` or ``"both"`` as ``x``, for sets that have
-            both. Sets that have neither get one-hot degrees.
+            both.
+        without_features: What sets that have neither get: one-hot degrees, or the same for all.
+        ignore: Fields of ``.jsonl`` files to leave out on purpose.
 
     Returns:
-        A list of PyG ``Data`` with targets in ``y``.
+        A list of PyG ``Data`` with targets in ``y``: one number, or the name of a class.
 
     Example:
         >>> graphs = load("functional-groups")
@@ -109,7 +119,7 @@ def load(name: str | Path, *, node_features: NodeFeatures = "labels") -> list[Da
         return entry.make()
     path = Path(name)
     if entry is None and path.exists():
-        graphs = _read_file(path, node_features)
+        graphs = _read_file(path, node_features, ignore)
     else:
         entry = entry or Entry(str(name), "")
         graphs = read_tu(
@@ -118,7 +128,9 @@ def load(name: str | Path, *, node_features: NodeFeatures = "labels") -> list[Da
             node_names=entry.node_names,
             edge_names=entry.edge_names,
         )
-    return graphs if graphs[0].get("x") is not None else one_hot_degree(graphs)
+    if graphs[0].get("x") is not None:
+        return graphs
+    return one_hot_degree(graphs) if without_features == "degree" else constant_features(graphs)
 
 
 def find(entry: Entry) -> Path | None:
@@ -164,15 +176,9 @@ def _download(entry: Entry) -> Path:
     return found
 
 
-def _read_file(path: Path, node_features: NodeFeatures) -> list[Data]:
+def _read_file(path: Path, node_features: NodeFeatures, ignore: Sequence[str]) -> list[Data]:
     if path.suffix == ".smi":
-        return _read_smiles(path)
-    return read_json_lines(path) if path.suffix == ".jsonl" else read_tu(path, node_features=node_features)
-
-
-def _read_smiles(path: Path) -> list[Data]:
-    lines = [line.split() for line in path.read_text().splitlines()]
-    graphs = from_smiles(words[0] for words in lines if words)
-    if not graphs:
-        raise DataError(f"{path} holds no SMILES.")
-    return graphs
+        return read_smiles(path)
+    if path.suffix == ".jsonl":
+        return read_json_lines(path, ignore=ignore)
+    return read_tu(path, node_features=node_features)

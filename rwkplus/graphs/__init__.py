@@ -6,7 +6,8 @@ from rwkplus.graphs.features import constant_features, one_hot, one_hot_degree
 from rwkplus.graphs.from_networkx import from_networkx
 from rwkplus.graphs.json_lines import graph_to_json, read_json_lines
 from rwkplus.graphs.schema import Schema
-from rwkplus.graphs.smiles import from_smiles
+from rwkplus.graphs.smiles import from_smiles, read_smiles
+from rwkplus.graphs.targets import classes_of
 from rwkplus.graphs.tu import read_tu
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Graphs",
     "Schema",
     "as_batch",
+    "classes_of",
     "constant_features",
     "egonets_of",
     "extract_egonets",
@@ -23,5 +25,6 @@ __all__ = [
     "one_hot",
     "one_hot_degree",
     "read_json_lines",
+    "read_smiles",
     "read_tu",
 ]

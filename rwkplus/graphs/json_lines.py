@@ -8,17 +8,17 @@ and ``"directed": true`` is heeded. Further fields beside ``nodes`` and ``edges`
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import networkx as nx
-import torch
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError
 from rwkplus.graphs.features import is_one_hot, label_numbers
 from rwkplus.graphs.from_networkx import from_networkx
+from rwkplus.graphs.targets import set_targets
 
 KINDS = {
     (False, False): nx.Graph,
@@ -38,41 +38,53 @@ class JsonGraph(NamedTuple):
 def parse_graph(line: str | bytes) -> JsonGraph:
     """Read one line, or raise an error that tells what is wrong with it."""
     try:
-        record = json.loads(line)
+        record = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise GraphError(f"not JSON: {error}.") from error
     if not isinstance(record, dict):
         raise GraphError(f"expected an object with 'nodes' and 'edges', got {_short(record)}.")
-    field = "edges" if "edges" in record else "links"
+    field = "links" if "links" in record and "edges" not in record else "edges"
     nodes, edges = _objects(record, "nodes"), _objects(record, field)
     known = _identified(nodes)
     for k, edge in enumerate(edges):
         for end in ("source", "target"):
             if not _is_node(edge.get(end), known):
                 raise GraphError(f"{field}[{k}]: {end} is {_short(edge.get(end))}, which is the id of no node.")
-    graph = KINDS[bool(record.get("directed")), bool(record.get("multigraph"))]()
+    graph = KINDS[_flag(record, "directed"), _flag(record, "multigraph")]()
     graph.add_nodes_from((node.pop("id"), node) for node in nodes)
-    graph.add_edges_from((edge.pop("source"), edge.pop("target"), _without_key(edge)) for edge in edges)
+    for k, edge in enumerate(edges):
+        u, v = edge.pop("source"), edge.pop("target")
+        _without_key(edge)
+        if not graph.is_multigraph() and graph.has_edge(u, v) and graph.edges[u, v] != edge:
+            raise GraphError(
+                f"{field}[{k}]: there was an edge from {u!r} to {v!r} with other fields; parallel edges need "
+                '"multigraph": true.'
+            )
+        graph.add_edge(u, v, **edge)
     return JsonGraph(record.get("id"), graph)
 
 
-def read_json_lines(path: str | Path) -> list[Data]:
-    """Read a file of graphs; a field ``y`` becomes the target where every graph has one."""
+def read_json_lines(path: str | Path, *, ignore: Sequence[str] = ()) -> list[Data]:
+    """Read a file of graphs; a field ``y``, a number or the name of a class, is the target.
+
+    Args:
+        path: The file.
+        ignore: Fields of nodes and edges to leave out on purpose.
+    """
     graphs, targets = [], []
     try:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     graphs.append(_parsed(line, number, path).graph)
-                    targets.append(json.loads(line).get("y"))
+                    targets.append((number, json.loads(line).get("y")))
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}.") from error
     if not graphs:
         raise DataError(f"{path} holds no graphs: expected one JSON object per line.")
-    data = from_networkx(graphs)
-    if all(isinstance(y, int) and not isinstance(y, bool) for y in targets):
-        for graph, y in zip(data, targets, strict=True):
-            graph.y = torch.tensor([y])
+    data = from_networkx(graphs, ignore=ignore)
+    if any(y is not None for _, y in targets):
+        set_targets(data, _one_kind(targets, path))
     return data
 
 
@@ -81,8 +93,8 @@ def graph_to_json(graph: Data, name: object = None) -> str:
     nodes = [{"id": v, **fields} for v, fields in enumerate(_fields(graph, "x", "node_label_names", "x"))]
     record: dict[str, Any] = {} if name is None else {"id": name}
     y = graph.get("y")
-    if y is not None and y.numel() == 1:
-        record["y"] = y.item()
+    if y is not None and (isinstance(y, str) or y.numel() == 1):
+        record["y"] = y if isinstance(y, str) else y.item()
     return json.dumps(record | _edges(graph) | {"nodes": nodes})
 
 
@@ -106,7 +118,7 @@ def _fields(graph: Data, field: str, names: str, attribute: str) -> Iterable[dic
     if values is None:
         return ({} for _ in range(graph.num_nodes or 0 if field == "x" else graph.num_edges))
     if is_one_hot(values):
-        named = graph.get(names) or tuple(map(str, range(values.size(1))))
+        named = graph.get(names) or tuple(range(values.size(1)))  # numbers, which sort as numbers
         return ({"label": named[n]} if n >= 0 else {} for n in label_numbers(values).tolist())
     return ({attribute: row} for row in values.tolist())
 
@@ -140,9 +152,29 @@ def _identified(nodes: list[dict[str, Any]]) -> set[object]:
     return seen
 
 
-def _without_key(edge: dict[str, Any]) -> dict[str, Any]:
+def _without_key(edge: dict[str, Any]) -> None:
     edge.pop("key", None)  # networkx's number of a parallel edge
-    return edge
+
+
+def _flag(record: Mapping[str, Any], field: str) -> bool:
+    value = record.get(field, False)
+    if not isinstance(value, bool):
+        raise GraphError(f"{field!r} must be true or false, got {_short(value)}.")
+    return value
+
+
+def _one_kind(targets: Sequence[tuple[int, Any]], path: str | Path) -> list[Any]:
+    """Targets of all graphs: names, whole numbers, or numbers."""
+    for number, y in targets:
+        if not isinstance(y, str | int | float) or isinstance(y, bool):
+            raise DataError(f"{path}, line {number}: y must be a number or a name in every graph, got {_short(y)}.")
+    values = [y for _, y in targets]
+    kind = next((kind for kind in (str, float) if any(isinstance(y, kind) for y in values)), int)
+    return [kind(y) for y in values]
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _is_node(name: object, nodes: set[object]) -> bool:

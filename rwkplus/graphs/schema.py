@@ -100,6 +100,11 @@ def _align(
     unknown_label: UnknownLabel,
     owner: Callable[[Batch, int], int],
 ) -> None:
+    if later.discrete and later.names is not None and not fitted.discrete and fitted.names is None:
+        raise GraphError(
+            f"graph 0: {fitted.field} holds labels, the fitted graphs had measurements. Give both the same; of files "
+            "that have both, node_features chooses (--node-features)."
+        )
     if fitted.names is not None and later.names is not None:
         columns = _columns_by_name(fitted.names, later.names)
     elif fitted.width == later.width:
@@ -142,6 +147,6 @@ def _treat_unknown(
     if policy == "error":
         raise GraphError(
             f"graph {owner(batch, int(rows[0]))}: {fitted.field} holds a label that no fitted graph had. "
-            "Fit on graphs that have it, or choose unknown_label='new' or 'ignore'."
+            "Fit on graphs that have it, or choose unknown_label='ignore'."
         )
     batch[fitted.field] = values.masked_fill(unknown, 0.0)

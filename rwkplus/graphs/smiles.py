@@ -1,15 +1,25 @@
 """Molecules written as SMILES to graphs with element and bond labels (extra: ``chem``)."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.errors import GraphError, MissingExtraError
+from rwkplus.errors import DataError, GraphError, MissingExtraError
+from rwkplus.graphs.targets import set_targets, typed
 from rwkplus.graphs.vocabulary import Vocabulary
 
 BONDS = ("-", "=", "#", ":", "~")
 """Single, double, triple, aromatic and any other bond; the order of the columns of ``edge_attr``."""
+
+
+class SMILESError(GraphError):
+    """A SMILES that RDKit cannot read."""
+
+    def __init__(self, number: int, text: object) -> None:
+        super().__init__(f"molecule {number}: RDKit cannot read the SMILES {text!r}. Correct or remove it.")
+        self.number = number
 
 
 def from_smiles(smiles: Iterable[str]) -> list[Data]:
@@ -23,6 +33,8 @@ def from_smiles(smiles: Iterable[str]) -> list[Data]:
         >>> ethanol.node_label_names, nitrogen.edge_attr[0].tolist()
         (('C', 'N', 'O'), [0.0, 0.0, 1.0, 0.0, 0.0])
     """
+    if isinstance(smiles, str):
+        raise GraphError(f"expected several SMILES, got the single one {smiles!r}: put it into a list.")
     try:
         from rdkit import Chem, rdBase
     except ImportError as error:
@@ -38,7 +50,7 @@ def from_smiles(smiles: Iterable[str]) -> list[Data]:
         for i, text in enumerate(smiles):
             molecule = Chem.MolFromSmiles(text) if isinstance(text, str) else None
             if molecule is None:
-                raise GraphError(f"molecule {i}: RDKit cannot read the SMILES {text!r}. Correct or remove it.")
+                raise SMILESError(i, text)
             elements.append([atom.GetSymbol() for atom in molecule.GetAtoms()])
             ends.append([(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds()])
             bonds.append([bond_column.get(b.GetBondType(), len(BONDS) - 1) for b in molecule.GetBonds()])
@@ -56,4 +68,28 @@ def from_smiles(smiles: Iterable[str]) -> list[Data]:
                 edge_label_names=BONDS,
             )
         )
+    return graphs
+
+
+def read_smiles(path: str | Path) -> list[Data]:
+    """Read a file with a SMILES in every line; a second word in every line is the target, unless it names the molecule.
+
+    Names are told from targets by hardly any occurring twice.
+    """
+    try:
+        lines = enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise DataError(f"cannot read {path}: {reason}.") from error
+    rows = [(number, line.split()) for number, line in lines if line.strip()]
+    if not rows:
+        raise DataError(f"{path} holds no SMILES.")
+    try:
+        graphs = from_smiles(words[0] for _, words in rows)
+    except SMILESError as error:
+        hint = " Is it a header? Remove the line." if error.number == 0 else ""
+        raise DataError(f"{path}, line {rows[error.number][0]}: {error}{hint}") from error
+    targets = typed([words[1] for _, words in rows]) if all(len(words) > 1 for _, words in rows) else None
+    if targets is not None:
+        set_targets(graphs, targets)
     return graphs

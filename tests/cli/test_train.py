@@ -162,7 +162,7 @@ BAD = [
     (("train", DATA, *QUICK, "--resume", "--force", "--out", "{out}"), "use one of them"),
     (("train", DATA, *QUICK, "--resume", "--out", "{out}"), "cannot read"),
     (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set or file"),
-    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: expected a SMILES and a label"),
+    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2 has none"),
     (("train", DATA, *QUICK, "--balance", "weights", "--out", "{out}"), "balance must be one of none, logits"),
     (("train", DATA, *QUICK, "--loss", "cubic", "--out", "{out}"), "loss must be one of squared, absolute"),
     (("tune", DATA, *QUICK[:-1], "--space", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),

@@ -4,9 +4,10 @@ import networkx as nx
 import pytest
 import torch
 from hypothesis import given
+from torch_geometric.data import Data
 
 from rwkplus.data import load
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, GraphError
 from rwkplus.graphs import as_batch, from_networkx, graph_to_json, read_json_lines
 from rwkplus.graphs.json_lines import parse_graph
 from tests.strategies import colored_graphs
@@ -63,3 +64,54 @@ def test_errors_name_file_and_line(tmp_path):
         read_json_lines(path)
     with pytest.raises(DataError, match="cannot read"):
         read_json_lines(tmp_path / "none.jsonl")
+
+
+NODES = '"nodes": [{"id": 0, "label": "C"}, {"id": 1, "label": "O"}]'
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ('"edges": [{"source": 0, "target": 1, "label": "a"}, {"source": 0, "target": 1, "label": "b"}]', "multigraph"),
+        ('"directed": "false", "edges": []', "'directed' must be true or false"),
+        ('"edges": [{"source": 0, "target": 1, "weight": NaN}]', "NaN is no number of JSON"),
+        ('"x": 1', "'edges' must be a list"),
+    ],
+)
+def test_what_would_be_lost_or_misread_is_refused(fields, message):
+    with pytest.raises(GraphError, match=message):
+        parse_graph(f"{{{NODES}, {fields}}}")
+
+
+def test_parallel_edges_are_kept_where_they_are_announced():
+    edges = '"multigraph": true, "edges": [{"source": 0, "target": 1}, {"source": 0, "target": 1}]'
+    assert parse_graph(f"{{{NODES}, {edges}}}").graph.number_of_edges() == 2
+
+
+@pytest.mark.parametrize(
+    ("targets", "expected"), [(["1", "2.5"], [1.0, 2.5]), (["3", "4"], [3, 4]), (['"a"', '"b"'], ["a", "b"])]
+)
+def test_targets_may_be_numbers_or_names(tmp_path, targets, expected):
+    path = tmp_path / "graphs.jsonl"
+    path.write_text("".join(f'{{{NODES}, "edges": [], "y": {y}}}\n' for y in targets))
+    found = [graph.y if isinstance(graph.y, str) else graph.y.item() for graph in read_json_lines(path)]
+    assert found == expected
+    path.write_text(path.read_text() + f'{{{NODES}, "edges": []}}\n')
+    with pytest.raises(DataError, match="line 3: y must be a number or a name in every graph, got None"):
+        read_json_lines(path)
+
+
+def test_fields_can_be_left_out(tmp_path):
+    path = tmp_path / "graphs.jsonl"
+    path.write_text('{"nodes": [{"id": 0, "label": "C", "charge": 1}], "edges": []}\n')
+    assert read_json_lines(path, ignore=["charge"])[0].num_nodes == 1
+    assert load(path, ignore=["charge"])[0].num_nodes == 1
+    with pytest.raises(GraphError, match="charge"):
+        read_json_lines(path)
+
+
+def test_unnamed_labels_keep_their_order(tmp_path):
+    graph = Data(x=torch.eye(12), edge_index=torch.zeros(2, 0, dtype=torch.long))
+    path = tmp_path / "graphs.jsonl"
+    path.write_text(graph_to_json(graph) + "\n")
+    assert read_json_lines(path)[0].x.argmax(1).tolist() == list(range(12))

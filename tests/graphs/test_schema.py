@@ -96,6 +96,11 @@ def test_continuous_features_are_aligned_by_name_as_well():
     assert conform(fitted, later).x.tolist() == [[0.25, 7], [4, 9]]
 
 
+def test_labels_do_not_pass_for_measurements():
+    with pytest.raises(GraphError, match="x holds labels, the fitted graphs had measurements"):
+        conform([pair(torch.tensor([[0.5, 2], [1, 3]]))], [pair(torch.eye(2), node_label_names=("a", "b"))])
+
+
 def test_without_names_columns_are_taken_as_they_stand():
     batch = conform([pair()], [pair(torch.tensor([[0.0, 1], [0, 1]]))])
     assert batch.x.tolist() == [[0, 1], [0, 1]]
@@ -123,7 +128,7 @@ def test_unknown_node_labels_are_blanked():
 
 
 def test_unknown_node_labels_are_refused_with_their_graph():
-    with pytest.raises(GraphError, match=r"graph 1: x holds a label that no fitted graph had.*unknown_label='new'"):
+    with pytest.raises(GraphError, match=r"graph 1: x holds a label that no fitted graph had.*unknown_label='ignore'"):
         conform([molecule("C", "O")], [molecule("O", "C"), molecule("S", "C")], "error")
 
 

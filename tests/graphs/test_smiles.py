@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from rwkplus.errors import GraphError, MissingExtraError
-from rwkplus.graphs import as_batch, from_smiles
+from rwkplus.errors import DataError, GraphError, MissingExtraError
+from rwkplus.graphs import as_batch, from_smiles, read_smiles
 from rwkplus.graphs.smiles import BONDS
 
 pytest.importorskip("rdkit", reason="RDKit is the extra 'chem'")
@@ -83,3 +83,41 @@ def test_without_rdkit_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[chem\]"):
         from_smiles(["C"])
+
+
+def test_a_single_smiles_is_not_taken_apart():
+    with pytest.raises(GraphError, match="put it into a list"):
+        from_smiles("CCO")
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        (["1", "0", "1", "0"], [1, 0, 1, 0]),
+        (["1.5", "2", "0", "-1"], [1.5, 2.0, 0.0, -1.0]),
+        (["yes", "no", "yes", "no"], ["yes", "no", "yes", "no"]),
+        (["ethanol", "water", "methane", "ammonia"], None),
+        (["1", "0", "1", ""], None),
+    ],
+)
+def test_second_words_are_targets_unless_they_are_names(tmp_path, second, expected):
+    path = tmp_path / "molecules.smi"
+    path.write_text("".join(f"{smiles} {word}\n" for smiles, word in zip(("CCO", "O", "C", "N"), second, strict=True)))
+    found = [graph.get("y") for graph in read_smiles(path)]
+    assert [y.item() if hasattr(y, "item") else y for y in found] == (expected or [None] * 4)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"CCO 1\n\nC1CC[nH]C( 0\n", "line 3: .*nH"),
+        (b"smiles label\nCCO 1\n", "line 1: .*header"),
+        (b"\xff\xfe", "not text in UTF-8"),
+        (None, "directory"),
+    ],
+)
+def test_files_that_cannot_be_read_are_named_with_the_line(tmp_path, content, message):
+    path = tmp_path / "molecules.smi"
+    path.mkdir() if content is None else path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_smiles(path)

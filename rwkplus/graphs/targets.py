@@ -1,0 +1,38 @@
+"""Targets of whole graphs, as files give them and as learners want them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+
+def typed(words: Sequence[str]) -> list[Any] | None:
+    """Read words as whole numbers, else as numbers, else as names of classes.
+
+    Words of which hardly any occurs twice are names of the graphs themselves, and no targets: None.
+    """
+    for kind in (int, float):
+        try:
+            return [kind(word) for word in words]
+        except ValueError:
+            continue
+    return list(words) if len(set(words)) <= len(words) / 2 else None
+
+
+def set_targets(graphs: Sequence[Data], targets: Sequence[Any]) -> None:
+    """Let ``y`` be a tensor of one number, or the name of a class."""
+    for graph, target in zip(graphs, targets, strict=True):
+        graph.y = target if isinstance(target, str) else torch.tensor([target])
+
+
+def classes_of(graphs: Sequence[Data]) -> list[int] | list[str] | None:
+    """Class of every graph, a whole number or a name; None where one has none."""
+    found = []
+    for graph in graphs:
+        y = graph.get("y")
+        whole = isinstance(y, torch.Tensor) and y.numel() == 1 and not y.is_floating_point()
+        if not whole and not isinstance(y, str):
+            return None
+        found.append(int(y) if whole else y)
+    return found
