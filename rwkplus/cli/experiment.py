@@ -1,7 +1,7 @@
 """What ``rwkplus train`` and ``rwkplus tune`` share: options, configuration files, output folders."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +23,16 @@ CHOICES: dict[str, Any] = {
     "loss": "squared",
 }
 """Names in a configuration file, beside those of :class:`rwkplus.tasks.Settings`, and their defaults."""
+KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "model": (lambda value: isinstance(value, str), "a name"),
+    "model_params": (
+        lambda value: isinstance(value, Mapping) or _all(Mapping, value),
+        "names and values, or a list of these",
+    ),
+    "folds": (lambda value: isinstance(value, int) and value >= 0 and value != 1, "0 or a whole number of at least 2"),
+    "ignore": (lambda value: _all(str, value), "a name or a list of names"),
+}
+"""What their values must be, where the library does not say so itself."""
 
 Model = Annotated[
     str | None, typer.Option("--model", help="kergnn, rwnn, gin, gnn or igad. \\[default: kergnn]", show_default=False)
@@ -99,7 +109,7 @@ def read_config(
     config = dict(defaults)
     for path in (resumed / CONFIG_FILE if resumed else None, file):
         if path is not None:
-            config |= _known(path, read_yaml(path), defaults)
+            config |= _checked(path, read_yaml(path), defaults)
     config |= {name: value for name, value in given.items() if value is not None}
     if params:
         if not isinstance(config["model_params"], Mapping):
@@ -125,7 +135,10 @@ def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | N
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise ParameterError(f"--param must be name=value, such as num_hidden=16; got {pair!r}.")
-        params[name] = yaml.safe_load(value)
+        try:
+            params[name] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ParameterError(f"--param {pair}: the value is not YAML.") from error
     return params
 
 
@@ -178,11 +191,25 @@ def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None
     write_yaml(folder / CONFIG_FILE, config)
 
 
-def _known(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    for name in values:
+def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a configuration file by the names the library has for them, or an error that names what is wrong."""
+    if "seed" in values:
+        values["random_state"] = values.pop("seed")
+    params = {name: values.pop(name) for name in ("kernel", "steps") if name in values}
+    if params:
+        values["model_params"] = {**values.get("model_params", {}), **params}
+    if isinstance(values.get("ignore"), str):
+        values["ignore"] = [values["ignore"]]
+    for name, value in values.items():
         if name not in known:
             raise ParameterError(f"{path}: there is no option {name!r}; known are {', '.join(sorted(known))}.")
+        if name in KINDS and not KINDS[name][0](value):
+            raise ParameterError(f"{path}: {name} must be {KINDS[name][1]}, got {value!r}.")
     return values
+
+
+def _all(kind: type, values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
 
 
 def _target_remedy(dataset: str) -> str:
@@ -205,7 +232,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not YAML: {error}.") from error
     if not isinstance(values, dict):
-        raise DataError(f"{path} must hold names and values, such as 'epochs: 100' or 'steps: [2, 3]'.")
+        raise DataError(f"{path} must hold names and values, such as 'epochs: 100'.")
     return values
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from rwkplus.cli import experiment as ex
 from rwkplus.cli.console import out, print_json, progress
 from rwkplus.cli.options import Dataset, Ignore, Jobs, Json
+from rwkplus.errors import ParameterError
 
 BEST_FILE = "best.yaml"
 
@@ -57,7 +58,7 @@ def tune(
     """
     from rwkplus.reproduce.results import save_result
     from rwkplus.tasks import Place
-    from rwkplus.tasks.tuning import default_space
+    from rwkplus.tasks.tuning import check_search, default_space
 
     given = {
         "model": model, "trials": trials, "folds": folds, "task": task, "features": features,
@@ -70,11 +71,14 @@ def tune(
     params, more = ex.given_params(kernel, steps, param), {"trials": 20, "space": None}
     merged = ex.read_config(given, params, config, out_folder if resume else None, more)
     if space is not None:
-        merged["space"] = ex.read_yaml(space)
+        searched, merged["space"] = merged["space"], ex.read_yaml(space)
+        if resume and searched != merged["space"]:
+            raise ParameterError(f"--resume goes on with the space in {out_folder}: leave --space out, or --force.")
     if merged["space"] is None:
         fixed = {*merged["model_params"], *(name for name in given if given[name] is not None)}
         merged["space"] = {name: v for name, v in default_space(merged["model"]).items() if name not in fixed}
     data = ex.read_data(dataset, merged)
+    check_search(data, merged["model"], merged["model_params"], merged["space"], ex.settings_of(merged))
     ex.open_folder(out_folder, merged, force=force)
     result = _search(data, merged, Place(out_folder, resume), jobs)
     facts = result.to_dict()

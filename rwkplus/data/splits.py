@@ -14,18 +14,25 @@ def stratified_folds(y: Index, folds: int, seed: int) -> list[tuple[Index, Index
     classes, counts = np.unique(y, return_counts=True)
     if classes.size < 2:
         raise ParameterError("there is only one class: nothing to classify.")
+    _check_folds(folds)
     if counts.min() < folds:
-        raise ParameterError(
-            f"class {classes[counts.argmin()]} has {counts.min()} graphs, too few for {folds} folds. Use fewer folds."
-        )
+        rare, least = classes[counts.argmin()], int(counts.min())
+        remedy = "Use fewer folds." if least > 1 else "Leave the class out, or train without folds."
+        raise ParameterError(f"class {rare} has {least} graph{'s' * (least > 1)}, too few for {folds} folds. {remedy}")
     return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 
 def plain_folds(num_graphs: int, folds: int, seed: int) -> list[tuple[Index, Index]]:
     """Seeded folds for targets that are not classes."""
+    _check_folds(folds)
     if num_graphs < folds:
         raise ParameterError(f"there are {num_graphs} graphs, too few for {folds} folds. Use fewer folds.")
     return list(KFold(folds, shuffle=True, random_state=seed).split(np.zeros(num_graphs)))
+
+
+def _check_folds(folds: int) -> None:
+    if folds < 2:
+        raise ParameterError(f"there must be at least 2 folds, got {folds}.")
 
 
 def hold_out(index: Index, share: float, seed: int, classes: Index | None = None) -> tuple[Index, Index]:

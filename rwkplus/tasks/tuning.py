@@ -75,13 +75,10 @@ def tune(
         on_fold: Called after every fold.
         on_trial: Called after every trial, if folds run one at a time.
     """
-    _optuna()
     settings = settings or Settings()
-    if settings.validation == 0:
-        raise ParameterError("a search needs validation graphs: give validation more than 0.")
     data = GraphDataset.of(graphs, y, task=task, features=features, ignore=ignore)
-    space = default_space(model) if space is None else check_space(space)
-    prepare(data, model, [model_params or {}], settings)
+    space = default_space(model) if space is None else space
+    check_search(data, model, model_params or {}, space, settings)
 
     def run(number: int, train: Index, test: Index, watch: Callable[[], None] | None) -> FoldResult:
         job = Job.split(data, model, model_params or {}, train, fold_settings(settings, number))
@@ -96,16 +93,35 @@ def default_space(model: Model) -> dict[str, Any]:
     return {**(MODELS[name].space if name is not None else {}), **SETTINGS_SPACE}
 
 
-def check_space(space: Mapping[str, Any]) -> dict[str, Any]:
-    """Raise unless every entry is a list of choices or a range."""
-    for name, choices in space.items():
-        ranged = isinstance(choices, Mapping) and {"low", "high"} <= choices.keys() <= {"low", "high", "log"}
-        if not ranged and not (isinstance(choices, list | tuple) and choices):
+def check_search(
+    data: GraphDataset, model: Model, params: Params, space: Mapping[str, Any], settings: Settings
+) -> None:
+    """Find mistakes before the first trial: a search needs validation, Optuna, and names and values that exist."""
+    _optuna()
+    if settings.validation == 0:
+        raise ParameterError("a search needs validation graphs: give validation more than 0.")
+    first = {name: _first(name, choices) for name, choices in space.items()}
+    replace(settings, **{name: value for name, value in first.items() if name in SETTINGS})
+    searched = {name: value for name, value in first.items() if name not in SETTINGS}
+    prepare(data, model, [params, {**params, **searched}], settings)
+
+
+def _first(name: str, choices: object) -> Any:  # noqa: ANN401
+    """The first of a list of choices, or the lower end of a range; anything else is an error."""
+    if isinstance(choices, Mapping) and {"low", "high"} <= choices.keys() <= {"low", "high", "log"}:
+        low, high = choices["low"], choices["high"]
+        numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high))
+        if not numbers or low > high or (choices.get("log") and low <= 0):
             raise ParameterError(
-                f"space: {name!r} must be a list of choices or a range {{low: ..., high: ..., log: true}}; "
-                f"got {choices!r}."
+                f"space: the range of {name!r} must lead from a lower to a higher number, above 0 if it is "
+                f"logarithmic; got {choices!r}."
             )
-    return dict(space)
+        return low
+    if isinstance(choices, list | tuple) and choices:
+        return choices[0]
+    raise ParameterError(
+        f"space: {name!r} must be a list of choices or a range {{low: ..., high: ..., log: true}}; got {choices!r}."
+    )
 
 
 class _Search:

@@ -75,6 +75,28 @@ def test_the_goal_reaches_the_model(tmp_path):
     assert sum(prior) == pytest.approx(1)
 
 
+def test_files_may_call_options_by_their_names(tmp_path):
+    (tmp_path / "config.yaml").write_text("seed: 3\nsteps: 2\nkernel: rwk-\nignore: edge_attr\n")
+    quick = ("--epochs", 1, "--folds", 2, "--no-guards", "--out", tmp_path / "run")
+    invoke("train", DATA, "--config", tmp_path / "config.yaml", *quick)
+    used = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert (used["random_state"], used["ignore"]) == (3, ["edge_attr"])
+    assert used["model_params"] == {"steps": 2, "kernel": "rwk-"}
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [("lr: {low: 1, high: 0.1}", "lower to a higher"), ("lr: {low: a, high: b}", "lower to a"), ("wdth: [1]", "wdth")],
+)
+def test_a_search_that_cannot_begin_leaves_no_folder(rwkplus, tmp_path, space, message):  # noqa: F811
+    (tmp_path / "space.yaml").write_text(space)
+    arguments = ("--space", tmp_path / "space.yaml", "--out", tmp_path / "search")
+    code, _, stderr = rwkplus("tune", DATA, *QUICK[:-1], *arguments)
+    assert code == 2
+    assert message in stderr.replace("\n", " ")
+    assert not (tmp_path / "search").exists()
+
+
 def test_several_candidates_come_from_a_file(tmp_path):
     (tmp_path / "config.yaml").write_text("model_params: [{layers: 1}, {layers: 2}]\nfolds: 2\n")
     facts = train("--config", tmp_path / "config.yaml", "--out", tmp_path / "run")
@@ -165,6 +187,9 @@ BAD = [
     (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2 has none"),
     (("train", DATA, *QUICK, "--balance", "weights", "--out", "{out}"), "balance must be one of none, logits"),
     (("train", DATA, *QUICK, "--loss", "cubic", "--out", "{out}"), "loss must be one of squared, absolute"),
+    (("train", DATA, *QUICK, "--folds", "1", "--out", "{out}"), "at least 2 folds"),
+    (("train", DATA, *QUICK, "--param", "layers=[1", "--out", "{out}"), "the value is not YAML"),
+    (("train", DATA, *QUICK, "--out", "{smi}/run"), "molecules.smi is no folder"),
     (("tune", DATA, *QUICK[:-1], "--space", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
     (("predict", "no.safetensors", DATA), "cannot read the model"),
     (("predict", "{smi}", DATA), "no model saved by rwkplus"),
@@ -184,7 +209,16 @@ def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("epoch: 3", "no option 'epoch'"), ("- 3", "names and values"), ("a: [", "not YAML")]
+    ("text", "message"),
+    [
+        ("epoch: 3", "no option 'epoch'"),
+        ("- 3", "names and values"),
+        ("a: [", "not YAML"),
+        ("folds: two", "folds must be 0 or a whole number of at least 2, got 'two'"),
+        ("model_params: 3", "model_params must be names and values"),
+        ("model: 3", "model must be a name"),
+        ("ignore: 3", "ignore must be a name or a list of names"),
+    ],
 )
 def test_broken_configurations_are_named(rwkplus, tmp_path, text, message):  # noqa: F811
     (tmp_path / "config.yaml").write_text(text)
