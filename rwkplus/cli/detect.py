@@ -14,6 +14,7 @@ from rwkplus.errors import ParameterError
 
 DEMO = "planted-anomalies"
 SHOWN = 20
+CONTAMINATION = 0.05
 
 
 class Judged(NamedTuple):
@@ -51,7 +52,7 @@ def detect(
     ] = False,
     detector: Annotated[str, typer.Option(help="surprise, kernel or pattern.")] = "surprise",
     method: Annotated[str, typer.Option(help="For kernel: nearest, density, lof, svm or forest.")] = "nearest",
-    contamination: Annotated[float, typer.Option(help="Expected share of anomalies, at most 0.5.")] = 0.05,
+    contamination: Annotated[float, typer.Option(help="Expected share of anomalies, at most 0.5.")] = CONTAMINATION,
     node_features: NodeFeaturesOption = "labels",
     ignore: Ignore = None,
     seed: Seed = 0,
@@ -65,6 +66,10 @@ def detect(
     [bold]kernel[/] for graphs unlike all others, [bold]pattern[/] for what mined patterns do not explain.
     """
     _check_sources(dataset, train, score, model, stream=stream)
+    if stream and (out_folder is not None or as_json):
+        raise ParameterError("--stream answers on stdout, a line of JSON for each graph: leave --out and --json out.")
+    if model is not None and (detector != "surprise" or contamination != CONTAMINATION):
+        raise ParameterError("--model brings its own detector and contamination: leave --detector and --contamination.")
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
     from rwkplus.data import load
@@ -173,7 +178,7 @@ def _reasons(judged: Judged, shown: list[int]) -> list[str]:
         return []
     graphs = [judged.graphs[i] for i in shown]
     pairs = zip(judged.detector.labelled(graphs), judged.detector.explain(graphs), strict=True)
-    return [" ".join(f"{graph.nodes[v]['label']}{v}" for v in why.nodes[:10]) for graph, why in pairs]
+    return [", ".join(f"{graph.nodes[v]['label']} {v}" for v in why.nodes[:10]) for graph, why in pairs]
 
 
 def _planted() -> dict[int, str]:

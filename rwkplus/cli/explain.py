@@ -10,7 +10,7 @@ from rwkplus.cli.options import Dataset, NodeFeaturesOption
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train`.")],
+    model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0` or of one fold.")],
     dataset: Dataset,
     out_file: Annotated[Path, typer.Option("--out", help="The page to write, such as network.html.")],
     node_features: NodeFeaturesOption = "labels",

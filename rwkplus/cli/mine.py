@@ -38,6 +38,7 @@ def mine(
     from rwkplus.mining import PatternMiner
     from rwkplus.mining.files import save_patterns
     from rwkplus.reports import write_report
+    from rwkplus.reports.mining import what_chance_reaches
 
     check_output(out_folder, None if force else "--force writes into it", folder=True)
     graphs = load(dataset, node_features=node_features, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
@@ -62,8 +63,8 @@ def mine(
         return
     out.print(_table(miner.patterns_))
     out.print(
-        "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before. "
-        f"Chance alone reaches a score of {miner.threshold_:.0f}.",
+        "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats. "
+        + what_chance_reaches(miner),
     )
     _tell_planted(dataset, miner.patterns_)
     out.print(f"The page to look at is {report}.", soft_wrap=True)

@@ -14,7 +14,7 @@ from rwkplus.cli.options import NodeFeaturesOption
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0`.")],
+    model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0` or of one fold.")],
     graphs: Annotated[str, typer.Argument(help="Registered name, TU folder or zip, .smi or .jsonl file.")],
     out_file: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")

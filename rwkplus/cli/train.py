@@ -57,6 +57,7 @@ def train(
     """
     from rwkplus.reproduce.results import save_result
     from rwkplus.tasks import Place
+    from rwkplus.tasks.logs import check_tensorboard
 
     given = {
         "model": model, "folds": folds, "task": task, "features": features, "node_features": node_features,
@@ -68,6 +69,8 @@ def train(
     params = ex.given_params(kernel, steps, param)
     merged = ex.read_config(given, params, config, out_folder if resume else None)
     data = ex.read_data(dataset, merged)
+    if tensorboard:
+        check_tensorboard()
     ex.open_folder(out_folder, merged, force=force)
     facts = _run(data, merged, Place(out_folder, resume, tensorboard), jobs)
     from rwkplus.tasks.processes import is_first_process

@@ -43,8 +43,8 @@ def detection_report(
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
     lead = (
-        f"{len(flagged)} of {len(graphs)} graphs are flagged by {type(detector).__name__}: their scores are above "
-        f"{detector.threshold_:.3g}.{more} Unusual nodes are drawn in full, their neighbors weaker, the rest faint; "
+        f"{len(flagged)} of {len(graphs)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
+        f"{type(detector).__name__}.{more} Unusual nodes are drawn in full, their neighbors weaker, the rest faint; "
         "the small pictures are the most similar usual graphs."
     )
     bars = histogram(scores, detector.threshold_)

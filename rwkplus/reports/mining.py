@@ -32,8 +32,7 @@ def mining_report(miner: PatternMiner, graphs: Sequence[Data], name: str) -> str
     body = "".join(
         [
             f'<p class="lead">{found} pattern{"" if found == 1 else "s"} in {len(graphs)} graphs; {explained}. '
-            f"Criterion: {miner.criterion}. Rewiring the graphs at random reaches a score of "
-            f"{miner.threshold_:.0f} nats; {_who_beats_chance(miner)} that.</p>",
+            f"Criterion: {miner.criterion}. {what_chance_reaches(miner)}</p>",
             _curves(miner) if found else "",
             _legend(miner),
             *sections,
@@ -42,8 +41,12 @@ def mining_report(miner: PatternMiner, graphs: Sequence[Data], name: str) -> str
     return page(f"Patterns of {name}", body)
 
 
-def _who_beats_chance(miner: PatternMiner) -> str:
-    return "the first block had to beat" if miner.criterion == "blocks" else "patterns had to beat"
+def what_chance_reaches(miner: PatternMiner) -> str:
+    """One sentence about the control."""
+    if miner.n_controls == 0:
+        return "There was no control against chance."
+    beaten = "the first block had" if miner.criterion == "blocks" else "patterns had"
+    return f"Rewiring the graphs at random reaches a score of {miner.threshold_:.0f} nats; {beaten} to beat that."
 
 
 def _curves(miner: PatternMiner) -> str:

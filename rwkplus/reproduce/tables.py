@@ -42,10 +42,10 @@ def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
         "twibot": twibot_page,
     }
     written = []
-    docs.mkdir(parents=True, exist_ok=True)
     for name, page in pages.items():
         text = page(folder)
         if text is not None:
+            docs.mkdir(parents=True, exist_ok=True)
             path = docs / f"{name}.md"
             path.write_text(text)
             written.append(path)

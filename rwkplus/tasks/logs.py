@@ -26,10 +26,15 @@ def read_history(path: Path) -> list[Row]:
     return [{**row, "epoch": int(row["epoch"])} for row in rows]
 
 
-def tensorboard(folder: Path, then: OnEpoch | None = None) -> OnEpoch:
-    """Return a watcher that writes TensorBoard's files and calls another watcher ``then``."""
+def check_tensorboard() -> None:
+    """Raise unless the extra is installed."""
     if find_spec("tensorboard") is None:
         raise MissingExtraError("TensorBoard logs need an extra: pip install 'rwkplus[tensorboard]'.")
+
+
+def tensorboard(folder: Path, then: OnEpoch | None = None) -> OnEpoch:
+    """Return a watcher that writes TensorBoard's files and calls another watcher ``then``."""
+    check_tensorboard()
     from lightning.fabric.loggers.tensorboard import TensorBoardLogger
 
     logger = TensorBoardLogger(folder, name="", version="")

@@ -139,3 +139,44 @@ def test_mine_prints_the_patterns_and_stores_their_occurrences(rwkplus, tmp_path
     assert code == 2
     assert "--force" in stderr
     assert "C1=CC=CC=C1" in invoke(*arguments, "--out", str(folder), "--force")
+
+
+@pytest.mark.parametrize("name", ["rwkplus[chem]", "C1CC[nH]C(", "functional[/groups]"])
+def test_square_brackets_survive(rwkplus, tmp_path, name):
+    code, _, stderr = rwkplus("kernel", name + ".smi", "--out", str(tmp_path / "gram.npz"))
+    assert code == 2
+    assert name in stderr
+
+
+def test_square_brackets_in_names_of_files(tmp_path):
+    assert "g[x].npz" in invoke("kernel", "functional-groups", "--steps", "1", "--out", str(tmp_path / "g[x].npz"))
+
+
+@pytest.mark.parametrize("command", ["train", "tune", "classify"])
+def test_help_tells_defaults(command):
+    assert "[default: " in invoke(command, "--help")
+
+
+def test_json_has_no_nan(tmp_path):
+    (tmp_path / "two.smi").write_text("CCO 0\nCCN 1\n" * 2)
+    quick = ("--model", "gin", "--ignore", "edge_attr", "--epochs", "1", "--folds", "0", "--validation", "0.25")
+    out = invoke("train", str(tmp_path / "two.smi"), *quick, "--json", "--out", str(tmp_path / "run"))
+    json.loads(out, parse_constant=pytest.fail)
+    json.loads((tmp_path / "run" / "result.json").read_text(), parse_constant=pytest.fail)
+
+
+def test_labels_behind_smiles_are_classes(tmp_path):
+    pytest.importorskip("rdkit", reason="RDKit is the extra 'chem'")
+    path = tmp_path / "molecules.smi"
+    path.write_text("".join(f"{'C' * n}O yes\n{'C' * n}N no\n" for n in range(1, 7)))
+    rows = json.loads(invoke("classify", str(path), "--steps", "1", "--folds", "2", "--inner-folds", "2", "--json"))
+    assert rows["graphs"] == 12
+    invoke("kernel", str(path), "--steps", "1", "--out", str(tmp_path / "gram.npz"))
+    assert set(np.load(tmp_path / "gram.npz")["y"]) == {"yes", "no"}
+
+
+def test_tables_without_results_are_an_error(rwkplus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, stderr = rwkplus("reproduce", "tables")
+    assert (code, list(tmp_path.iterdir())) == (2, [])
+    assert "run an experiment first" in stderr

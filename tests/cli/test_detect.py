@@ -101,3 +101,26 @@ def test_nothing_is_written_where_input_is_wrong(files, tmp_path):
         with pytest.raises(DataError):
             invoke(*arguments, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_graphs_without_labels_can_be_streamed(tmp_path, monkeypatch, capsys):
+    lines = [
+        json.dumps(
+            {"nodes": [{"id": v} for v in range(n)], "edges": [{"source": v, "target": v + 1} for v in range(n - 1)]}
+        )
+        for n in (*range(3, 12), 4, 5, 6)
+    ]
+    (tmp_path / "paths.jsonl").write_text("\n".join(lines))
+    invoke(tmp_path / "paths.jsonl", "--contamination", "0.2", "--out", tmp_path / "out")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines[0].encode())))
+    detect(model=tmp_path / "out" / "detector.safetensors", stream=True)
+    assert "score" in json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "options", [("--stream", "--json"), ("--stream", "--out", "x"), ("--stream", "--detector", "kernel")]
+)
+def test_options_that_cannot_act_are_refused(files, tmp_path, options):
+    invoke(files / "train.jsonl", "--out", tmp_path / "out")
+    with pytest.raises(ParameterError, match="leave"):
+        invoke("--model", tmp_path / "out" / "detector.safetensors", *options)

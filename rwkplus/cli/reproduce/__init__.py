@@ -7,6 +7,7 @@ import typer
 
 from rwkplus.cli.console import out
 from rwkplus.cli.reproduce import detection, kernels, mining, molecules, networks, nodes, twibot
+from rwkplus.errors import DataError
 
 app = typer.Typer(help="Run experiments; every table in docs/results comes from here.", no_args_is_help=True)
 app.command()(kernels.kernels)
@@ -38,5 +39,8 @@ def tables(
     """Rewrite docs/results from the files in results/."""
     from rwkplus.reproduce.tables import write_tables
 
-    for path in write_tables(docs):
+    written = write_tables(docs)
+    if not written:
+        raise DataError("there is no folder results/ with result files here: run an experiment first.")
+    for path in written:
         out.print(str(path))

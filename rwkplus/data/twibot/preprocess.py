@@ -1,6 +1,7 @@
 """TwiBot-22's four raw files to a graph on disk, in little memory, going on where a killed run stopped."""
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -65,19 +66,24 @@ def preprocess(
     missing = [name for name in RAW_FILES if not (raw / name).is_file()]
     if missing:
         raise DataError(f"{raw} has no {', '.join(missing)}; TwiBot-22's raw files are {', '.join(RAW_FILES)}.")
-    name = encoder if isinstance(encoder, str) else encoder.name
-    state = _open_state(files, _identity(raw, name, relations, batch_size))
-    if state.users == 0:
-        tell("users")
-        _store_users(raw, files, state)
-    users = UserIds(files.existing("user_id"))
-    tell("labels and splits")
-    y, split = (read_column(raw / f"{part}.csv", part, names, users) for part, names in _COLUMNS)
-    tell("edges")
-    pairs = files.scratch / "pairs.bin"
-    gather_edges(raw / "edge.csv", pairs, users, relations, state.edges, lambda: _save(files, state))
+    if isinstance(encoder, str):
+        encoder = make_encoder(encoder)
+    name = encoder.name
+    state, pairs = _open_state(files, _identity(raw, name, relations, batch_size)), files.scratch / "pairs.bin"
+    try:
+        if state.users == 0:
+            tell("users")
+            _store_users(raw, files, state)
+        users = UserIds(files.existing("user_id"))
+        tell("labels and splits")
+        y, split = (read_column(raw / f"{part}.csv", part, names, users) for part, names in _COLUMNS)
+        tell("edges")
+        gather_edges(raw / "edge.csv", pairs, users, relations, state.edges, lambda: _save(files, state))
+    except DataError:  # nothing to go on with: files or relations must be others
+        shutil.rmtree(files.scratch)
+        raise
     if state.encoded < state.users:
-        _encode(raw, files, state, make_encoder(encoder) if isinstance(encoder, str) else encoder, batch_size, tell)
+        _encode(raw, files, state, encoder, batch_size, tell)
     tell("graph")
     undirected_csr(lambda: read_pairs(pairs), state.users, files.array)
     scaling = _write_nodes(files, y, split)
