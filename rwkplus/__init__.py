@@ -6,7 +6,7 @@ from typing import Any
 __version__ = "0.1.0"
 __all__ = [
     "data", "detect", "errors", "evaluate", "functional", "graphs", "kernels", "load_model", "loader", "mining",
-    "models", "nn", "tasks", "types", "viz",
+    "models", "nn", "reports", "tasks", "types", "viz",
 ]  # fmt: skip
 
 

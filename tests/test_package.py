@@ -2,6 +2,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -30,3 +31,39 @@ ROOT = Path(__file__).parents[1]
 def test_links_between_pages_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?:|#|\[)([^)#]+)", (ROOT / page).read_text())
     assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SUBPACKAGES = {path.parent.name for path in (ROOT / "rwkplus").glob("*/__init__.py")}
+FILE_TYPES = {"csv", "html", "json", "jsonl", "md", "npy", "npz", "py", "pt", "safetensors", "smi", "toml", "txt"}
+
+
+def names_in(page):
+    """Dotted names in a page's inline code; pages right in docs/ may leave out the first ``rwkplus.``."""
+    short = page.parent.name == "docs"
+    for code in re.findall(r"`([^`\n]+)`", page.read_text()):
+        for name in re.findall(r"[\w./-]+", code):
+            first, *others = name.split(".")
+            if not others or not all(map(str.isidentifier, others)) or others[-1] in FILE_TYPES:
+                continue
+            if first == "rwkplus":
+                yield name
+            elif short and first in SUBPACKAGES:
+                yield f"rwkplus.{name}"
+
+
+NAMES = sorted({(name, page.relative_to(ROOT).as_posix()) for page in PAGES for name in names_in(page)})
+
+
+@pytest.mark.parametrize(("name", "page"), NAMES)
+def test_names_in_the_documentation_exist(name, page):
+    assert resolve_name(name) is not None
+
+
+def test_names_in_the_readme_are_reached_from_the_package():
+    names = [name for name, page in NAMES if page == "README.md"]
+    assert "rwkplus.reports.write_network_report" in names
+    code = "import sys, operator, rwkplus\nfor name in sys.argv[1:]: operator.attrgetter(name)(rwkplus)"
+    relative = [name.removeprefix("rwkplus.") for name in names]
+    result = subprocess.run([sys.executable, "-c", code, *relative], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr

@@ -3,7 +3,7 @@
 Elsewhere: the adjacency of an egonet in another order than its features
 (``tests/graphs/test_egonets.py::test_links_are_the_edges_between_members_in_the_order_of_the_members``), padding that
 leaks through StepNorm (``tests/nn/test_step_norm.py::test_padding_counts_nowhere``), the adjacency normalized anew in
-every forward pass (``tests/nn/test_rwk_plus_conv.py::test_the_cache_holds_until_the_type_changes``).
+every forward pass (``tests/nn/test_rwk_plus_conv_use.py::test_the_cache_holds_until_the_type_changes``).
 """
 
 from types import SimpleNamespace

@@ -1,5 +1,6 @@
 """Where graphs come from: named data sets, files, generators."""
 
+from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.molecule_sets import MoleculeSet, load_molhiv, load_molpcba, load_zinc
 from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.node_sets import NODE_SETS, load_nodes, node_split, pubmed_topology, without_copies
@@ -10,6 +11,7 @@ from rwkplus.data.synthetic import functional_groups
 __all__ = [
     "NODE_SETS",
     "REGISTRY",
+    "CSRGraph",
     "MoleculeSet",
     "anomalous_chains",
     "anomalous_molecules",

@@ -4,6 +4,7 @@ from rwkplus.functional.egonet_kernels import Egonets, egonet_scores
 from rwkplus.functional.kernels import classical_rwk, color_similarity, rwk_minus, rwk_plus
 from rwkplus.functional.product_graph import product_graph, rwk_plus_by_product_graph
 from rwkplus.functional.propagate import bank_propagation, sparse_product
+from rwkplus.functional.regularizers import diversity_penalty, sparsity_penalty
 from rwkplus.functional.walks import walk_steps
 
 __all__ = [
@@ -11,11 +12,13 @@ __all__ = [
     "bank_propagation",
     "classical_rwk",
     "color_similarity",
+    "diversity_penalty",
     "egonet_scores",
     "product_graph",
     "rwk_minus",
     "rwk_plus",
     "rwk_plus_by_product_graph",
     "sparse_product",
+    "sparsity_penalty",
     "walk_steps",
 ]

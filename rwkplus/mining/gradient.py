@@ -15,7 +15,7 @@ from torch import Tensor
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.convert import Graphs, as_batch
 from rwkplus.mining.compression import CompressedWalks
-from rwkplus.mining.palette import PaintedGraphs, View, paint
+from rwkplus.mining.palette import Paint, PaintedGraphs, paint
 from rwkplus.mining.refine import DiscreteBanks, Kicks, adjacency, refine
 from rwkplus.mining.walk_database import PlainWalks, WalkDatabase
 
@@ -79,7 +79,7 @@ def explained_patterns(
     epochs: int = 150,
     kicks: int = 12,
     random_state: int = 0,
-    view: View = "labels",
+    view: Paint = "labels",
     compress: bool = True,
     ignore: Sequence[str] = (),
     on_step: Callable[[str], None] | None = None,

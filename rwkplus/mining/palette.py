@@ -13,7 +13,8 @@ from rwkplus.functional.colors import identity_colors, node_ranks, structural_co
 from rwkplus.graphs.arrays import GraphArrays, Ints, as_arrays
 from rwkplus.graphs.features import is_one_hot, label_numbers
 
-View = Literal["labels", "identity", "structural"]
+Paint = Literal["labels", "identity", "structural"]
+View = Paint  # until reproduce/explained_tasks.py says Paint
 MAX_COLORS = 512
 DECIMALS = 5
 
@@ -32,7 +33,7 @@ class PaintedGraphs:
         return bool(torch.allclose(self.colors @ self.colors.T, torch.eye(len(self.colors)).double(), atol=1e-9))
 
 
-def paint(batch: Batch, view: View = "labels", *, random_state: int = 0) -> PaintedGraphs:
+def paint(batch: Batch, view: Paint = "labels", *, random_state: int = 0) -> PaintedGraphs:
     """Color the nodes of checked graphs.
 
     Args:
@@ -42,8 +43,8 @@ def paint(batch: Batch, view: View = "labels", *, random_state: int = 0) -> Pain
             apart that no walk can, and suit graphs that are alike; a color then shows its most frequent label.
         random_state: Seed of the random network.
     """
-    if view not in get_args(View):
-        raise ParameterError(f"view must be one of {', '.join(get_args(View))}, got {view!r}.")
+    if view not in get_args(Paint):
+        raise ParameterError(f"view must be one of {', '.join(get_args(Paint))}, got {view!r}.")
     _check(batch)
     arrays = as_arrays(batch, labels=True)
     names = tuple(batch.get("node_label_names") or map(str, range(batch.x.size(1))))

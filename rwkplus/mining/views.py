@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from rwkplus.errors import GraphError, ParameterError
 from rwkplus.functional.colors import identity_colors, structural_colors
 
 View = Literal["labels", "identity", "gat", "gin", "random-walk"]
-VIEWS = ("labels", "identity", "gat", "gin", "random-walk")
+VIEWS: tuple[View, ...] = get_args(View)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from rwkplus.models.gnn import GNN
 from rwkplus.models.igad import IGAD
+from rwkplus.models.kcn import KCN
 from rwkplus.models.kergnn import KerGNN
 from rwkplus.models.rwnn import RWNN
 
-__all__ = ["GNN", "IGAD", "RWNN", "KerGNN"]
+__all__ = ["GNN", "IGAD", "KCN", "RWNN", "KerGNN"]

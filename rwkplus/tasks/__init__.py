@@ -3,12 +3,15 @@
 from rwkplus.tasks.cross_validation import CrossValidation, FoldResult, cross_validate
 from rwkplus.tasks.dataset import GraphDataset
 from rwkplus.tasks.estimators import GraphClassifier, GraphRegressor
+from rwkplus.tasks.explain import Explanation, explain
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.job import Place, TrainResult
 from rwkplus.tasks.layerwise import layerwise_outputs
+from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.node_classifier import NodeClassifier
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import NodeTask, train_nodes
+from rwkplus.tasks.sampled_batches import Cutting
 from rwkplus.tasks.sampled_task import SampledTask, train_sampled
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.trained import TrainedModel, load_model
@@ -16,7 +19,10 @@ from rwkplus.tasks.training import train
 from rwkplus.tasks.tuning import tune
 
 __all__ = [
+    "Checkpoints",
     "CrossValidation",
+    "Cutting",
+    "Explanation",
     "FoldResult",
     "GraphClassifier",
     "GraphDataset",
@@ -31,6 +37,7 @@ __all__ = [
     "TrainedModel",
     "TrainedNodes",
     "cross_validate",
+    "explain",
     "layerwise_outputs",
     "load_model",
     "train",

@@ -102,7 +102,7 @@ def _opacity(v: int, highlighted: Collection[int] | None, strength: Mapping[int,
 
 def _layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
     """Places of the nodes inside the picture; the same for the same graph."""
-    if len(graph) == 1:
+    if len(graph) < 2:
         return dict.fromkeys(graph, (SIZE / 2, SIZE / 2))
     raw = nx.kamada_kawai_layout(graph, weight=None)
     places = np.array([raw[v] for v in graph])

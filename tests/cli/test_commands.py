@@ -7,36 +7,40 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
-from typer.testing import CliRunner
+from typer.main import get_command
 
-from rwkplus.cli.main import app, run
+from rwkplus.cli.main import app
 from rwkplus.data import load
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
-from rwkplus.mining.files import load_patterns
+from rwkplus.mining import load_patterns
+from tests.cli.program import invoke
 
 
-@pytest.fixture
-def rwkplus(monkeypatch, capsys):
-    """Run the program in this process; return exit code, stdout and stderr."""
-
-    def run_program(*arguments):
-        monkeypatch.setattr(sys, "argv", ["rwkplus", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            run()
-        return ended.value.code, *capsys.readouterr()
-
-    return run_program
+def commands(command, path=()):
+    """A command and all below it, with the words that call them."""
+    yield path, command
+    for name, part in getattr(command, "commands", {}).items():
+        yield from commands(part, (*path, name))
 
 
-def invoke(*arguments):
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
+COMMANDS = dict(commands(get_command(app)))
+EVERY_COMMAND = pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(("rwkplus", *path)))
 
 
-@pytest.mark.parametrize("command", [(), ("datasets",), ("kernel",), ("classify",), ("reproduce",)])
-def test_every_command_has_help(command):
-    assert "Usage:" in invoke(*command, "--help")
+def test_the_commands_are_those_of_the_program_and_of_its_experiments():
+    assert {(), ("mine",), ("reproduce",), ("reproduce", "task-1-1"), ("reproduce", "tables")} <= COMMANDS.keys()
+
+
+@EVERY_COMMAND
+def test_every_command_has_help(path):
+    assert "Usage:" in invoke(*path, "--help")
+
+
+@EVERY_COMMAND
+def test_every_command_and_option_says_what_it_does(path):
+    command = COMMANDS[path]
+    assert (command.help or "").strip()
+    assert [option.name for option in command.params if not (option.help or "").strip()] == []
 
 
 def test_datasets_lists_the_embedded_one():

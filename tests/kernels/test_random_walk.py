@@ -1,9 +1,6 @@
 import os
-import resource
-import sys
 import warnings
 
-import joblib
 import networkx as nx
 import numpy as np
 import pytest
@@ -13,30 +10,16 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch
 
 from rwkplus.data import load
-from rwkplus.errors import GraphError, NumericError, ParameterError, RWKPlusError, RWKPlusWarning
+from rwkplus.errors import GraphError, RWKPlusWarning
 from rwkplus.functional.reference import count_matching_walks
-from rwkplus.kernels import RandomWalkKernel, blocks, feature_map, random_walk
+from rwkplus.kernels import RandomWalkKernel
 from tests.contract import check_graph_estimator
+from tests.kernels.choices import ROUTES, STEPS, WALK_KERNELS, WALKS, databases, labelled
 from tests.oracles import color_histogram, dense_kernel
 from tests.strategies import colored_graphs, data_list, random_graphs, real_graphs
-
-STEPS = 3
-WALK_KERNELS = pytest.mark.parametrize("kernel", ["rwk+", "rwk-"])
-WALKS = pytest.mark.parametrize("walks", ["open", "closed"])
-ROUTES = pytest.mark.parametrize("route", ["explicit", "blocks"])
-
-
-def databases(strategy=colored_graphs, min_size=2, **fields):
-    return st.lists(strategy(min_nodes=0, max_nodes=4, **fields), min_size=min_size, max_size=4)
-
-
-def labelled(graph, labels):
-    nx.set_node_attributes(graph, dict(zip(graph, labels, strict=True)), "label")
-    return graph
-
 
 # What the numbers are
 
@@ -243,241 +226,6 @@ def test_graphs_that_all_look_alike_are_worth_a_warning():
         RandomWalkKernel(normalize=True).fit_transform(graphs)
 
 
-# Odd graphs
-
-
-ODD = {
-    "empty": Data(x=torch.empty(0, 2), edge_index=torch.empty(2, 0, dtype=torch.long)),
-    "single": Data(x=torch.tensor([[1.0, 0.0]]), edge_index=torch.empty(2, 0, dtype=torch.long)),
-    "isolated": Data(x=torch.eye(2), edge_index=torch.empty(2, 0, dtype=torch.long)),
-    "loop": Data(x=torch.tensor([[1.0, 0.0]]), edge_index=torch.zeros(2, 1, dtype=torch.long)),
-    "blank": Data(x=torch.zeros(2, 2), edge_index=torch.tensor([[0, 1], [1, 0]])),
-    "parallel": Data(x=torch.eye(2), edge_index=torch.tensor([[0, 0], [1, 1]])),
-    "edge": Data(x=torch.tensor([[1.0, 0.0]] * 2), edge_index=torch.tensor([[0, 1], [1, 0]])),
-}
-
-
-@WALKS
-@ROUTES
-@WALK_KERNELS
-def test_odd_graphs_have_the_walks_they_have(kernel, route, walks):
-    gram = RandomWalkKernel(kernel, 2, route=route, walks=walks).fit_transform(list(ODD.values()))
-    table = {(a, b): gram[i, j] for i, a in enumerate(ODD) for j, b in enumerate(ODD)}
-    assert not any(table[a, b] for a in ODD for b in ("empty", "single", "isolated", "blank"))
-    assert table["loop", "loop"] == 2  # one walk of each length
-    assert table["loop", "edge"] == (2 if walks == "closed" else 4)  # closed: there and back, from either end
-    assert table["parallel", "parallel"] == (0 if walks == "closed" else 4)  # either edge on either side
-
-
-@pytest.mark.parametrize("name", list(ODD))
-@pytest.mark.parametrize("kernel", ["rwk+", "rwk-", "node-centric"])
-def test_an_odd_graph_may_be_the_only_one(kernel, name):
-    for how in ({}, {"normalize": True}, {"combine": "geometric", "decay": 0.1}, {"include_zero_step": True}):
-        fitted = RandomWalkKernel(kernel, 2, **how).fit([ODD[name]])
-        assert np.isfinite(fitted.transform(list(ODD.values()))).all()
-        assert fitted.diagonal().shape == (1,)
-
-
-def test_node_centric_colors_of_odd_graphs_are_their_nodes():
-    gram = RandomWalkKernel("node-centric", 2, combine="last").fit_transform(list(ODD.values()))
-    # Nodes without walks differ from each other by label only; unlabelled nodes match nothing.
-    assert np.diag(gram).tolist() == [0, 1, 2, 1, 0, 2, 2]
-
-
-def test_a_graph_of_100_000_nodes_meets_small_ones_without_anything_of_that_size_squared():
-    size = 100_000
-    nodes = torch.arange(size)
-    ends = torch.stack([nodes[:-1], nodes[1:]])
-    path = Data(x=torch.ones(size, 1), edge_index=torch.cat([ends, ends.flip(0)], 1))
-    small = [nx.cycle_graph(3 + i % 4) for i in range(20)]
-    for graph in small:
-        nx.set_node_attributes(graph, 1.0, "x")
-    kernel = RandomWalkKernel(steps=3, route="blocks").fit(small)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    gram = kernel.transform([path])
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    # A ring of n nodes has n 2^i walks of i edges; the path has 2 (size - 1), then 4 size - 6, then 8 size - 16.
-    per_node = 2 * 2 * (size - 1) + 4 * (4 * size - 6) + 8 * (8 * size - 16)
-    assert gram.tolist() == [[len(graph) * per_node for graph in small]]
-    assert grown < 300 * (1024**2 if sys.platform == "darwin" else 1024)
-
-
-@ROUTES
-def test_walks_too_many_for_float64_raise(route):
-    complete = labelled(nx.complete_graph(10), "C" * 10)
-    kernel = RandomWalkKernel(steps=170, route=route)
-    with pytest.raises(NumericError, match="steps"):
-        kernel.fit_transform([complete])
-    with pytest.raises(NumericError, match="steps"):
-        kernel.diagonal()
-
-
-# Parallel
-
-
-def several_blocks(monkeypatch):
-    monkeypatch.setattr(feature_map, "BLOCK_NODES", 25)
-    monkeypatch.setattr(blocks, "BLOCK_NODES", 25)
-
-
-def serial_and_parallel(route, n_jobs=None):
-    graphs = data_list(random_graphs(16, edge_colors=True))
-    serial = RandomWalkKernel(steps=STEPS, route=route, normalize=True)
-    expected = serial.fit_transform(graphs), serial.transform(graphs[5:])
-    with joblib.parallel_config(backend="sequential"):
-        assert np.array_equal(serial.fit_transform(graphs), expected[0])
-    parallel = RandomWalkKernel(steps=STEPS, route=route, normalize=True, n_jobs=n_jobs)
-    return expected, (lambda: (parallel.fit_transform(graphs), parallel.transform(graphs[5:])))
-
-
-def test_two_processes_compute_the_same(monkeypatch):
-    several_blocks(monkeypatch)
-    for route in ("explicit", "blocks"):
-        expected, parallel = serial_and_parallel(route, n_jobs=2)
-        for result, other in zip(parallel(), expected, strict=True):
-            assert np.array_equal(result, other)
-
-
-@ROUTES
-def test_threads_compute_the_same(monkeypatch, route):
-    several_blocks(monkeypatch)
-    expected, parallel = serial_and_parallel(route)
-    with joblib.parallel_config(backend="threading", n_jobs=3):
-        for result, other in zip(parallel(), expected, strict=True):
-            assert np.array_equal(result, other)
-
-
-def test_a_dask_cluster_of_two_workers_computes_the_same(monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    several_blocks(monkeypatch)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-        joblib.parallel_config(backend="dask"),
-    ):
-        for route in ("explicit", "blocks"):
-            expected, parallel = serial_and_parallel(route)
-            for result, other in zip(parallel(), expected, strict=True):
-                assert np.array_equal(result, other)
-        worked = client.run(lambda: "rwkplus.kernels.blocks" in sys.modules)
-    assert len(worked) == 2
-    assert any(worked.values())
-
-
-# Results on disk
-
-
-class BrokenOffError(Exception):
-    pass
-
-
-class Work:
-    """Counts the blocks computed and, once, breaks off after some of them."""
-
-    def __init__(self, patch, route):
-        self.computed = 0
-        self.break_after = None
-        module, name = (random_walk, "feature_gram") if route == "explicit" else (blocks, "pair_scores")
-        self.compute = getattr(module, name)
-        patch.setattr(random_walk, "EXPLICIT_ROWS", 3)
-        patch.setattr(blocks, "BLOCK_NODES", 20)
-        patch.setattr(module, name, self)
-
-    def __call__(self, *args, **kwargs):
-        if self.computed == self.break_after:
-            raise BrokenOffError
-        self.computed += 1
-        return self.compute(*args, **kwargs)
-
-
-@pytest.fixture
-def graphs():
-    return data_list(random_graphs(12, edge_colors=True))
-
-
-@ROUTES
-@pytest.mark.parametrize("normalize", [False, True])
-def test_a_file_holds_what_memory_would(tmp_path, monkeypatch, graphs, route, normalize):
-    work = Work(monkeypatch, route)
-    kernel = RandomWalkKernel(steps=STEPS, route=route, normalize=normalize)
-    expected = kernel.fit_transform(graphs)
-    assert work.computed > 3
-    result = kernel.fit_transform(graphs, out=tmp_path / "gram.npy")
-    assert isinstance(result, np.memmap)
-    assert np.array_equal(result, expected)
-    assert np.array_equal(np.load(tmp_path / "gram.npy"), expected)
-    later = kernel.transform(graphs[:5], out=str(tmp_path / "later.npy"))
-    np.testing.assert_allclose(later, expected[:5], rtol=1e-14)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["gram.npy", "later.npy"]
-
-
-def interrupt(work, kernel, graphs, path, after=2):
-    work.computed, work.break_after = 0, after
-    with pytest.raises(BrokenOffError):
-        kernel.fit_transform(graphs, out=path)
-    work.computed, work.break_after = 0, None
-
-
-@ROUTES
-def test_an_interrupted_computation_goes_on_where_it_stopped(tmp_path, monkeypatch, graphs, route):
-    work = Work(monkeypatch, route)
-    kernel = RandomWalkKernel(steps=STEPS, route=route, normalize=True)
-    expected = kernel.fit_transform(graphs)
-    blocks_in_all = work.computed
-    path = tmp_path / "gram.npy"
-    interrupt(work, kernel, graphs, path)
-    assert not path.exists()
-    resumed = RandomWalkKernel(steps=STEPS, route=route, normalize=True, n_jobs=1)  # n_jobs changes no number
-    assert np.array_equal(resumed.fit_transform(graphs, out=path), expected)
-    assert work.computed == blocks_in_all - 2
-    assert [file.name for file in tmp_path.iterdir()] == ["gram.npy"]
-
-
-@ROUTES
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"steps": 3}, {"steps": 2}),
-        ({"normalize": False}, {"normalize": True}),
-        ({"kernel": "rwk+"}, {"kernel": "rwk-"}),
-        ({"walks": "open"}, {"walks": "closed"}),
-        ({"include_zero_step": False}, {"include_zero_step": True}),
-        ({"combine": np.ones(STEPS)}, {"combine": np.array([1.0, 1.0, 1.0 + 1e-12])}),  # print alike
-    ],
-    ids=lambda how: next(iter(how)),
-)
-def test_a_changed_setting_starts_again(tmp_path, monkeypatch, graphs, route, before, after):
-    work = Work(monkeypatch, route)
-    how = {"steps": STEPS, "route": route}
-    interrupt(work, RandomWalkKernel(**how | before), graphs, tmp_path / "gram.npy")
-    other = RandomWalkKernel(**how | after)
-    expected = other.fit_transform(graphs)
-    blocks_in_all, work.computed = work.computed, 0
-    assert np.array_equal(other.fit_transform(graphs, out=tmp_path / "gram.npy"), expected)
-    assert work.computed == blocks_in_all
-
-
-@ROUTES
-def test_changed_graphs_start_again(tmp_path, monkeypatch, graphs, route):
-    work = Work(monkeypatch, route)
-    kernel = RandomWalkKernel(steps=STEPS, route=route)
-    interrupt(work, kernel, graphs, tmp_path / "gram.npy")
-    graphs[0].x = graphs[0].x.flip(1)
-    expected = kernel.fit_transform(graphs)
-    assert np.array_equal(kernel.fit_transform(graphs, out=tmp_path / "gram.npy"), expected)
-
-
-@ROUTES
-def test_another_size_of_blocks_after_an_interruption_does_no_harm(tmp_path, monkeypatch, graphs, route):
-    work = Work(monkeypatch, route)
-    kernel = RandomWalkKernel(steps=STEPS, route=route)
-    expected = kernel.fit_transform(graphs)
-    interrupt(work, kernel, graphs, tmp_path / "gram.npy", after=1)
-    monkeypatch.setattr(random_walk, "EXPLICIT_ROWS", 5)
-    monkeypatch.setattr(blocks, "BLOCK_NODES", 33)
-    assert np.array_equal(kernel.fit_transform(graphs, out=tmp_path / "gram.npy"), expected)
-
-
 # scikit-learn
 
 
@@ -537,77 +285,6 @@ def test_graphs_may_come_as_data_batch_or_networkx():
     from_networkx = RandomWalkKernel(steps=2).fit_transform(graphs)
     assert np.array_equal(RandomWalkKernel(steps=2).fit_transform(data), from_networkx)
     assert np.array_equal(RandomWalkKernel(steps=2).fit_transform(Batch.from_data_list(data)), from_networkx)
-
-
-# Errors
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("kernel", "rwk"),
-        ("kernel", None),
-        ("steps", 0),
-        ("steps", 1.0),
-        ("steps", True),
-        ("combine", "median"),
-        ("combine", [1.0]),
-        ("walks", "self-avoiding"),
-        ("assignment", "greedy"),
-        ("route", "fast"),
-        ("unknown_label", "drop"),
-        ("ignore", "edge_attr"),
-        ("ignore", None),
-        ("n_jobs", 0),
-        ("n_jobs", 1.5),
-    ],
-)
-def test_impossible_arguments_are_refused_by_name(name, value):
-    for method in ("fit", "fit_transform"):
-        with pytest.raises(ParameterError, match=name) as caught:
-            getattr(RandomWalkKernel().set_params(**{name: value}), method)(data_list(random_graphs(2)))
-        assert isinstance(caught.value, RWKPlusError)
-
-
-@pytest.mark.parametrize("decay", [0, -0.1, float("nan"), "small"])
-def test_an_impossible_decay_is_refused(decay):
-    with pytest.raises(ParameterError, match="decay"):
-        RandomWalkKernel(combine="geometric", decay=decay).fit(data_list(random_graphs(2)))
-
-
-@pytest.mark.parametrize(
-    ("how", "fields", "error", "message"),
-    [
-        ({"route": "blocks"}, {}, ParameterError, "route"),
-        ({"walks": "closed"}, {}, ParameterError, "walks"),
-        ({}, {"edge_weights": True}, ParameterError, "edge_weight"),
-        ({}, {"real": True}, GraphError, "discrete labels"),
-    ],
-)
-def test_the_node_centric_kernel_says_what_it_cannot_do(how, fields, error, message):
-    with pytest.raises(error, match=message):
-        RandomWalkKernel("node-centric", **how).fit(data_list(random_graphs(2, **fields)))
-
-
-def test_continuous_colors_have_no_explicit_route():
-    with pytest.raises(GraphError, match="route"):
-        RandomWalkKernel(route="explicit").fit(data_list(random_graphs(2, real=True)))
-
-
-@pytest.mark.parametrize(
-    ("fitted", "later", "message"),
-    [
-        ({}, {"edge_weights": True}, "edge_weight"),
-        ({"edge_weights": True}, {}, "edge_weight"),
-        ({}, {"edge_colors": True}, "edge_attr"),
-        ({"edge_colors": True}, {}, "edge_attr"),
-        ({}, {"real": True}, "columns"),
-    ],
-)
-def test_graphs_of_another_kind_than_the_fitted_ones_are_refused(fitted, later, message):
-    kernel = RandomWalkKernel(steps=2).fit(data_list(random_graphs(2, **fitted)))
-    with pytest.raises(GraphError, match=message):
-        kernel.transform(data_list(random_graphs(2, **later)))
 
 
 # Against others

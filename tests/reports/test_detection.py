@@ -8,7 +8,6 @@ from rwkplus.data import anomalous_molecules
 from rwkplus.detect import SurpriseDetector
 from rwkplus.graphs import from_networkx
 from rwkplus.reports import detection_report, write_detection_report
-from rwkplus.viz.histogram import BEYOND, USUAL, histogram
 from tests.reports.test_mining import Balanced
 
 
@@ -62,10 +61,3 @@ def test_no_anomaly_makes_a_page_as_well(judged):
     page = detection_report(detector, "calm", graphs, np.zeros(len(graphs)), usual)
     assert "0 of 40 graphs have scores above" in page
     assert "<section>" not in page
-
-
-def test_bars_add_up_and_are_red_beyond_the_threshold():
-    picture = histogram([0.0, 0.1, 0.2, 5.0], 1.0, bins=10)
-    assert picture.count(USUAL) == 1
-    assert picture.count(BEYOND) == 1
-    assert "<rect" in histogram([2.0, 2.0], 2.0)

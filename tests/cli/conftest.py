@@ -1,0 +1,1 @@
+from tests.cli.program import rwkplus  # noqa: F401

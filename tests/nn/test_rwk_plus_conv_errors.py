@@ -1,0 +1,68 @@
+"""RWKPlusConv names inputs and arguments that do not fit."""
+
+import pytest
+import torch
+from torch_geometric.utils import to_torch_csr_tensor
+
+from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.nn import RWKPlusConv
+from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, features, layer
+
+
+@FUSED
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (((features(), features()), EDGES), ParameterError, "bipartite"),
+        ((features().float(), EDGES), ParameterError, r"x.to\(torch.float64\)"),
+        ((features().long(), EDGES), ParameterError, "torch.int64"),
+        ((features().to("meta"), EDGES), ParameterError, "meta"),
+        ((features()[:, :3], EDGES), ShapeError, r"\(8, 3\).*\(N, 5\)"),
+        ((features()[0], EDGES), ShapeError, r"\(N, 5\)"),
+        ((features(), EDGES + 2), GraphError, "from 2 to 8 but there are 8 nodes"),
+        ((features(), EDGES - 1), GraphError, "from -1"),
+        ((features(), EDGES.t()), ShapeError, r"\(11, 2\)"),
+        ((features(), EDGES.double()), ShapeError, "long"),
+        ((features(), None), ShapeError, "NoneType"),
+        ((features(), EDGES, WEIGHT[:3]), ShapeError, "11 edges"),
+        ((features(), EDGES, None, TYPES), ParameterError, "no edge_dim"),
+        ((features(), to_torch_csr_tensor(EDGES, size=(9, 9))), ShapeError, "9 x 9"),
+        ((features(), to_torch_csr_tensor(EDGES, size=(N, N)), WEIGHT), ParameterError, "own weights"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_named(arguments, error, message, fused):
+    with pytest.raises(error, match=message):
+        layer(2, fused=fused)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("edge_attr", "error", "message"),
+    [
+        (None, ParameterError, "no edge_attr"),
+        (TYPES + 1, GraphError, "edge_attr holds numbers from 1 to 3"),
+        (TYPES[:4], ShapeError, "integers"),
+        (torch.rand(EDGES.size(1), C + 1), ShapeError, "floats"),
+    ],
+)
+def test_edge_colors_that_do_not_fit_are_named(edge_attr, error, message):
+    with pytest.raises(error, match=message):
+        layer(2, edge_dim=C)(features(), EDGES, None, edge_attr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"steps": 0}, "steps=0"),
+        ({"combine": "mean"}, "combine"),
+        ({"edge_dim": 0}, "edge_dim=0"),
+        ({"normalize": False, "add_self_loops": True}, "normalize"),
+    ],
+)
+def test_arguments_that_make_no_layer_are_named(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        RWKPlusConv(D, M, **arguments)
+
+
+def test_sparse_adjacencies_flow_one_way():
+    with pytest.raises(ParameterError, match="flow"):
+        layer(2, flow="target_to_source")(features(), to_torch_csr_tensor(EDGES, size=(N, N)))

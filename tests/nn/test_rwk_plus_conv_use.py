@@ -1,0 +1,144 @@
+"""RWKPlusConv as a part of PyTorch and PyG: lazy sizes, caches, compilers, exports, precisions."""
+
+import copy
+from itertools import product
+
+import pytest
+import torch
+from torch_geometric.explain import Explainer, GNNExplainer
+from torch_geometric.nn import GCNConv
+
+from rwkplus.errors import ShapeError
+from rwkplus.nn import RWKPlusConv
+from rwkplus.nn import rwk_plus_conv as module
+from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, features, layer
+
+
+@pytest.mark.parametrize("in_channels", [D, -1])
+def test_signals_begin_neither_faint_nor_drowned(in_channels):
+    torch.manual_seed(0)
+    conv = RWKPlusConv(in_channels, 64, edge_dim=2).double()
+    conv(features(), EDGES, None, TYPES % 2)
+    torch.testing.assert_close(conv.hidden_adj.sum(-1), torch.zeros(3, 64).double(), rtol=0, atol=1e-5)
+    for parameter, sizes in ((conv.hidden_adj, 128), (conv.hidden_x.weight, 64 + D)):
+        assert parameter.std().item() == pytest.approx(4 * (2 / sizes) ** 0.5, rel=0.1)  # four times Glorot's
+    assert RWKPlusConv(D, 1).hidden_adj.item() != 0
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_size_may_be_read_off_the_first_input(fused):
+    conv = RWKPlusConv(-1, M, fused=fused).double()
+    assert str(conv) == "RWKPlusConv(-1, 4, steps=2)"
+    assert conv(features(), EDGES).shape == (N, M)
+    assert conv.hidden_x.weight.shape == (M, D)
+
+
+def test_it_stands_where_a_gcn_conv_stood():
+    for arguments in ({}, {"improved": True}, {"add_self_loops": False}, {"normalize": False}, {"bias": False}):
+        shapes = [conv(D, M, **arguments).double()(features(), EDGES).shape for conv in (GCNConv, RWKPlusConv)]
+        assert shapes[0] == shapes[1]
+    assert RWKPlusConv(D, M, steps=3, combine="concat").double()(features(), EDGES).shape == (N, 3 * M)
+
+
+@FUSED
+def test_the_cache_holds_until_the_type_changes(fused, monkeypatch):
+    calls = []
+    monkeypatch.setattr(module, "normalized", lambda *a, f=module.normalized, **k: calls.append(a) or f(*a, **k))
+    conv = layer(2, cached=True, fused=fused)
+    first, second = conv(features(), EDGES), conv(features(), EDGES)
+    assert len(calls) == 1
+    torch.testing.assert_close(first, second)
+    conv.float()(features().float(), EDGES)
+    assert len(calls) == 2
+    conv.reset_parameters()
+    conv(features().float(), EDGES)
+    assert len(calls) == 3
+
+
+def test_another_graph_is_not_mistaken_for_the_cached_one():
+    conv = layer(2, cached=True)
+    conv(features(), EDGES)
+    with pytest.raises(ShapeError, match="single graph"):
+        conv(features(N + 1), EDGES)
+
+
+def test_a_copy_computes_the_same():
+    conv = layer(2, cached=True)
+    expected = conv(features(), EDGES)
+    torch.testing.assert_close(copy.deepcopy(conv)(features(), EDGES), expected)
+    other = RWKPlusConv(D, M).double()
+    other.load_state_dict(conv.state_dict())
+    torch.testing.assert_close(other(features(), EDGES), expected)
+
+
+COMPILED = [{}, {"cached": True}, {"recompute": True}, {"normalize": False}, {"edge_dim": C}, {"combine": "concat"}]
+
+
+@pytest.mark.parametrize(("options", "fused"), list(product(COMPILED, [True, False])))
+def test_torch_compiles_it_without_a_break(options, fused):
+    conv = layer(2, fused=fused, **options)
+    edge_attr = TYPES if "edge_dim" in options else None
+    torch.compiler.reset()
+    compiled = torch.compile(conv, backend="aot_eager", fullgraph=True)
+    out = compiled(features(), EDGES, WEIGHT, edge_attr)
+    expected = conv(features(), EDGES, WEIGHT, edge_attr)
+    torch.testing.assert_close(out, expected)
+    grads = [torch.autograd.grad(value.sum(), list(conv.parameters())) for value in (out, expected)]
+    for one, other in zip(*grads, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+DYNAMIC = {"x": {0: torch.export.Dim("N", min=2)}, "edge_index": {1: torch.export.Dim("E", min=2)}}
+
+
+def test_an_exported_layer_takes_graphs_of_any_size_and_needs_only_torch():
+    conv = layer(2).eval()
+    program = torch.export.export(conv, (features(), EDGES), dynamic_shapes=DYNAMIC)
+    x, edges = features(12), torch.randint(12, (2, 30))
+    torch.testing.assert_close(program.module()(x, edges), conv(x, edges))
+    assert not any("rwkplus" in str(node.target) for node in program.graph.nodes)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_onnx_runs_it(tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    conv = RWKPlusConv(D, M).eval()
+    path = str(tmp_path / "conv.onnx")
+    x = features().float()
+    torch.onnx.export(
+        conv, (x, EDGES), path, dynamo=True, dynamic_shapes=DYNAMIC, input_names=["x", "edge_index"], verbose=False
+    )
+    x, edges = features(12).float(), torch.randint(12, (2, 30))
+    (out,) = runtime.InferenceSession(path).run(None, {"x": x.numpy(), "edge_index": edges.numpy()})
+    torch.testing.assert_close(torch.from_numpy(out), conv(x, edges))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_follows_full_precision(dtype):
+    conv = layer(2)
+    expected = conv(features(), EDGES)
+    out = copy.deepcopy(conv).to(dtype)(features().to(dtype), EDGES)
+    assert out.dtype == dtype
+    torch.testing.assert_close(out.double(), expected, rtol=0.1, atol=0.02)
+
+
+def test_autocast_lowers_the_precision_by_itself():
+    conv = layer(2).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        out = conv(features().float(), EDGES)
+    torch.testing.assert_close(out.float(), conv(features().float(), EDGES), rtol=0.1, atol=0.02)
+
+
+def test_explanations_reach_its_edges():
+    explainer = Explainer(
+        layer(2).float(),
+        GNNExplainer(epochs=3),
+        explanation_type="model",
+        edge_mask_type="object",
+        model_config={"mode": "regression", "task_level": "node", "return_type": "raw"},
+    )
+    edges = EDGES[:, EDGES[0] != EDGES[1]]
+    mask = explainer(features().float(), edges).edge_mask
+    assert mask.shape == (edges.size(1),)
+    assert mask.unique().numel() > 1

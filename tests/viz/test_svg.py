@@ -1,0 +1,187 @@
+from xml.etree import ElementTree
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from rwkplus.viz import curve, draw, label_colors
+from rwkplus.viz.svg import ELEMENT_COLORS, FADED, MARGIN, PALETTE, SIZE
+
+
+def labelled(graph, labels=None):
+    nx.set_node_attributes(graph, dict(zip(graph, labels or "C" * len(graph), strict=True)), "label")
+    return graph
+
+
+def picture(graph, **options):
+    """The picture as a tree: only well-formed ones can be read."""
+    labels = {str(label) for _, label in graph.nodes(data="label")}
+    return ElementTree.fromstring(draw(graph, label_colors(labels), **options))
+
+
+def numbers(elements, *fields):
+    return np.array([[float(element.get(field)) for field in fields] for element in elements])
+
+
+def bond(label):
+    graph = labelled(nx.path_graph(2))
+    graph.edges[0, 1].update({} if label is None else {"label": label})
+    return picture(graph)
+
+
+# Nodes
+
+
+def test_every_node_is_a_circle_with_its_label_in_its_color():
+    drawn = picture(labelled(nx.path_graph(4), ["C", "N", "C", "Cl"]))
+    circles, texts = drawn.findall("circle"), drawn.findall("text")
+    assert [text.text for text in texts] == ["C", "N", "C", "Cl"]
+    assert [circle.get("fill") for circle in circles] == [ELEMENT_COLORS[text.text] for text in texts]
+    np.testing.assert_array_equal(numbers(circles, "cx", "cy"), numbers(texts, "x", "y"))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [nx.path_graph(9), nx.cycle_graph(5), nx.disjoint_union(nx.path_graph(3), nx.cycle_graph(4)), nx.empty_graph(3)],
+    ids=["path", "ring", "two parts", "isolated"],
+)
+def test_nodes_lie_apart_from_each_other_and_fill_the_picture(graph):
+    places = numbers(picture(labelled(graph)).findall("circle"), "cx", "cy")
+    assert places.min() == pytest.approx(MARGIN, abs=0.1)
+    assert places.max() == pytest.approx(SIZE - MARGIN, abs=0.1)
+    distances = np.hypot(*(places[:, None] - places).T)
+    assert distances[~np.eye(len(graph), dtype=bool)].min() > 10
+
+
+def test_a_single_node_lies_in_the_middle():
+    circles = picture(labelled(nx.empty_graph(1))).findall("circle")
+    assert numbers(circles, "cx", "cy").tolist() == [[SIZE / 2, SIZE / 2]]
+
+
+def test_no_node_at_all_is_an_empty_picture():
+    assert list(picture(nx.empty_graph(0), title="nothing")) == []
+
+
+def test_many_nodes_are_drawn_smaller():
+    few, many = (numbers(picture(labelled(nx.path_graph(n))).findall("circle"), "r") for n in (15, 16))
+    assert many.max() < few.min()
+
+
+def test_the_same_graph_has_the_same_picture():
+    assert len({draw(labelled(nx.cycle_graph(7)), {"C": "#000"}) for _ in range(3)}) == 1
+
+
+# Edges
+
+
+@pytest.mark.parametrize(("label", "lines"), [(None, 1), ("-", 1), (":", 1), ("=", 2), ("#", 3)])
+def test_bonds_have_as_many_lines_as_their_order(label, lines):
+    drawn = bond(label)
+    ends = numbers(drawn.findall("line"), "x1", "y1", "x2", "y2")
+    assert len(ends) == lines
+    assert len(np.unique(ends, axis=0)) == lines  # side by side, not on top of each other
+    nodes = numbers(drawn.findall("circle"), "cx", "cy").ravel()
+    np.testing.assert_allclose(ends.mean(0), nodes, atol=0.1)  # on either side alike
+    assert len(drawn.findall("text")) == 2  # bonds are not written beside
+
+
+def test_only_aromatic_bonds_are_dashed():
+    dashed = {label: bond(label).find("line").get("stroke-dasharray") is not None for label in ("-", "=", "#", ":")}
+    assert dashed == {"-": False, "=": False, "#": False, ":": True}
+
+
+def test_other_edge_labels_are_written_beside_the_edge():
+    drawn = bond("cites")
+    assert len(drawn.findall("line")) == 1
+    assert [text.text for text in drawn.findall("text")] == ["cites", "C", "C"]
+
+
+# What stands out
+
+
+def test_nodes_that_are_not_highlighted_fade_with_their_edges():
+    drawn = picture(labelled(nx.path_graph(3)), highlighted={0, 1})
+    assert numbers(drawn.findall("circle"), "opacity").ravel().tolist() == [1, 1, FADED]
+    assert numbers(drawn.findall("line"), "opacity").ravel().tolist() == [1, FADED]
+
+
+def test_nodes_are_as_strong_as_their_number_between_0_and_1():
+    drawn = picture(labelled(nx.path_graph(5)), strength={0: -1.0, 1: 0.0, 2: 0.5, 3: 1.0, 4: 7.0})
+    expected = [FADED, FADED, (1 + FADED) / 2, 1, 1]
+    assert numbers(drawn.findall("circle"), "opacity").ravel().tolist() == pytest.approx(expected)
+
+
+def test_labels_stay_readable_on_faded_nodes():
+    drawn = picture(labelled(nx.path_graph(2)), highlighted=())
+    assert numbers(drawn.findall("text"), "opacity").min() > numbers(drawn.findall("circle"), "opacity").max()
+
+
+def test_edges_are_as_strong_as_their_weight():
+    graph = labelled(nx.Graph([(0, 1, {"weight": 0.125}), (1, 2, {"weight": 0.75})]))
+    assert numbers(picture(graph).findall("line"), "opacity").ravel().tolist() == [0.125, 0.75]
+    assert numbers(picture(graph, highlighted={0}).findall("line"), "opacity").ravel().tolist() == [0.125, FADED]
+
+
+# Text from outside
+
+
+def test_labels_and_titles_cannot_break_out_of_the_picture():
+    hostile = """<b a="1" b='2'>&amp;</b>"""
+    graph = labelled(nx.path_graph(2), [hostile, "x"])
+    graph.edges[0, 1]["label"] = hostile
+    drawn = picture(graph, title=hostile)
+    assert "<b" not in draw(graph, label_colors([hostile, "x"]), title=hostile)
+    assert drawn.get("aria-label") == hostile
+    assert [text.text for text in drawn.findall("text")] == [hostile, hostile, "x"]
+
+
+# Colors of labels
+
+
+def test_elements_have_the_colors_of_chemists_unless_another_label_is_among_them():
+    assert label_colors(["O", "C", "O"]) == {"C": ELEMENT_COLORS["C"], "O": ELEMENT_COLORS["O"]}
+    assert label_colors(["O", "C", "author"]) == dict(zip(["C", "O", "author"], PALETTE, strict=False))
+
+
+def test_labels_have_different_colors_while_there_are_some():
+    labels = [f"label {i:02}" for i in range(len(PALETTE) + 2)]
+    colors = label_colors(labels[::-1])
+    assert [colors[label] for label in labels] == [*PALETTE, *PALETTE[:2]]
+    assert label_colors(labels) == colors
+
+
+# Curves
+
+
+def line(drawn):
+    return np.array([point.split(",") for point in drawn.find("polyline").get("points").split()], dtype=float)
+
+
+def test_a_curve_begins_at_zero_and_has_a_dot_per_value():
+    drawn = ElementTree.fromstring(curve([1.0, 4.0, 2.0]))
+    x, y = line(drawn).T
+    np.testing.assert_allclose(np.diff(x), np.diff(x)[0], atol=0.1)
+    np.testing.assert_allclose((y[0] - y) / (y[0] - y[2]), [0, 0.25, 1, 0.5], atol=1e-3)
+    assert np.array_equal(numbers(drawn.findall("circle"), "cx", "cy"), line(drawn))
+    assert [text.text for text in drawn.findall("text")] == ["0", "2", "4", "0", "1", "2", "3"]
+
+
+def test_the_upper_end_of_a_curve_may_be_given():
+    drawn = ElementTree.fromstring(curve([0.5], top=1.0, percent=True))
+    assert [text.text for text in drawn.findall("text")][:3] == ["0%", "50%", "100%"]
+    middle = numbers(drawn.findall("line"), "y1")[1]
+    assert line(drawn)[1, 1] == pytest.approx(middle)
+
+
+def test_a_long_curve_needs_no_dots():
+    drawn = ElementTree.fromstring(curve(np.linspace(0, 1, 200).tolist(), dots=False))
+    assert drawn.findall("circle") == []
+    assert len(line(drawn)) == 201
+    assert [text.text for text in drawn.findall("text")][3:] == ["200"]
+
+
+@pytest.mark.parametrize("values", [[], [0.0, 0.0]])
+def test_a_curve_of_nothing_lies_on_the_floor(values):
+    points = line(ElementTree.fromstring(curve(values)))
+    assert len(points) == len(values) + 1
+    assert len(set(points[:, 1])) == 1
