@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.files import write_whole
 
 CONFIG_FILE, RESULT_FILE = "config.yaml", "result.json"
 CHOICES: dict[str, Any] = {
@@ -213,9 +214,7 @@ def write_yaml(path: Path, values: Mapping[str, Any]) -> None:
     """Write a file of names and values, whole or not at all."""
     import yaml
 
-    scratch = path.with_name(path.name + ".new")
-    scratch.write_text(yaml.safe_dump(dict(values), sort_keys=False))
-    scratch.replace(path)
+    write_whole(path, yaml.safe_dump(dict(values), sort_keys=False))
 
 
 def _typed(words: list[str]) -> list[Any]:

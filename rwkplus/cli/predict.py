@@ -12,6 +12,7 @@ import typer
 from rwkplus.cli.console import out
 from rwkplus.cli.options import NodeFeaturesOption
 from rwkplus.errors import ParameterError
+from rwkplus.files import write_whole
 
 
 def predict(
@@ -44,9 +45,7 @@ def predict(
     if out_file is None:
         sys.stdout.write(text.getvalue())
         return
-    scratch = out_file.with_name(out_file.name + ".new")
-    scratch.write_text(text.getvalue(), newline="")
-    scratch.replace(out_file)
+    write_whole(out_file, text.getvalue())
     out.print(f"{text.getvalue().count(chr(10)) - 1} predictions in {out_file}", highlight=False)
 
 

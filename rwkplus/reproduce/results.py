@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rwkplus.errors import DataError
+from rwkplus.files import write_whole
 
 RESULTS = Path("results")
 PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "scipy", "numba", "grakel")
@@ -18,12 +19,7 @@ PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "sci
 def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any], folder: Path = RESULTS) -> Path:
     """Write one result file whole or not at all."""
     record = {"config": dict(config), "environment": environment(), "values": dict(values)}
-    path = folder / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".new")
-    scratch.write_text(json.dumps(record, indent=1) + "\n")
-    scratch.replace(path)
-    return path
+    return write_whole(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
 
 
 def read_result(name: str, folder: Path = RESULTS) -> dict[str, Any]:
