@@ -11,6 +11,7 @@ from rich.table import Table
 from rwkplus.cli.console import check_output, err, out, print_json
 from rwkplus.cli.options import Ignore, Json, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
+from rwkplus.files import write_whole
 
 DEMO = "planted-anomalies"
 SHOWN = 20
@@ -139,14 +140,13 @@ def _stream(detector: Any) -> None:  # noqa: ANN401
 
 def _write(judged: Judged, folder: Path) -> Path:
     """Write model, scores and page, each whole or not at all."""
-    from rwkplus.mining.files import write_whole
     from rwkplus.reports import write_detection_report
 
     threshold = judged.detector.threshold_
     rows = ({"graph": i, "score": float(s), "anomaly": bool(s > threshold)} for i, s in enumerate(judged.scores))
     page = write_detection_report(folder / "report.html", *judged)
     judged.detector.save(folder / "detector.safetensors")
-    write_whole(folder / "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    write_whole(folder / "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     return page
 
 

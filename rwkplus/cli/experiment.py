@@ -9,6 +9,7 @@ import typer
 
 from rwkplus.cli.console import check_output
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.files import write_whole
 
 CONFIG_FILE, RESULT_FILE = "config.yaml", "result.json"
 CHOICES: dict[str, Any] = {
@@ -240,6 +241,4 @@ def write_yaml(path: Path, values: Mapping[str, Any]) -> None:
     """Write a file of names and values, whole or not at all."""
     import yaml
 
-    scratch = path.with_name(path.name + ".new")
-    scratch.write_text(yaml.safe_dump(dict(values), sort_keys=False))
-    scratch.replace(path)
+    write_whole(path, yaml.safe_dump(dict(values), sort_keys=False))

@@ -9,6 +9,7 @@ import typer
 from rwkplus.cli.console import bold_names, check_output, out, print_json, progress
 from rwkplus.cli.options import Dataset, Ignore, Jobs, Json, NodeFeaturesOption
 from rwkplus.errors import ParameterError
+from rwkplus.files import whole_file
 
 
 def kernel(
@@ -75,7 +76,8 @@ def kernel(
             facts |= {"route": gram.route_}
     facts["seconds"] = round(time.perf_counter() - begin, 3)
     if out_file.suffix == ".npz":
-        _write(out_file, arrays | _targets(graphs))
+        with whole_file(out_file) as scratch:
+            np.savez_compressed(scratch, **arrays | _targets(graphs))
     if as_json:
         print_json(facts)
     else:
@@ -93,11 +95,3 @@ def _targets(graphs: list[Any]) -> dict[str, Any]:
     if any(graph.get("y") is None for graph in graphs):
         return {}
     return {"y": np.concatenate([graph.y.numpy().reshape(-1) for graph in graphs])}
-
-
-def _write(path: Path, arrays: dict[str, Any]) -> None:
-    import numpy as np
-
-    scratch = path.with_name(path.name + ".new.npz")
-    np.savez_compressed(scratch, **arrays)
-    scratch.replace(path)

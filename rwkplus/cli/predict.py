@@ -11,6 +11,7 @@ import typer
 
 from rwkplus.cli.console import check_output, out
 from rwkplus.cli.options import NodeFeaturesOption
+from rwkplus.files import write_whole
 
 
 def predict(
@@ -41,9 +42,7 @@ def predict(
     if out_file is None:
         sys.stdout.write(text.getvalue())
         return
-    scratch = out_file.with_name(out_file.name + ".new")
-    scratch.write_text(text.getvalue(), newline="")
-    scratch.replace(out_file)
+    write_whole(out_file, text.getvalue())
     out.print(f"{text.getvalue().count(chr(10)) - 1} predictions in {out_file}")
 
 

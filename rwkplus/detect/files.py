@@ -1,17 +1,14 @@
 """Detectors in one safetensors file: arrays, and in the header all else as JSON. Never a pickle."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from rwkplus.detect.base import GraphDetector, check_contamination
 from rwkplus.errors import DataError
-from rwkplus.mining.files import from_json, write_whole
+from rwkplus.files import read_tensors, write_tensors
+from rwkplus.mining.files import from_json
 
 FORMAT = "rwkplus detector, version 1"
 
@@ -20,28 +17,14 @@ def save_detector(detector: GraphDetector, path: str | Path) -> Path:
     """Write a fitted detector, whole or not at all; folders are made."""
     header, arrays = detector._packed()
     plain = {name: value for name, value in detector.get_params(deep=False).items() if name not in header}
-    try:
-        record = {"format": FORMAT, "detector": type(detector).__name__, "parameters": plain, "learned": header}
-        text = json.dumps(record | {"threshold": detector.threshold_})
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the parameters of {type(detector).__name__} cannot be written as JSON: {error}.") from error
-    arrays["decision_scores"] = detector.decision_scores_
-    whole = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
-    return write_whole(path, save(whole, metadata={"rwkplus": text}))
+    record: dict[str, Any] = {"format": FORMAT, "detector": type(detector).__name__}
+    record |= {"parameters": plain, "learned": header, "threshold": detector.threshold_}
+    return write_tensors(path, record, arrays | {"decision_scores": detector.decision_scores_})
 
 
 def load_detector(path: str | Path) -> GraphDetector:
     """Read what :meth:`GraphDetector.save` wrote; nothing in the file is executed."""
-    if not Path(path).is_file():
-        raise DataError(f"there is no file {path}.")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            record = json.loads((file.metadata() or {}).get("rwkplus", "{}"))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, ValueError, OSError) as error:
-        raise DataError(f"{path} is no detector saved by rwkplus, or is not complete: {error}.") from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise DataError(f"{path} does not hold a detector: expected the format {FORMAT!r}.")
+    record, arrays = read_tensors(path, "detector", FORMAT, "numpy")
     try:
         return _filled(record, arrays)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.format import open_memmap
 
+from rwkplus.files import write_whole
 from rwkplus.graphs.arrays import Floats, GraphArrays
 
 
@@ -42,9 +43,7 @@ class ResumableMatrix:
         if self.path is not None:
             self.values.flush()  # type: ignore[attr-defined]
             record = {"fingerprint": self.fingerprint, "finished": sorted(self.finished)}
-            scratch = self.progress.with_name(self.progress.name + ".new")
-            scratch.write_text(json.dumps(record))
-            scratch.replace(self.progress)
+            write_whole(self.progress, json.dumps(record))
 
     def complete(self) -> Floats:
         """Give the file its name and return the matrix."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from rwkplus.errors import DataError
+from rwkplus.files import read_tensors, write_tensors, write_whole
 from rwkplus.mining.patterns import Occurrence, Pattern
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
 
@@ -26,7 +25,7 @@ FITTED = ("control_", "training_", "explained_", "saved_")
 def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:
     """Write patterns to a file, whole or not at all; folders are made."""
     record = {"format": FORMAT, "patterns": [pattern.to_dict() for pattern in patterns]}
-    return write_whole(path, json.dumps(record).encode())
+    return write_whole(path, json.dumps(record))
 
 
 def load_patterns(path: str | Path) -> list[Pattern]:
@@ -45,8 +44,7 @@ def load_patterns(path: str | Path) -> list[Pattern]:
 def save_miner(miner: "PatternMiner", path: str | Path) -> Path:
     """Write a fitted miner: arrays as tensors, all else as JSON in the header."""
     header, tensors = pack_miner(miner)
-    whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-    return write_whole(path, save(whole, metadata={"rwkplus": json.dumps({"format": MINER_FORMAT} | header)}))
+    return write_tensors(path, {"format": MINER_FORMAT} | header, tensors)
 
 
 def pack_miner(miner: "PatternMiner") -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -65,17 +63,11 @@ def pack_miner(miner: "PatternMiner") -> tuple[dict[str, Any], dict[str, NDArray
 
 def load_miner(miner: "PatternMiner", path: str | Path) -> "PatternMiner":
     """Fill a miner with what :func:`save_miner` wrote."""
-    if not Path(path).is_file():
-        raise DataError(f"there is no file {path}.")
+    header, tensors = read_tensors(path, "miner", MINER_FORMAT, "numpy")
     try:
-        with safe_open(path, framework="numpy") as file:
-            header = json.loads((file.metadata() or {}).get("rwkplus", "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if header.get("format") != MINER_FORMAT:
-            raise DataError(f"{path} does not hold a miner: expected the format {MINER_FORMAT!r}.")
         return unpack_miner(miner, header, tensors)
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path} is not a stored miner, or was damaged: {error}.") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path} is damaged or was changed by hand: {error}.") from error
 
 
 def unpack_miner(miner: "PatternMiner", header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "PatternMiner":
@@ -96,13 +88,3 @@ def unpack_miner(miner: "PatternMiner", header: dict[str, Any], tensors: dict[st
 def from_json(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters as they were before JSON made lists of their tuples."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
-
-
-def write_whole(path: str | Path, content: bytes) -> Path:
-    """Write a file, whole or not at all; folders are made."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".new")
-    scratch.write_bytes(content)
-    scratch.replace(path)
-    return path

@@ -3,6 +3,8 @@
 from html import escape
 from pathlib import Path
 
+from rwkplus.files import write_whole
+
 STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #1d2327; background: #fff; }
@@ -41,9 +43,4 @@ def page(title: str, body: str) -> str:
 
 def write_page(path: str | Path, text: str) -> Path:
     """Write a page, whole or not at all; folders are made."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".new")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
-    return path
+    return write_whole(path, text)

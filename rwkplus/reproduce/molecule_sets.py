@@ -167,8 +167,7 @@ def run_molecules(
 ) -> dict[str, Any]:
     """Run every row with every seed and return the scores of all, by row.
 
-    The result file is written after every run, and read before: an interrupted command goes on where it stopped, and
-    several commands with different rows can run at the same time.
+    The result file is written after every run, and read before: an interrupted command goes on where it stopped.
     """
     tell, name = on_step or (lambda _: None), plan.experiment.name
     for row in rows:

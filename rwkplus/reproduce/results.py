@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rwkplus.errors import DataError
+from rwkplus.files import write_whole
 
 RESULTS = Path("results")
 PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "scipy", "numba", "grakel")
@@ -19,12 +20,7 @@ PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "sci
 def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any], folder: Path = RESULTS) -> Path:
     """Write one result file whole or not at all."""
     record = {"config": dict(config), "environment": environment(), "values": dict(values)}
-    path = folder / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".new")
-    scratch.write_text(json_text(record) + "\n")
-    scratch.replace(path)
-    return path
+    return write_whole(folder / f"{name}.json", json_text(record) + "\n")
 
 
 def json_text(values: Any) -> str:  # noqa: ANN401

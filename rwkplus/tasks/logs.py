@@ -5,18 +5,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rwkplus.errors import MissingExtraError
+from rwkplus.files import whole_file
 from rwkplus.tasks.loop import OnEpoch
 from rwkplus.tasks.progress import Row
 
 
 def write_history(path: Path, history: list[Row]) -> None:
     """Write one line per epoch, the whole file or nothing."""
-    scratch = path.with_name(path.name + ".new")
-    with scratch.open("w", newline="") as file:
+    with whole_file(path) as scratch, scratch.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(history[-1]))
         writer.writeheader()
         writer.writerows(history)
-    scratch.replace(path)
 
 
 def read_history(path: Path) -> list[Row]:

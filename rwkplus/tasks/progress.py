@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from rwkplus.errors import DataError
+from rwkplus.files import read_tensors, write_tensors
 from rwkplus.tasks.metrics import Metric
 
 Row = dict[str, float]
@@ -59,12 +58,7 @@ def save_run(
     tensors = _named("now", dict(model.state_dict())) | _named("best", progress.weights)
     for number, state in optimizer.state_dict()["state"].items():
         tensors |= _named(f"optimizer {number}", state)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".new")
-    scratch.write_bytes(
-        save({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, {HEADER: json.dumps(record)})
-    )
-    scratch.replace(path)
+    write_tensors(path, record, tensors, HEADER)
 
 
 def load_run(
@@ -72,15 +66,10 @@ def load_run(
 ) -> None:
     """Bring a fresh run to where :func:`save_run` left it, or say why the file is none of its own."""
     try:
-        with safe_open(path, "pt") as file:
-            record = json.loads((file.metadata() or {})[HEADER])
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        found = record["identity"]
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path} is no checkpoint of a training run, or is not complete. Remove it to start anew."
-        ) from error
-    check_identity(path, identity, found)
+        record, tensors = read_tensors(path, "checkpoint of a training run", None, "pt", HEADER)
+    except DataError as error:
+        raise DataError(f"{error} Remove it to start anew.") from error
+    check_identity(path, identity, record.get("identity", {}))
     try:
         model.load_state_dict(_under("now", tensors))
         states = [_under(f"optimizer {i}", tensors) for i in range(len(list(model.parameters())))]

@@ -1,6 +1,5 @@
 """How a graph is cut into batches to learn from."""
 
-import os
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
+from rwkplus.files import whole_file
 from rwkplus.loader import ClusterLoader, NeighborLoader
 from rwkplus.loader.base import PartLoader
 from rwkplus.ops.clusters import clusters
@@ -63,8 +63,7 @@ def stored_clusters(graph: CSRGraph, number: int) -> NDArray[np.int32]:
         return clusters(graph.indptr, graph.indices, number)
     path = graph.folder / f"clusters-{number}.npy"
     if not path.exists():
-        scratch = path.with_name(f"{path.stem}.{os.getpid()}.npy")  # processes may get here at the same time
-        np.save(scratch, clusters(graph.indptr, graph.indices, number))
-        scratch.replace(path)
+        with whole_file(path) as scratch:  # processes may get here at the same time
+            np.save(scratch, clusters(graph.indptr, graph.indices, number))
     found: NDArray[np.int32] = np.load(path)
     return found

@@ -75,9 +75,9 @@ def test_a_truncated_file_or_a_pickle_or_none_is_refused(saved, tmp_path):
     with pytest.raises(DataError, match="not complete"):
         load_detector(saved)
     saved.write_bytes(pickle.dumps({"threshold": 1}))
-    with pytest.raises(DataError, match="not complete"):
+    with pytest.raises(DataError, match="is a pickle"):
         load_detector(saved)
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="cannot read the detector"):
         load_detector(tmp_path / "nothing")
     save_file({"a": np.zeros(1)}, tmp_path / "other.safetensors")
     with pytest.raises(DataError, match="does not hold a detector"):

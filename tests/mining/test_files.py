@@ -80,5 +80,5 @@ def test_another_safetensors_file_is_refused(tmp_path):
     save_file({"weight": np.zeros(3)}, tmp_path / "model.safetensors")
     with pytest.raises(DataError, match="does not hold a miner"):
         PatternMiner.load(tmp_path / "model.safetensors")
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="cannot read the miner"):
         PatternMiner.load(tmp_path / "nothing.safetensors")

@@ -8,7 +8,8 @@ import torch
 from safetensors.torch import save_file
 
 from rwkplus.errors import DataError
-from rwkplus.models.files import HEADER, ModelFile, read_model, write_model
+from rwkplus.files import HEADER
+from rwkplus.models.files import ModelFile, read_model, write_model
 from rwkplus.models.gin import GIN
 
 PARAMS = {"hidden_channels": 3, "layers": 1}
@@ -91,7 +92,7 @@ def test_torch_files_are_refused(tmp_path, file):
 
 def test_other_safetensors_are_refused(tmp_path):
     save_file({"weight": torch.ones(2)}, tmp_path / "model.safetensors")
-    with pytest.raises(DataError, match="not one of rwkplus"):
+    with pytest.raises(DataError, match="does not hold a model"):
         read_model(tmp_path / "model.safetensors")
 
 
@@ -107,7 +108,7 @@ def test_other_safetensors_are_refused(tmp_path):
         (lambda r: r.update(name="rwnn"), "weights do not fit"),
         (lambda r: r.pop("params"), "description is incomplete"),
         (lambda r: r.update(about=7), "description is incomplete"),
-        (lambda r: r.pop("format"), "description is incomplete"),
+        (lambda r: r.pop("format"), "does not hold a model"),
     ],
 )
 def test_changes_by_hand_are_noticed(path, change, message):

@@ -15,6 +15,7 @@ from rwkplus.data.twibot.edges import FOLLOWS, EdgeProgress, gather_edges, read_
 from rwkplus.data.twibot.encoders import SentenceEncoder, make_encoder
 from rwkplus.data.twibot.users import LABELS, METRICS, SPLITS, UserIds, read_column, read_descriptions, read_users
 from rwkplus.errors import DataError
+from rwkplus.files import write_whole
 from rwkplus.ops.undirected import undirected_csr
 
 RAW_FILES = ("user.json", "edge.csv", "label.csv", "split.csv")
@@ -118,9 +119,7 @@ def _open_state(files: GraphFiles, identity: dict[str, Any]) -> _State:
 
 
 def _save(files: GraphFiles, state: _State) -> None:
-    scratch = files.scratch / f"{STATE}.new"
-    scratch.write_text(json.dumps(asdict(state)))
-    scratch.replace(files.scratch / STATE)
+    write_whole(files.scratch / STATE, json.dumps(asdict(state)))
 
 
 def _store_users(raw: Path, files: GraphFiles, state: _State) -> None:

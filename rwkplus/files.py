@@ -1,0 +1,99 @@
+"""Files that are written whole or not at all, and tensors in files that are never a pickle."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from safetensors import SafetensorError, safe_open
+
+from rwkplus.errors import DataError
+
+HEADER = "rwkplus"
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Give the name of a file to write, which replaces ``path`` if the block ends well; folders are made.
+
+    The name is the process's own: when several write the same file, the last one wins.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder: give the name of a file.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # numpy adds its suffixes where they are missing; with others, a search for results would find half of one
+    suffix = path.suffix if path.suffix in (".npy", ".npz") else ""
+    scratch = path.with_name(f"{path.name}.{os.getpid()}.new{suffix}")
+    try:
+        yield scratch
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def write_whole(path: str | Path, content: bytes | str) -> Path:
+    """Write a file, whole or not at all; folders are made."""
+    with whole_file(path) as scratch:
+        scratch.write_bytes(content.encode() if isinstance(content, str) else content)
+    return Path(path)
+
+
+def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[str, Any], key: str = HEADER) -> Path:
+    """Write a safetensors file, whole or not at all; folders are made.
+
+    Args:
+        path: File to write.
+        record: What the tensors belong to, as JSON values for the header.
+        tensors: All of torch or all of numpy.
+        key: Entry of the header.
+    """
+    import numpy as np
+    from safetensors.numpy import save as save_arrays
+    from safetensors.torch import save
+    from torch import Tensor
+
+    try:
+        metadata = {key: json.dumps(record)}
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the parameters that belong into {path} cannot be written as JSON: {error}.") from error
+    if any(isinstance(value, Tensor) for value in tensors.values()):
+        whole = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+        return write_whole(path, save(whole, metadata))
+    arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    return write_whole(path, save_arrays(arrays, metadata))
+
+
+def read_tensors(
+    path: str | Path, kind: str, expected: str | None, framework: Literal["pt", "numpy"], key: str = HEADER
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read record and tensors that :func:`write_tensors` wrote, or say why they cannot be; nothing is executed.
+
+    Args:
+        path: File to read.
+        kind: What it should hold, for messages.
+        expected: Its format, if such files have one.
+        framework: Whose tensors to return.
+        key: Entry of the header.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            first = file.read(9)
+        # The length of a safetensors header may begin like a pickle, but the header itself follows it at once.
+        if first[:4] == b"PK\x03\x04" or (first[:1] == b"\x80" and first[8:] != b"{"):
+            raise DataError(
+                f"{path} is a pickle, which can run any code when opened. rwkplus reads only its own safetensors files."
+            )
+        with safe_open(path, framework) as file:
+            record = json.loads((file.metadata() or {}).get(key, "null"))
+            found = record.get("format") if isinstance(record, dict) else None
+            if not isinstance(record, dict) or found != expected:
+                has = f": its format is {found!r}" if found else ""
+                raise DataError(f"{path} does not hold a {kind} that this version of rwkplus reads{has}.")
+            return record, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except OSError as error:
+        raise DataError(f"cannot read the {kind} {path}: {error.strerror or error}.") from error
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} is no {kind} saved by rwkplus, or is not complete ({error}).") from error
