@@ -5,15 +5,15 @@ from typing import Any
 
 from rwkplus.data.counting import TARGETS
 from rwkplus.reproduce.counting import METHODS, PAPER, SUBGRAPH_NETWORKS
-from rwkplus.reproduce.markdown import cells, mean_and_deviation
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.markdown import mean_and_deviation, table
+from rwkplus.reproduce.results import RESULTS, exists, ran, read_result
 
 GUARDS = ("mean", "size", "histogram")
 
 
 def counting_page(folder: Path = RESULTS) -> str | None:
     """All targets that have been run."""
-    if not (folder / "counting.json").exists():
+    if not exists("counting", folder):
         return None
     record = read_result("counting", folder)
     config = record["config"]
@@ -37,25 +37,25 @@ def counting_page(folder: Path = RESULTS) -> str | None:
         "neighbors, tailed triangles weigh these by degrees. The guard *histogram*, a linear map of degree counts, is "
         "exact on stars for the same reason. "
         "Open walks cannot see 4-cycles.\n\n"
-        f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n"
+        f"{ran(record)}"
     )
 
 
 def counting_table(folder: Path = RESULTS) -> str:
     """One row per method: paper and ours for every target; guards below."""
     errors = read_result("counting", folder)["values"]["errors"]
-    most = max(len(runs) for rows in errors.values() for name, runs in rows.items() if name in METHODS)
-    lines = [cells("error / std", *TARGETS), cells(*["---"] * (len(TARGETS) + 1))]
+    most = max(len(runs) for part in errors.values() for name, runs in part.items() if name in METHODS)
+    rows = []
     for method in METHODS:
         if method in PAPER:
-            lines.append(cells(f"{method} (paper)", *(f"{value:.4f}" for value in PAPER[method])))
+            rows.append([f"{method} (paper)", *(f"{value:.4f}" for value in PAPER[method])])
         runs = [errors.get(target, {}).get(method, []) for target in TARGETS]
-        lines.append(cells(method, *(_errors(part, most) for part in runs)))
-    lines.append(cells("subgraph networks (published)", *(f"{value:.3f}" for value in SUBGRAPH_NETWORKS)))
+        rows.append([method, *(_errors(part, most) for part in runs)])
+    rows.append(["subgraph networks (published)", *(f"{value:.3f}" for value in SUBGRAPH_NETWORKS)])
     for guard in GUARDS:
         values = [errors[target]["guards"][guard] if target in errors else None for target in TARGETS]
-        lines.append(cells(f"guard: {guard}", *("" if value is None else f"{value:.4f}" for value in values)))
-    return "\n".join(lines) + "\n"
+        rows.append([f"guard: {guard}", *("" if value is None else f"{value:.4f}" for value in values)])
+    return table(["error / std", *TARGETS], rows)
 
 
 def _errors(runs: list[dict[str, Any]], most: int) -> str:

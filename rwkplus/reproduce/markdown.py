@@ -1,21 +1,21 @@
 """Tables in Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 
-def cells(*values: object) -> str:
-    """One line of a table."""
-    return "| " + " | ".join(map(str, values)) + " |"
+def table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """A header, a rule and rows of as many cells."""
+    names = list(head)
+    lines: list[Iterable[object]] = [names, ["---"] * len(names), *rows]
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
 def rows_table(rows: Sequence[dict[str, Any]]) -> str:
     """Rows of plain values under the names of the first row."""
-    lines = [cells(*rows[0]), cells(*["---"] * len(rows[0]))]
-    lines += [cells(*(number(row.get(key, "")) for key in rows[0])) for row in rows]
-    return "\n".join(lines) + "\n"
+    return table(rows[0], ([number(row.get(key, "")) for key in rows[0]] for row in rows))
 
 
 def number(value: object) -> str:

@@ -61,7 +61,7 @@ def planted(
 ) -> None:
     """Planted patterns of unknown size: exact recovery and false alarms; writes results/planted.json."""
     from rwkplus.reproduce.planted import run_planted
-    from rwkplus.reproduce.tables import planted_table
+    from rwkplus.reproduce.planted_tables import planted_table
 
     with progress("planted") as advance:
         run_planted(databases, on_step=advance)
