@@ -42,7 +42,7 @@ def _task(task: str, restarts: int, quick: bool, faithful_only: bool) -> None:
             restarts=5 if quick else restarts,
             num_graphs=20 if quick else 100,
             quick=quick,
-            ours=None if faithful_only else our_miner(),
+            ours=None if faithful_only else our_miner,
             on_step=advance,
         )
     out.print(task_table(record), markup=False, soft_wrap=True)
