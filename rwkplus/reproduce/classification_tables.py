@@ -8,7 +8,7 @@ import numpy as np
 from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.classification import METHODS, PAPER
 from rwkplus.reproduce.cross_validated import FOLDS
-from rwkplus.reproduce.markdown import mean_and_deviation, table
+from rwkplus.reproduce.markdown import mean_and_deviation, mostly, table
 from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
 
 GUARDS = ("majority", "size", "histogram")
@@ -21,15 +21,15 @@ def classification_page(folder: Path = RESULTS) -> str | None:
         return None
     records = {name: read_result(f"classification/{name}", folder) for name in names}
     settings = records[names[0]]["config"]["settings"]
-    epochs = ", ".join(f"{name} {record['config']['settings']['epochs']}" for name, record in records.items())
+    epochs = mostly({name: record["config"]["settings"]["epochs"] for name, record in records.items()})
     return (
         "# Graph classification by KerGNN\n\n"
         f"{FOLDS}-fold cross-validation with one tenth of each training part for validation, which chooses the epoch "
         "and the number of steps (2 or 3; for GIN, of layers). One layer, 8 hidden graphs of 6 nodes, egonets of up to "
-        "10 nodes, node labels or one-hot degrees. Mean ± standard deviation over folds, in percent; the p-value "
-        "compares RWK+ with RWK-, both without StepNorm, as in the paper's table, corrected for overlapping training "
-        f"sets. Epochs: {epochs}; Adam, learning rate {settings['lr']}, halved every {settings['halve_lr_every']} "
-        f"epochs, batches of {settings['batch_size']}.\n\n"
+        f"10 nodes, node labels or one-hot degrees. {epochs} epochs of Adam, learning rate {settings['lr']}, halved "
+        f"every {settings['halve_lr_every']} epochs, batches of {settings['batch_size']}.\n\n"
+        "Mean ± standard deviation over folds, in percent; the p-value compares RWK+ with RWK-, both without StepNorm, "
+        "as in the paper's table, corrected for overlapping training sets.\n\n"
         f"{classification_table(names, folder)}\n"
         "Guards see no structure: the majority class, the numbers of nodes and edges, the sums of node colors.\n\n"
         f"{ran(*records.values())}"

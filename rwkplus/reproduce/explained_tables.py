@@ -5,24 +5,32 @@ from pathlib import Path
 from rwkplus.reproduce.markdown import rows_table
 from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
 
-TASKS = ("task-1-1", "task-1-2", "task-2")
+TITLES = {
+    "task-1-1": "Task 1-1: a bipartite core",
+    "task-1-2": "Task 1-2: two triangles in chains",
+    "task-2": "Task 2: copies of one graph, by edit distance",
+}
 
 
 def explained_page(folder: Path = RESULTS) -> str | None:
     """All tasks that have been run."""
-    tasks = existing(TASKS, "mining_explained", folder)
+    tasks = existing(TITLES, "mining_explained", folder)
     if not tasks:
         return None
     parts = [
         "# Our gradient miner on the paper's tasks\n",
-        "`explained_patterns` on databases and initializations with seeds not used for design. Accuracies are shares "
-        "of single restarts in percent, strict: every label and every edge. Distances are exact edit distances; an "
-        "untrained graph and copying an input graph stand beside, since Task 2's databases are copies of the target.\n",
+        "`explained_patterns` on databases and initializations with seeds not used for design.\n",
+        "- Accuracies are shares of single restarts in percent, strict: every label and every edge.\n"
+        "- *Best of 10* counts, of every ten restarts, only the one that explains most.\n"
+        "- *Explained* is the share of the walk features that the patterns explain, of the worst restart.\n"
+        "- Distances are exact edit distances; an untrained graph and copying an input graph stand beside, since Task "
+        "2's databases are copies of the target.\n",
     ]
-    for task in tasks:
-        record = read_result(f"mining_explained/{task}", folder)
+    records = [read_result(f"mining_explained/{task}", folder) for task in tasks]
+    for task, record in zip(tasks, records, strict=True):
         config = record["config"]
         settings = ", ".join(f"{key} {value}" for key, value in config["settings"].items())
-        restarts = f"Seeds {config['seeds']}, {config['restarts per seed']} restarts each"
-        parts += [f"## {task}\n\n{restarts}; {settings}.\n", rows_table(record["values"]["rows"]), ran(record)]
-    return "\n".join(parts)
+        seeds = f"{'Seed' if len(config['seeds']) == 1 else 'Seeds'} {', '.join(map(str, config['seeds']))}"
+        restarts = f"{seeds}; {config['restarts per seed']} restarts each; {settings}.\n"
+        parts += [f"## {TITLES[task]}\n", restarts, rows_table(record["values"]["rows"])]
+    return "\n".join([*parts, ran(*records)])

@@ -8,7 +8,7 @@ import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.kernel_quality import DATASETS, FOLDS, METHODS
-from rwkplus.reproduce.markdown import mean_and_deviation, table
+from rwkplus.reproduce.markdown import mean_and_deviation, mostly, table
 from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
 
 PEER = "Weisfeiler-Leman (GraKeL)"
@@ -21,16 +21,16 @@ def kernel_page(folder: Path = RESULTS) -> str | None:
         return None
     records = {name: read_result(f"kernel_quality/{name}", folder) for name in datasets}
     config = records[datasets[0]]["config"]
-    inner = ", ".join(f"{name} {record['config']['inner_folds']}" for name, record in records.items())
+    inner = mostly({name: record["config"]["inner_folds"] for name, record in records.items()})
     return (
         "# Walk kernels with a support vector machine\n\n"
         f"{config['folds']}-fold nested cross-validation, {len(config['seeds'])} seeds. Walk length (or iterations, "
         f"{config['steps'][0]} to {config['steps'][-1]}) and the SVM's cost "
-        f"({', '.join(f'{cost:g}' for cost in config['costs'])}) are chosen by cross-validation inside "
-        f"each training part (folds: {inner}). All kernels are "
-        "normalized and see node labels only; data sets without labels get one-hot degrees. Mean ± standard "
-        "deviation over seeds; differences are paired over all folds, with p-values from the t-test corrected for "
-        "overlapping training sets (Nadeau and Bengio 2003).\n\n"
+        f"({', '.join(f'{cost:g}' for cost in config['costs'])}) are chosen inside each training part, by "
+        f"cross-validation in {inner} folds. All kernels are normalized and see node labels only; data sets without "
+        "labels get one-hot degrees.\n\n"
+        "Mean ± standard deviation over seeds; differences are paired over all folds, with p-values from the t-test "
+        "corrected for overlapping training sets (Nadeau and Bengio 2003).\n\n"
         f"{quality_table(datasets, folder)}\n"
         "Guards see no structure: the majority class, the numbers of nodes and edges, the sums of node and edge "
         f"colors. {_guard_warning(records)}\n\n"

@@ -34,17 +34,18 @@ def mining_task_page(folder: Path = RESULTS) -> str | None:
         f"{config['seed']}. Accuracies are percentages of single initializations; edit distances are exact minima "
         "over all assignments of nodes, of edge weights scaled to [0, 1]. Mean ± standard error; p from the paired "
         "t-test over initializations.\n",
-        "**faithful**: the paper's networks with the defaults of `DescriptiveKCN` and the settings in the result file. "
-        "What the paper leaves open (features, sparsity, epochs, diversity weight) was chosen to come close to its "
-        "values on these same seeds, so agreement is a fit and not a confirmation. "
-        "**best**: the initialization of lowest loss. "
-        "**ours**: `rwkplus.mining.gradient.explained_patterns`, single initializations; where all graphs are the same "
-        "it also sees the numbers of their nodes; these seeds were also used to design it, and "
-        "`rwkplus reproduce explained` reports it on others. "
-        "**untrained**: the same initial hidden graphs before any step (edit distance: with the most frequent color). "
-        "**copying**: connected pieces cut at random out of the database; where a database holds copies of one graph, "
-        "this is that graph, so that a distance of 0 shows a right objective and not a mined pattern. "
-        "**≠** marks a faithful row more than two standard errors from the paper (both errors combined).\n",
+        "- **faithful**: the paper's networks with the defaults of `DescriptiveKCN` and the settings in the result "
+        "file. What the paper leaves open (features, sparsity, epochs, diversity weight) was chosen to come close to "
+        "its values on these same seeds, so agreement is a fit and not a confirmation.\n"
+        "- **≠** marks a faithful row more than two standard errors from the paper (both errors combined).\n"
+        "- **best**: the initialization of lowest loss.\n"
+        "- **ours**: `rwkplus.mining.gradient.explained_patterns`, single initializations; where all graphs are the "
+        "same it also sees the numbers of their nodes. These seeds were also used to design it; "
+        "`rwkplus reproduce explained` reports it on [others](mining_explained.md).\n"
+        "- **untrained**: the same initial hidden graphs before any step (edit distance: with the most frequent "
+        "color).\n"
+        "- **copying**: connected pieces cut at random out of the database; where a database holds copies of one "
+        "graph, this is that graph, so that a distance of 0 shows a right objective and not a mined pattern.\n",
     ]
     for task, record in zip(tasks, records, strict=True):
         parts += [f"## {TITLES[task]}\n", task_table(record)]

@@ -29,11 +29,11 @@ def molecule_sets_page(folder: Path = RESULTS) -> str | None:
     return (
         "# Molecules: one backbone for every graph convolution\n\n"
         "Embedded atoms; convolutions with BatchNorm, ReLU and residual; sum over atoms; MLP of two layers. Nothing "
-        "but the convolution differs between rows. The epoch that is best on the validation molecules is reported on "
-        "the test molecules: mean ± standard deviation over seeds. Bonds are embedded for GINE and matched as edge "
-        "colors by RWK+Conv. Guards see no structure: a constant, and linear models of the numbers of atoms and bonds "
-        "of each kind, with the penalty chosen on the validation molecules.\n\n"
-        + "\n".join(_section(n, folder) for n in names)
+        "but the convolution differs between rows. Bonds are embedded for GINE and matched as edge colors by RWK+Conv. "
+        "The epoch that is best on the validation molecules is reported on the test molecules: mean ± standard "
+        "deviation over seeds.\n\n"
+        "Guards see no structure: a constant, and linear models of the numbers of atoms and bonds of each kind, with "
+        "the penalty chosen on the validation molecules.\n\n" + "\n".join(_section(n, folder) for n in names)
     )
 
 

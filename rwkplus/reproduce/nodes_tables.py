@@ -31,15 +31,16 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
         "# Node classification\n",
         "RWKPlusConv, GCNConv and GINConv in one backbone: linear layer with BatchNorm and ReLU, two convolutions of "
         "width 128 with BatchNorm and ReLU, and an MLP. RWKPlusConv walks 4 steps on citations and 2 elsewhere, as in "
-        "the paper. Graphs are undirected, rows of features sum to the same number. Every seed draws a split into 60, "
-        f"20 and 20 percent, by class, and initial weights; Adam with an L2 penalty of {settings['weight_decay']}, "
-        f"learning rate {settings['lr']} halved every {settings['halve_lr_every']} epochs (the paper: 0.001, every "
-        f"10), {settings['epochs']} epochs. All methods choose among the same {len(candidates)} candidates ({grid}) by "
-        "accuracy on the validation nodes, which also choose the epoch; test nodes are looked at once. Accuracy in "
-        "percent, mean "
-        "± standard deviation over seeds; p compares RWKPlusConv with GCNConv, paired and corrected for overlapping "
-        "training sets. *No edges* is the same backbone on a graph without edges; guards see features or classes "
-        "alone. Chameleon and Squirrel consist mostly of copied pages, so that test nodes stand in the training set; "
+        "the paper. Accuracy in percent, mean ± standard deviation over seeds; p compares RWKPlusConv with GCNConv, "
+        "paired and corrected for overlapping training sets.\n",
+        "- Graphs are undirected, rows of features sum to the same number. Every seed draws a split into 60, 20 and 20 "
+        "percent, by class, and initial weights.\n"
+        f"- Adam with an L2 penalty of {settings['weight_decay']}, learning rate {settings['lr']} halved every "
+        f"{settings['halve_lr_every']} epochs (the paper: 0.001, every 10), {settings['epochs']} epochs.\n"
+        f"- All methods choose among the same {len(candidates)} candidates ({grid}) by accuracy on the validation "
+        "nodes, which also choose the epoch; test nodes are looked at once.\n"
+        "- *No edges* is the same backbone on a graph without edges; guards see features or classes alone.\n"
+        "- Chameleon and Squirrel consist mostly of copied pages, so that test nodes stand in the training set; "
         "without the copies they are *filtered*.\n",
         nodes_table(random, folder=folder) if random else "",
     ]
