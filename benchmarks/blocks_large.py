@@ -3,8 +3,9 @@
 import torch
 
 from benchmarks.blocks_growth import random_graphs
-from benchmarks.measure import cpu_seconds, peak_gigabytes, record
+from benchmarks.measure import cpu_seconds, record
 from rwkplus.kernels import RandomWalkKernel
+from rwkplus.reproduce.memory import peak_gigabytes
 
 
 def main():

@@ -3,9 +3,10 @@
 import time
 from importlib.resources import files
 
-from benchmarks.measure import peak_gigabytes, record
+from benchmarks.measure import record
 from rwkplus.graphs import from_smiles
 from rwkplus.kernels import RandomWalkFeatures
+from rwkplus.reproduce.memory import peak_gigabytes
 
 
 def main():

@@ -1,8 +1,9 @@
 """NCI1, walks to length 4: time and memory of the full Gram matrix."""
 
-from benchmarks.measure import cpu_seconds, peak_gigabytes, record
+from benchmarks.measure import cpu_seconds, record
 from rwkplus.data import load
 from rwkplus.kernels import RandomWalkKernel
+from rwkplus.reproduce.memory import peak_gigabytes
 
 
 def main():

@@ -1,8 +1,6 @@
 """Timing and recording shared by the benchmarks."""
 
-import resource
 import statistics
-import sys
 import time
 
 from threadpoolctl import threadpool_limits
@@ -19,12 +17,6 @@ def cpu_seconds(function, repeats=5):
             result = function()
             times.append(time.process_time() - begin)
     return statistics.median(times), result
-
-
-def peak_gigabytes():
-    """Largest resident memory of this process so far."""
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 1e9
 
 
 def record(name, title, about, rows):

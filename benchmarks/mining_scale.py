@@ -4,10 +4,11 @@ import multiprocessing
 import time
 import warnings
 
-from benchmarks.measure import peak_gigabytes, record
+from benchmarks.measure import record
 from rwkplus.data import load
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.mining import PatternMiner
+from rwkplus.reproduce.memory import peak_gigabytes
 
 REAL = (
     ("MUTAG", "blocks", 6, "auto"),

@@ -7,8 +7,9 @@ import time
 import torch
 from torch_geometric.nn import GCNConv
 
-from benchmarks.measure import peak_gigabytes, record
+from benchmarks.measure import record
 from rwkplus.nn import RWKPlusConv
+from rwkplus.reproduce.memory import peak_gigabytes
 
 CHANNELS = 128
 LAYERS = {

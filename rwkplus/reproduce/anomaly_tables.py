@@ -8,8 +8,8 @@ from scipy.stats import ttest_rel, wilcoxon
 
 from rwkplus.reproduce.anomaly import METHODS, PAPER, SCORES
 from rwkplus.reproduce.cross_validated import FOLDS
-from rwkplus.reproduce.markdown import cells, mean_and_deviation
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.markdown import mean_and_deviation, table
+from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
 
 GUARDS = ("majority", "size", "histogram")
 NAMES = {"recall": "macro recall", "positive_recall": "recall of actives", "roc_auc": "AUROC", "ap": "AUPRC"}
@@ -18,26 +18,26 @@ PLAIN, PLUS = "iGAD + RWK", "iGAD + RWK+"
 
 def anomaly_page(folder: Path = RESULTS) -> str | None:
     """All screens that have been run."""
-    names = [name for name in PAPER if (folder / "anomaly" / f"{name}.json").exists()]
+    names = existing(PAPER, "anomaly", folder)
     if not names:
         return None
     records = {name: read_result(f"anomaly/{name}", folder) for name in names}
     settings = records[names[0]]["config"]["settings"]
-    commands = ", ".join(f"`{record['config']['command']}`" for record in records.values())
     return (
         "# Anomalous graphs by iGAD\n\n"
         "Real anti-cancer screens with all inactive compounds at hand and so many active ones, drawn with a seed, that "
         "they are as rare as in the published screen. **These are smaller than the paper's sets** (see N), so its "
-        f"figures are not comparable one to one. {FOLDS}-fold cross-validation; one tenth of each training part "
-        "chooses hidden graphs (8, 16), their nodes (5, 10), steps (2, 3) and the epoch by macro recall. Both kernels "
-        f"see one-hot degrees and have StepNorm. Up to {settings['epochs']} epochs of Adam{_stop(settings)}, learning "
-        f"rate {settings['lr']}, halved every {settings['halve_lr_every']} epochs, batches of {settings['batch_size']}."
-        " Mean ± standard deviation over folds, in percent.\n\n"
+        "figures are not comparable one to one.\n\n"
+        f"{FOLDS}-fold cross-validation; one tenth of each training part chooses hidden graphs (8, 16), their nodes "
+        "(5, 10), steps (2, 3) and the epoch by macro recall. Both kernels see one-hot degrees and have StepNorm. Up "
+        f"to {settings['epochs']} epochs of Adam{_stop(settings)}, learning rate {settings['lr']}, halved every "
+        f"{settings['halve_lr_every']} epochs, batches of {settings['batch_size']}.\n\n"
+        "Macro recall in percent, mean ± standard deviation over folds.\n\n"
         f"{anomaly_table(names, folder)}\n"
         f"{_comparison(names, folder)}\n\n"
         f"## Other scores\n\n{_score_table(names, folder)}\n"
         "Guards see no structure: the majority class, the numbers of nodes and edges, the counts of atoms.\n\n"
-        f"Commands: {commands}. Ran on {describe(records[names[0]]['environment'])}.\n"
+        f"{ran(*records.values())}"
     )
 
 
@@ -49,27 +49,28 @@ def _stop(settings: dict[str, Any]) -> str:
 def anomaly_table(names: list[str], folder: Path = RESULTS) -> str:
     """Macro recall: one row per screen with paper, ours and guards."""
     head = ["screen", "N", "actives", "RWK (paper)", "RWK+ (paper)", *METHODS, *(f"guard: {name}" for name in GUARDS)]
-    lines = [cells(*head), cells(*["---"] * len(head))]
+    rows = []
     for name in names:
         record = read_result(f"anomaly/{name}", folder)
         config, scores = record["config"], record["values"]["scores"]
         ours = [_spread(scores.get(method), "recall") for method in METHODS]
         guards = [f"{100 * np.mean(scores['guards'][guard]):.1f}" if "guards" in scores else "" for guard in GUARDS]
         rate = f"{config['actives']} ({config['rate']:.1%})"
-        lines.append(cells(name, f"{config['graphs']:,}", rate, *PAPER[name], *ours, *guards))
-    return "\n".join(lines) + "\n"
+        rows.append([name, f"{config['graphs']:,}", rate, *PAPER[name], *ours, *guards])
+    return table(head, rows)
 
 
 def _score_table(names: list[str], folder: Path) -> str:
     head = ["screen", "method", *(NAMES.get(score, f"macro {score.upper()}") for score in SCORES)]
-    lines = [cells(*head), cells(*["---"] * len(head))]
+    rows = []
     for name in names:
         scores = read_result(f"anomaly/{name}", folder)["values"]["scores"]
-        for method in METHODS:
-            if method in scores:
-                means = [_spread(scores[method], score) for score in SCORES]
-                lines.append(cells(name, method, *means))
-    return "\n".join(lines) + "\n"
+        rows += [
+            [name, method, *(_spread(scores[method], score) for score in SCORES)]
+            for method in METHODS
+            if method in scores
+        ]
+    return table(head, rows)
 
 
 def _comparison(names: list[str], folder: Path) -> str:

@@ -8,46 +8,44 @@ import numpy as np
 from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.classification import METHODS, PAPER
 from rwkplus.reproduce.cross_validated import FOLDS
-from rwkplus.reproduce.markdown import cells, mean_and_deviation
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.markdown import mean_and_deviation, mostly, table
+from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
 
 GUARDS = ("majority", "size", "histogram")
 
 
 def classification_page(folder: Path = RESULTS) -> str | None:
     """All data sets that have been run."""
-    names = [name for name in PAPER if (folder / "classification" / f"{name}.json").exists()]
+    names = existing(PAPER, "classification", folder)
     if not names:
         return None
     records = {name: read_result(f"classification/{name}", folder) for name in names}
-    config = records[names[0]]["config"]
-    commands = ", ".join(f"`{record['config']['command']}`" for record in records.values())
-    epochs = ", ".join(f"{name} {record['config']['settings']['epochs']}" for name, record in records.items())
+    settings = records[names[0]]["config"]["settings"]
+    epochs = mostly({name: record["config"]["settings"]["epochs"] for name, record in records.items()})
     return (
         "# Graph classification by KerGNN\n\n"
         f"{FOLDS}-fold cross-validation with one tenth of each training part for validation, which chooses the epoch "
         "and the number of steps (2 or 3; for GIN, of layers). One layer, 8 hidden graphs of 6 nodes, egonets of up to "
-        "10 nodes, node labels or one-hot degrees. Mean ± standard deviation over folds, in percent; the p-value "
-        "compares RWK+ with RWK-, both without StepNorm, as in the paper's table, corrected for overlapping training "
-        f"sets. Epochs: {epochs}.\n\n"
+        f"10 nodes, node labels or one-hot degrees. {epochs} epochs of Adam, learning rate {settings['lr']}, halved "
+        f"every {settings['halve_lr_every']} epochs, batches of {settings['batch_size']}.\n\n"
+        "Mean ± standard deviation over folds, in percent; the p-value compares RWK+ with RWK-, both without StepNorm, "
+        "as in the paper's table, corrected for overlapping training sets.\n\n"
         f"{classification_table(names, folder)}\n"
         "Guards see no structure: the majority class, the numbers of nodes and edges, the sums of node colors.\n\n"
-        f"Commands: {commands}. Ran on {describe(records[names[0]]['environment'])}; "
-        f"Adam, learning rate {config['settings']['lr']}, halved every {config['settings']['halve_lr_every']} epochs, "
-        f"batches of {config['settings']['batch_size']}.\n"
+        f"{ran(*records.values())}"
     )
 
 
 def classification_table(names: list[str], folder: Path = RESULTS) -> str:
     """One row per data set: paper, ours, guards."""
     head = ["data set", "RWK- (paper)", "RWK+ (paper)", *METHODS, "p", *(f"guard: {guard}" for guard in GUARDS)]
-    lines = [cells(*head), cells(*["---"] * len(head))]
+    rows = []
     for name in names:
         scores = read_result(f"classification/{name}", folder)["values"]["scores"]
         ours = [mean_and_deviation([100 * fold["accuracy"] for fold in scores.get(method, [])]) for method in METHODS]
         guards = [f"{100 * np.mean(scores['guards'][guard]):.1f}" if "guards" in scores else "" for guard in GUARDS]
-        lines.append(cells(name, *(f"{value:.1f}" for value in PAPER[name]), *ours, _p_value(scores), *guards))
-    return "\n".join(lines) + "\n"
+        rows.append([name, *(f"{value:.1f}" for value in PAPER[name]), *ours, _p_value(scores), *guards])
+    return table(head, rows)
 
 
 def _p_value(scores: dict[str, Any]) -> str:

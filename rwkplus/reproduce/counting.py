@@ -1,6 +1,7 @@
 """Counting small subgraphs: the paper's four rows, what is best with open walks, and closed walks."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def run_counting(
                 if runs:
                     candidates = [runs[0]["params"]]
                 jobs = [
-                    Job(graphs, model, params, data.train, data.validation, _seeded(settings, seed))
+                    Job(graphs, model, params, data.train, data.validation, replace(settings, random_state=seed))
                     for params in candidates
                 ]
                 runs.append(_best_run(jobs, data))
@@ -126,7 +127,3 @@ def _guards(data: CountingData, y: np.ndarray[Any, np.dtype[np.float64]]) -> dic
         fitted = (model or LinearRegression()).fit(features[data.train], y[data.train])
         scores[name] = float(np.abs(fitted.predict(features[data.test]) - y[data.test]).mean() / y[data.train].std())
     return scores
-
-
-def _seeded(settings: Settings, seed: int) -> Settings:
-    return Settings.from_dict(settings.to_dict() | {"random_state": seed})

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from rwkplus.reproduce.detection import DATASETS, DEFAULT, KERNELS, METHODS, PEER, STEPS, TRAIN_SHARE
-from rwkplus.reproduce.markdown import cells
+from rwkplus.reproduce.markdown import table
 from rwkplus.reproduce.planted_detection import DATABASES, DETECTORS, NAME
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.results import RESULTS, existing, exists, ran, read_result
 
 KINDS = ("wrong color", "missing ring edge", "foreign motif")
 
 
 def detection_page(folder: Path = RESULTS) -> str | None:
     """What has been run: one class as the anomaly of another, and planted anomalies."""
-    names = [name for name in DATASETS if (folder / "detection" / f"{name}.json").exists()]
+    names = existing(DATASETS, "detection", folder)
     parts = ["# Anomaly detection without labels\n"]
     if names:
         parts.append(_class_section(names, folder))
-    if (folder / f"{NAME}.json").exists():
+    if exists(NAME, folder):
         parts.append(_planted_section(folder))
     return "\n".join(parts) if len(parts) > 1 else None
 
@@ -28,23 +28,20 @@ def detection_page(folder: Path = RESULTS) -> str | None:
 def class_table(names: Sequence[str], folder: Path = RESULTS) -> str:
     """Mean AUROC in percent by kernel, method and data set."""
     scores = {name: read_result(f"detection/{name}", folder)["values"]["auroc"] for name in names}
-    rows = [*(f"{kernel}, {method}" for kernel in KERNELS for method in METHODS), "surprise"]
-    lines = [cells("AUROC in %", *names, "mean"), cells(*["---"] * (len(names) + 2))]
-    for row in rows:
+    rows = []
+    for row in (*(f"{kernel}, {method}" for kernel in KERNELS for method in METHODS), "surprise"):
         if all(row in part for part in scores.values()):
             means = [100 * float(np.mean(part[row])) for part in scores.values()]
             label = f"**{row}**" if row == DEFAULT else row
-            lines.append(cells(label, *(f"{mean:.1f}" for mean in [*means, float(np.mean(means))])))
-    return "\n".join(lines) + "\n"
+            rows.append([label, *(f"{mean:.1f}" for mean in [*means, float(np.mean(means))])])
+    return table(["AUROC in %", *names, "mean"], rows)
 
 
 def planted_table(rows: Sequence[dict[str, Any]]) -> str:
     """Means over databases by kind of database and detector."""
     head = ["database", "detector", "AUROC", *KINDS, "flagged that are planted", "part covers it", "by chance", "drawn"]
-    lines = [cells(*head), cells(*["---"] * len(head))]
     detectors = dict.fromkeys(row["detector"] for row in rows)
-    lines += [cells(base, name, *_planted_row(rows, base, name)) for base in DATABASES for name in detectors]
-    return "\n".join(lines) + "\n"
+    return table(head, ([base, name, *_planted_row(rows, base, name)] for base in DATABASES for name in detectors))
 
 
 def _planted_row(rows: Sequence[dict[str, Any]], database: str, detector: str) -> list[str]:
@@ -65,20 +62,22 @@ def _mean(values: Sequence[float], form: str) -> str:
 
 def _class_section(names: Sequence[str], folder: Path) -> str:
     records = [read_result(f"detection/{name}", folder) for name in names]
-    commands = ", ".join(f"`{record['config']['command']}`" for record in records)
     return (
         "## One class as the anomaly of another\n\n"
         f"Every class in turn is the usual one: {TRAIN_SHARE:.0%} of it are learned from, the rest and all graphs of "
         f"the other classes are judged; {len(records[0]['config']['seeds'])} draws. Means over classes and draws; both "
-        "directions count, so a detector that only likes small graphs ends near 50. Kernels are normalized, of "
-        f"{STEPS} steps or iterations, and see node labels (or one-hot degrees) only. The same methods get the same "
-        "splits: distance to the nearest graph, scikit-learn's one-class SVM, isolation forest (on the rows of the "
-        "matrix) and local outlier factor with default settings, and a Gaussian kernel density. Guards see the numbers "
-        "of nodes and edges, or the counts of labels, through a Gaussian kernel. The default of "
-        f"`WalkKernelDetector`, in bold, was chosen on other data sets before: Mutagenicity, MCF-7, IMDB-MULTI and "
-        f"reddit10k. `{PEER}` is GraKeL's `WeisfeilerLehman` over `VertexHistogram`.\n\n"
+        "directions count, so a detector that only likes small graphs ends near 50.\n\n"
+        f"- Kernels are normalized, of {STEPS} steps or iterations, and see node labels (or one-hot degrees) only. "
+        f"`{PEER}` is GraKeL's `WeisfeilerLehman` over `VertexHistogram`.\n"
+        "- Kernels get the same methods and the same splits: distance to the nearest graph, scikit-learn's one-class "
+        "SVM, isolation forest (on the rows of the matrix) and local outlier factor with default settings, and a "
+        "Gaussian kernel density.\n"
+        "- Guards see the numbers of nodes and edges, or the counts of labels, through a Gaussian kernel.\n"
+        "- *Surprise* is `SurpriseDetector`, which needs no kernel.\n"
+        "- The default of `WalkKernelDetector`, in bold, was chosen on other data sets before: Mutagenicity, MCF-7, "
+        "IMDB-MULTI and reddit10k.\n\n"
         f"{class_table(names, folder)}\n"
-        f"Commands: {commands}. Ran on {describe(records[0]['environment'])}.\n"
+        f"{ran(*records)}"
     )
 
 
@@ -90,10 +89,14 @@ def _planted_section(folder: Path) -> str:
         f"{len(config['seeds'])} databases of {config['graphs']} graphs of either kind, at seeds not used for design, "
         f"{config['share']:.0%} of them spoiled: a node of a ring has a wrong color, a ring lacks an edge, or a "
         "foreign motif is attached. Detectors are fitted to the whole database, anomalies included, and judge each "
-        "graph by the others. AUROC over all anomalies and by kind. Of the flagged graphs that are planted, the drawn "
-        "part (unusual nodes and their neighbors) covers all that is wrong as often as told; beside, how often a "
-        "connected part of the same size grown from a random node does, and the share of nodes drawn. Guards: distance "
-        "from the mean size, and from the mean counts of labels, in standard deviations.\n\n"
+        "graph by the others.\n\n"
+        "- *AUROC*: over all anomalies, then by kind.\n"
+        "- *Flagged that are planted*: how many of the flagged graphs are.\n"
+        "- *Part covers it*: of the flagged graphs that are planted, how often the drawn part (unusual nodes and their "
+        "neighbors) covers all that is wrong.\n"
+        "- *By chance*: how often a connected part of the same size, grown from a random node, does.\n"
+        "- *Drawn*: the share of nodes drawn.\n"
+        "- Guards: distance from the mean size, and from the mean counts of labels, in standard deviations.\n\n"
         f"{planted_table(record['values']['rows'])}\n"
-        f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n"
+        f"{ran(record)}"
     )

@@ -1,6 +1,7 @@
 """The paper's mining tasks with :func:`rwkplus.mining.gradient.explained_patterns`, on seeds kept for reporting."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, get_args
 
 import networkx as nx
@@ -34,6 +35,8 @@ GROUP = 10
 
 Row = dict[str, Any]
 Tell = Callable[[str], None]
+Task = Callable[[Sequence[int], int, Tell], tuple[list[Row], Row]]
+"""Seeds, restarts per seed and whom to tell, to rows and settings."""
 
 
 def run_explained_tasks(
@@ -49,10 +52,14 @@ def run_explained_tasks(
     tell = on_step or (lambda _: None)
     seeds = range(first_seed, first_seed + (1 if quick else 3))
     restarts = 10 if quick else 50
-    tasks = {"task-1-1": _task_1_1, "task-1-2": _task_1_2, "task-2": _task_2}
+    tasks: Mapping[str, Task] = {
+        "task-1-1": _task_1_1,
+        "task-1-2": partial(_task_1_2, ablate=not quick),
+        "task-2": _task_2,
+    }
     results = {}
     for name, task in tasks.items():
-        rows, settings = task(seeds, restarts, quick, tell)
+        rows, settings = task(seeds, restarts, tell)
         config = {
             "command": f"rwkplus reproduce explained{' --quick' if quick else ''}",
             "task": name,
@@ -65,7 +72,7 @@ def run_explained_tasks(
     return results
 
 
-def _task_1_1(seeds: Sequence[int], restarts: int, quick: bool, tell: Tell) -> tuple[list[Row], Row]:
+def _task_1_1(seeds: Sequence[int], restarts: int, tell: Tell) -> tuple[list[Row], Row]:
     tell("task 1-1")
     targets = [testbeds.butterfly(), testbeds.three_star("red"), testbeds.three_star("blue")]
     hits, leaders = [], []
@@ -79,7 +86,7 @@ def _task_1_1(seeds: Sequence[int], restarts: int, quick: bool, tell: Tell) -> t
     return [{"testbed": "bipartite", **_shares("found", hits), "best of 10": _percent(leaders)}], TASK_1
 
 
-def _task_1_2(seeds: Sequence[int], restarts: int, quick: bool, tell: Tell) -> tuple[list[Row], Row]:
+def _task_1_2(seeds: Sequence[int], restarts: int, tell: Tell, *, ablate: bool) -> tuple[list[Row], Row]:
     rows = []
     for linking in get_args(testbeds.Linking):
         databases = [testbeds.triangle_chains(linking=linking, seed=seed) for seed in seeds]
@@ -95,7 +102,7 @@ def _task_1_2(seeds: Sequence[int], restarts: int, quick: bool, tell: Tell) -> t
                 leaders.append(_best_of_groups(found, p1 & p2))
             row = {"linking": linking, "k": k, "P1": _percent(first), "P2": _percent(second)}
             row |= _shares("both", both) | {"best of 10": _percent(leaders)}
-            if not quick:
+            if ablate:
                 row |= _ablated(databases[0], k, restarts, seeds[0])
             rows.append(row)
     return rows, TASK_1 | {"ablations": "first seed only"}
@@ -110,7 +117,7 @@ def _ablated(graphs: Sequence[nx.Graph], k: int, restarts: int, seed: int) -> Ro
     return row
 
 
-def _task_2(seeds: Sequence[int], restarts: int, quick: bool, tell: Tell) -> tuple[list[Row], Row]:
+def _task_2(seeds: Sequence[int], restarts: int, tell: Tell) -> tuple[list[Row], Row]:
     by_steps = {"tailed triangle": testbeds.tailed_triangle(), "ring RBRBRB": testbeds.ring("RBRBRB")}
     by_view = {
         "prism": testbeds.prism(),

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from rwkplus.data import load
-from rwkplus.errors import DataError, MissingExtraError
+from rwkplus.errors import MissingExtraError
 from rwkplus.evaluate import guard_scores, nested_cross_validation
 from rwkplus.evaluate.nested import COSTS
 from rwkplus.graphs.features import label_numbers
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.results import read_result, save_result
+from rwkplus.reproduce.results import finished, save_result
 
 DATASETS = ("MUTAG", "ENZYMES", "PROTEINS", "IMDB-BINARY", "NCI1")
 STEPS = (1, 2, 3, 4, 5, 6)
@@ -39,11 +39,10 @@ def _ours(kernel: str, assignment: str = "optimal") -> GramOf:
     return gram
 
 
-def weisfeiler_lehman(graphs: Sequence[Data], steps: int) -> Array:
-    """GraKeL's Weisfeiler-Leman subtree kernel, normalized."""
+def grakel_graphs(graphs: Sequence[Data]) -> list[Any]:
+    """The same nodes, edges and node labels in GraKeL's form."""
     try:
         from grakel import Graph
-        from grakel.kernels import VertexHistogram, WeisfeilerLehman
     except ImportError as error:
         raise MissingExtraError("the comparison needs GraKeL: pip install 'rwkplus[bench]'.") from error
     theirs = []
@@ -51,6 +50,14 @@ def weisfeiler_lehman(graphs: Sequence[Data], steps: int) -> Array:
         edges = {tuple(edge) for edge in graph.edge_index.t().tolist()}
         labels = dict(enumerate(label_numbers(graph.x).tolist()))
         theirs.append(Graph(edges, node_labels=labels, graph_format="dictionary"))
+    return theirs
+
+
+def weisfeiler_lehman(graphs: Sequence[Data], steps: int) -> Array:
+    """GraKeL's Weisfeiler-Leman subtree kernel, normalized."""
+    theirs = grakel_graphs(graphs)  # first: it says what to install where GraKeL is missing
+    from grakel.kernels import VertexHistogram, WeisfeilerLehman
+
     kernel = WeisfeilerLehman(n_iter=steps, base_graph_kernel=VertexHistogram, normalize=True)
     return np.asarray(kernel.fit_transform(theirs))
 
@@ -90,7 +97,10 @@ def run_kernel_quality(
         "costs": list(COSTS),
     }
     name = f"kernel_quality/{dataset}"
-    accuracy, chosen = _finished(name, config)
+    # Commands used to leave the usual number of inner folds out; the configuration has it anyway.
+    values = finished(name, config, ignoring=["command"])
+    accuracy: dict[str, list[list[float]]] = values.get("accuracy", {})
+    chosen: dict[str, Any] = values.get(CHOSEN, {})
     for method, gram_of in METHODS.items():
         tell(f"{dataset}: {method}")
         if method in accuracy:
@@ -103,18 +113,8 @@ def run_kernel_quality(
         accuracy[method] = [run.accuracy for run in runs]
         chosen[method] = [run.chosen for run in runs]
         save_result(name, config, {"accuracy": accuracy, CHOSEN: chosen})
-    guards = [guard_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, seed=seed) for seed in seeds]
-    accuracy |= {f"guard: {guard}": [scores[guard] for scores in guards] for guard in guards[0]}
-    save_result(name, config, {"accuracy": accuracy, CHOSEN: chosen})
+    if not any(method.startswith("guard") for method in accuracy):
+        guards = [guard_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, seed=seed) for seed in seeds]
+        accuracy |= {f"guard: {guard}": [scores[guard] for scores in guards] for guard in guards[0]}
+        save_result(name, config, {"accuracy": accuracy, CHOSEN: chosen})
     return accuracy
-
-
-def _finished(name: str, config: dict[str, Any]) -> tuple[dict[str, list[list[float]]], dict[str, Any]]:
-    """Return what an interrupted run with the same settings has finished already."""
-    try:
-        record = read_result(name)
-    except DataError:
-        return {}, {}
-    if record["config"] != config or any(method.startswith("guard") for method in record["values"]["accuracy"]):
-        return {}, {}  # other settings, or a complete run: begin anew
-    return record["values"]["accuracy"], record["values"][CHOSEN]

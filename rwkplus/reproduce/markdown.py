@@ -1,25 +1,28 @@
-"""Tables in Markdown."""
+"""Tables and values in Markdown."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 
-def cells(*values: object) -> str:
-    """One line of a table."""
-    return "| " + " | ".join(map(str, values)) + " |"
+def table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """A header, a rule and rows of as many cells."""
+    names = list(head)
+    lines: list[Iterable[object]] = [names, ["---"] * len(names), *rows]
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
 def rows_table(rows: Sequence[dict[str, Any]]) -> str:
     """Rows of plain values under the names of the first row."""
-    lines = [cells(*rows[0]), cells(*["---"] * len(rows[0]))]
-    lines += [cells(*(number(row.get(key, "")) for key in rows[0])) for row in rows]
-    return "\n".join(lines) + "\n"
+    return table(rows[0], ([number(row.get(key, "")) for key in rows[0]] for row in rows))
 
 
 def number(value: object) -> str:
-    """A number as people read it."""
+    """A number, or several, as people read them."""
+    if isinstance(value, list):
+        return ", ".join(map(number, value))
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -28,3 +31,14 @@ def number(value: object) -> str:
 def mean_and_deviation(values: Sequence[float], digits: int = 1) -> str:
     """Mean ± standard deviation, or nothing of nothing."""
     return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}" if len(values) else ""
+
+
+def mostly(values: Mapping[str, object]) -> str:
+    """The most frequent value, and the names that have another.
+
+    >>> mostly({"MUTAG": 5, "ENZYMES": 5, "NCI1": 3})
+    '5 (NCI1: 3)'
+    """
+    usual = Counter(values.values()).most_common(1)[0][0]
+    others = ", ".join(f"{name}: {value}" for name, value in values.items() if value != usual)
+    return f"{usual} ({others})" if others else str(usual)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from rwkplus.reproduce.markdown import cells
+from rwkplus.reproduce.markdown import table
 from rwkplus.reproduce.mining_rows import TASKS
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
 
 TITLES = {
     "task-1-1": "Task 1-1: a bipartite core (table 1)",
@@ -23,37 +23,33 @@ RESTARTS_OF_THE_PAPER = 50
 
 def mining_task_page(folder: Path = RESULTS) -> str | None:
     """Markdown page of all tasks that have a result file, or None."""
-    records = {
-        task: read_result(f"mining_tasks/{task}", folder)
-        for task in TASKS
-        if (folder / "mining_tasks" / f"{task}.json").exists()
-    }
-    if not records:
+    tasks = existing(TASKS, "mining_tasks", folder)
+    if not tasks:
         return None
-    first = next(iter(records.values()))
-    config = first["config"]
+    records = [read_result(f"mining_tasks/{task}", folder) for task in tasks]
+    config = records[0]["config"]
     parts = [
         "# Pattern mining: the paper's tasks\n",
         f"{config['restarts']} initializations per row, database seed {config['database_seed']}, initialization seed "
         f"{config['seed']}. Accuracies are percentages of single initializations; edit distances are exact minima "
         "over all assignments of nodes, of edge weights scaled to [0, 1]. Mean ± standard error; p from the paired "
         "t-test over initializations.\n",
-        "**faithful**: the paper's networks with the defaults of `DescriptiveKCN` and the settings in the result file. "
-        "What the paper leaves open (features, sparsity, epochs, diversity weight) was chosen to come close to its "
-        "values on these same seeds, so agreement is a fit and not a confirmation. "
-        "**best**: the initialization of lowest loss. "
-        "**ours**: `rwkplus.mining.gradient.explained_patterns`, single initializations; where all graphs are the same "
-        "it also sees the numbers of their nodes; these seeds were also used to design it, and "
-        "`rwkplus reproduce explained` reports it on others. "
-        "**untrained**: the same initial hidden graphs before any step (edit distance: with the most frequent color). "
-        "**copying**: connected pieces cut at random out of the database; where a database holds copies of one graph, "
-        "this is that graph, so that a distance of 0 shows a right objective and not a mined pattern. "
-        "**≠** marks a faithful row more than two standard errors from the paper (both errors combined).\n",
+        "- **faithful**: the paper's networks with the defaults of `DescriptiveKCN` and the settings in the result "
+        "file. What the paper leaves open (features, sparsity, epochs, diversity weight) was chosen to come close to "
+        "its values on these same seeds, so agreement is a fit and not a confirmation.\n"
+        "- **≠** marks a faithful row more than two standard errors from the paper (both errors combined).\n"
+        "- **best**: the initialization of lowest loss.\n"
+        "- **ours**: `rwkplus.mining.gradient.explained_patterns`, single initializations; where all graphs are the "
+        "same it also sees the numbers of their nodes. These seeds were also used to design it; "
+        "`rwkplus reproduce explained` reports it on [others](mining_explained.md).\n"
+        "- **untrained**: the same initial hidden graphs before any step (edit distance: with the most frequent "
+        "color).\n"
+        "- **copying**: connected pieces cut at random out of the database; where a database holds copies of one "
+        "graph, this is that graph, so that a distance of 0 shows a right objective and not a mined pattern.\n",
     ]
-    for task, record in records.items():
-        parts += [f"## {TITLES[task]}\n", task_table(record), f"Command: `{record['config']['command']}`.\n"]
-    parts.append(f"Ran on {describe(first['environment'])}.\n")
-    return "\n".join(parts)
+    for task, record in zip(tasks, records, strict=True):
+        parts += [f"## {TITLES[task]}\n", task_table(record)]
+    return "\n".join([*parts, ran(*records)])
 
 
 def task_table(record: dict[str, Any]) -> str:
@@ -72,14 +68,14 @@ def _table(rows: Sequence[dict[str, Any]], testbed: Sequence[dict[str, Any]]) ->
     others = [name for name in ("ours", "untrained", "copying") if name in rows[0]]
     tested = any(row["against"] for row in rows)
     head = ["row", "measure", "paper", "faithful", "≠", "best", *(["p"] if tested else []), *others]
-    lines = [cells(*head), cells(*["---"] * len(head))]
+    lines = []
     for row in rows:
         for i, measure in enumerate(row["faithful"]):
             values = [row["row"] if i == 0 else "", measure, *_measured(row, measure)]
             if tested:
                 values.append(_tests(row, measure, testbed))
-            lines.append(cells(*values, *(_mean(row[name][measure], measure) for name in others)))
-    return "\n".join(lines) + "\n"
+            lines.append([*values, *(_mean(row[name][measure], measure) for name in others)])
+    return table(head, lines)
 
 
 def _measured(row: dict[str, Any], measure: str) -> list[str]:

@@ -1,8 +1,6 @@
 """Tasks 1-1 to 2-2 of the paper: faithful networks, what they must beat, and our miner, side by side."""
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import networkx as nx
@@ -12,6 +10,7 @@ import torch
 from rwkplus.mining.controls import copied_patterns, majority_label
 from rwkplus.mining.descriptive import DescriptiveKCN
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
+from rwkplus.mining.gradient import explained_patterns
 from rwkplus.mining.recovery import recovered
 from rwkplus.reproduce.mining_rows import LABELS, STRICT, TASKS, WITH, Row, Testbed
 from rwkplus.reproduce.results import save_result
@@ -52,7 +51,7 @@ def run_task(
         epochs: Epochs of rows that do not say otherwise.
         quick: First testbed only, without the further settings; written to ``results/mining_tasks/quick``.
         seed: Seed of the initializations; databases have their own.
-        ours: Our miner; its column is left out where there is none.
+        ours: Our miner, such as :func:`our_miner`; its column is left out where there is none.
         on_step: Told the name of every row before it runs.
     """
     tell = on_step or (lambda _: None)
@@ -96,19 +95,18 @@ def every_row(bed: Testbed, quick: bool) -> list[tuple[Row, bool]]:
     return [(row, False) for row in bed.rows] + ([] if quick else [(row, True) for row in bed.tried])
 
 
-def our_miner() -> Miner | None:
-    """``rwkplus.mining.gradient.explained_patterns``, every restart by itself, where it is installed."""
-    if find_spec("rwkplus.mining.gradient") is None:
-        return None
-    explained_patterns = import_module("rwkplus.mining.gradient").explained_patterns
-
-    def mine(
-        graphs: list[nx.Graph], n_patterns: int, pattern_size: int, *, restarts: int, seed: int, **options: object
-    ) -> list[list[nx.Graph]]:
-        found = explained_patterns(graphs, n_patterns, pattern_size, restarts=restarts, random_state=seed, **options)
-        return [found.to_networkx(restart) for restart in range(restarts)]
-
-    return mine
+def our_miner(
+    graphs: list[nx.Graph],
+    n_patterns: int,
+    pattern_size: int,
+    *,
+    restarts: int,
+    seed: int,
+    **options: Any,  # noqa: ANN401
+) -> list[list[nx.Graph]]:
+    """:func:`~rwkplus.mining.gradient.explained_patterns`, every restart by itself."""
+    found = explained_patterns(graphs, n_patterns, pattern_size, restarts=restarts, random_state=seed, **options)
+    return [found.to_networkx(restart) for restart in range(restarts)]
 
 
 def _faithful(

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from rwkplus.reproduce.markdown import cells
+from rwkplus.reproduce.markdown import mean_and_deviation, table
 from rwkplus.reproduce.molecule_sets import EXPERIMENTS, ROWS
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
 
 TITLES = {
     "zinc": "ZINC: mean absolute error, smaller is better",
@@ -23,17 +23,17 @@ NOTES = {
 
 def molecule_sets_page(folder: Path = RESULTS) -> str | None:
     """All sets that have been run."""
-    names = [name for name in EXPERIMENTS if (folder / "molecules" / f"{name}.json").exists()]
+    names = existing(EXPERIMENTS, "molecules", folder)
     if not names:
         return None
     return (
         "# Molecules: one backbone for every graph convolution\n\n"
         "Embedded atoms; convolutions with BatchNorm, ReLU and residual; sum over atoms; MLP of two layers. Nothing "
-        "but the convolution differs between rows. The epoch that is best on the validation molecules is reported on "
-        "the test molecules: mean ± standard deviation over seeds. Bonds are embedded for GINE and matched as edge "
-        "colors by RWK+Conv. Guards see no structure: a constant, and linear models of the numbers of atoms and bonds "
-        "of each kind, with the penalty chosen on the validation molecules.\n\n"
-        + "\n".join(_section(n, folder) for n in names)
+        "but the convolution differs between rows. Bonds are embedded for GINE and matched as edge colors by RWK+Conv. "
+        "The epoch that is best on the validation molecules is reported on the test molecules: mean ± standard "
+        "deviation over seeds.\n\n"
+        "Guards see no structure: a constant, and linear models of the numbers of atoms and bonds of each kind, with "
+        "the penalty chosen on the validation molecules.\n\n" + "\n".join(_section(n, folder) for n in names)
     )
 
 
@@ -45,25 +45,18 @@ def _section(name: str, folder: Path) -> str:
         f"## {TITLES[name]}\n\n{molecule_table(name, folder)}\n{NOTES.get(name, '')}\n\n"
         f"Network: {network}; {config['steps']} steps. {settings['epochs']} epochs, batches of "
         f"{settings['batch_size']}, learning rate {settings['lr']}, halved every {settings['halve_lr_every']} "
-        f"epochs. Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n"
+        f"epochs.\n\n{ran(record)}"
     )
 
 
 def molecule_table(name: str, folder: Path = RESULTS) -> str:
     """One row per convolution: paper, ours on test and validation molecules; then the guards."""
     scores, paper = read_result(f"molecules/{name}", folder)["values"]["scores"], EXPERIMENTS[name].paper
-    lines = [cells("", "paper", "test", "validation", "seeds", "s / epoch"), cells(*["---"] * 6)]
-    for row in ROWS:
-        if row in scores:
-            published = f"{paper[row]:.4f}" if row in paper else ""
-            lines.append(cells(row, published, *_row(scores[row])))
-    lines += [
-        cells(f"guard: {guard}", "", f"{score:.4f}", "", "", "") for guard, score in scores.get("guards", {}).items()
-    ]
-    return "\n".join(lines) + "\n"
+    lines = [[row, f"{paper[row]:.4f}" if row in paper else "", *_row(scores[row])] for row in ROWS if row in scores]
+    lines += [[f"guard: {guard}", "", f"{score:.4f}", "", "", ""] for guard, score in scores.get("guards", {}).items()]
+    return table(["", "paper", "test", "validation", "seeds", "s / epoch"], lines)
 
 
-def _row(runs: list[dict[str, Any]]) -> tuple[str, ...]:
-    pairs = [[run[part] for run in runs] for part in ("test", "validation")]
-    seconds = np.mean([run["s_per_epoch"] for run in runs])
-    return *(f"{np.mean(pair):.4f} ± {np.std(pair):.4f}" for pair in pairs), str(len(runs)), f"{seconds:.1f}"
+def _row(runs: list[dict[str, Any]]) -> list[str]:
+    means = [mean_and_deviation([run[part] for run in runs], 4) for part in ("test", "validation")]
+    return [*means, str(len(runs)), f"{np.mean([run['s_per_epoch'] for run in runs]):.1f}"]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from rwkplus.evaluate import corrected_paired_test
-from rwkplus.reproduce.markdown import cells, mean_and_deviation
+from rwkplus.reproduce.markdown import mean_and_deviation, table
 from rwkplus.reproduce.nodes import DATASETS, GUARDS, METHODS, PAPER, PUBLISHED, Row, result_name
 from rwkplus.reproduce.nodes_init import INITIALIZATIONS, RESULT
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.results import RESULTS, exists, ran, read_result
 
 ALL = (*DATASETS, "PubMed")
 TEST_SHARE = 1 / 3
@@ -22,71 +22,69 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
     random, published = _run(ALL, False, folder), _run(PUBLISHED, True, folder)
     if not random and not published:
         return None
-    record = read_result(result_name((random or published)[0], not random), folder)
-    candidates, settings = record["config"]["candidates"], record["config"]["settings"]
+    records = [read_result(result_name(name, False), folder) for name in random]
+    records += [read_result(result_name(name, True), folder) for name in published]
+    candidates, settings = records[0]["config"]["candidates"], records[0]["config"]["settings"]
     values = {key: sorted({candidate[key] for candidate in candidates}) for key in candidates[0]}
     grid = "; ".join(f"{key} {' or '.join(map(str, found))}" for key, found in values.items())
     parts = [
         "# Node classification\n",
         "RWKPlusConv, GCNConv and GINConv in one backbone: linear layer with BatchNorm and ReLU, two convolutions of "
         "width 128 with BatchNorm and ReLU, and an MLP. RWKPlusConv walks 4 steps on citations and 2 elsewhere, as in "
-        "the paper. Graphs are undirected, rows of features sum to the same number. Every seed draws a split into 60, "
-        f"20 and 20 percent, by class, and initial weights; Adam with an L2 penalty of {settings['weight_decay']}, "
-        f"learning rate {settings['lr']} halved every {settings['halve_lr_every']} epochs (the paper: 0.001, every "
-        f"10), {settings['epochs']} epochs. All methods choose among the same {len(candidates)} candidates ({grid}) by "
-        "accuracy on the validation nodes, which also choose the epoch; test nodes are looked at once. Accuracy in "
-        "percent, mean "
-        "± standard deviation over seeds; p compares RWKPlusConv with GCNConv, paired and corrected for overlapping "
-        "training sets. *No edges* is the same backbone on a graph without edges; guards see features or classes "
-        "alone. Chameleon and Squirrel consist mostly of copied pages, so that test nodes stand in the training set; "
+        "the paper. Accuracy in percent, mean ± standard deviation over seeds; p compares RWKPlusConv with GCNConv, "
+        "paired and corrected for overlapping training sets.\n",
+        "- Graphs are undirected, rows of features sum to the same number. Every seed draws a split into 60, 20 and 20 "
+        "percent, by class, and initial weights.\n"
+        f"- Adam with an L2 penalty of {settings['weight_decay']}, learning rate {settings['lr']} halved every "
+        f"{settings['halve_lr_every']} epochs (the paper: 0.001, every 10), {settings['epochs']} epochs.\n"
+        f"- All methods choose among the same {len(candidates)} candidates ({grid}) by accuracy on the validation "
+        "nodes, which also choose the epoch; test nodes are looked at once.\n"
+        "- *No edges* is the same backbone on a graph without edges; guards see features or classes alone.\n"
+        "- Chameleon and Squirrel consist mostly of copied pages, so that test nodes stand in the training set; "
         "without the copies they are *filtered*.\n",
         nodes_table(random, folder=folder) if random else "",
     ]
     if published:
         parts += ["## Published splits\n", "20 labels per class; seeds vary initial weights only.\n"]
         parts += [nodes_table(published, folder=folder, published=True)]
-    parts += _initialization(folder)
-    records = [read_result(result_name(name, False), folder) for name in random]
-    records += [read_result(result_name(name, True), folder) for name in published]
-    commands = ", ".join(f"`{part['config']['command']}`" for part in records)
-    return "\n".join([*parts, f"Commands: {commands}. Ran on {describe(record['environment'])}.\n"])
+    return "\n".join([*parts, ran(*records), *_initialization(folder)])
 
 
 def nodes_table(names: Sequence[str], *, folder: Path = RESULTS, published: bool = False) -> str:
     """One row per data set: paper, ours, guards."""
     paper = [] if published else ["GCN (paper)", "RWK+Conv (paper)"]
     head = ["data set", "seeds", *paper, *METHODS, "p", *(f"guard: {guard}" for guard in GUARDS)]
-    lines = [cells(*head), cells(*["---"] * len(head))]
+    lines = []
     for name in names:
         rows = _complete(read_result(result_name(name, published), folder)["values"]["rows"])
         accuracy = {method: _accuracies(rows, method) for method in (*METHODS, *GUARDS)}
         reported = [f"{value:.1f}" for value in PAPER[name]] if name in PAPER else ["", ""]
         lines.append(
-            cells(
+            [
                 name,
                 len({row["seed"] for row in rows}),
                 *(reported if paper else []),
                 *(_percent(accuracy[method]) for method in METHODS),
                 _p_value(accuracy["RWKPlusConv"], accuracy["GCNConv"]),
                 *(_percent(accuracy[guard]) for guard in GUARDS),
-            )
+            ]
         )
-    return "\n".join(lines) + "\n"
+    return table(head, lines)
 
 
 def initialization_table(rows: Sequence[Row]) -> str:
     """Mean validation accuracy of each initialization by data set."""
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-    lines = [cells("initialization", *datasets, "mean"), cells(*["---"] * (len(datasets) + 2))]
+    lines = []
     for name in INITIALIZATIONS:
         own = [row for row in rows if row["initialization"] == name]
         means = [100 * np.mean([row["validation"] for row in own if row["dataset"] == set_]) for set_ in datasets]
-        lines.append(cells(name, *(f"{mean:.1f}" for mean in (*means, np.mean(means)))))
-    return "\n".join(lines) + "\n"
+        lines.append([name, *(f"{mean:.1f}" for mean in (*means, np.mean(means)))])
+    return table(["initialization", *datasets, "mean"], lines)
 
 
 def _initialization(folder: Path) -> list[str]:
-    if not (folder / f"{RESULT}.json").exists():
+    if not exists(RESULT, folder):
         return []
     record = read_result(RESULT, folder)
     rows, config = record["values"]["rows"], record["config"]
@@ -98,12 +96,12 @@ def _initialization(folder: Path) -> list[str]:
         f"{config['settings']['lr']}, dropout {config['dropout']}. Hidden colors and hidden adjacency are drawn from "
         "Glorot's distribution, scaled; *balanced* subtracts the mean from every row of the adjacency.\n",
         initialization_table(rows),
-        f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n",
+        ran(record),
     ]
 
 
 def _run(names: Sequence[str], published: bool, folder: Path) -> list[str]:
-    return [name for name in names if (folder / f"{result_name(name, published)}.json").exists()]
+    return [name for name in names if exists(result_name(name, published), folder)]
 
 
 def _complete(rows: Sequence[Row]) -> list[Row]:

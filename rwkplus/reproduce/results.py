@@ -4,7 +4,8 @@ import json
 import math
 import os
 import platform
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +15,7 @@ from rwkplus.errors import DataError
 from rwkplus.files import write_whole
 
 RESULTS = Path("results")
+DATASET = re.compile(r"( --dataset \S+)")
 PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "scipy", "numba", "grakel")
 
 
@@ -84,6 +86,44 @@ def describe(environment: Mapping[str, Any]) -> str:
     """One line that tells where and when something ran."""
     versions = ", ".join(f"{name} {number}" for name, number in environment["versions"].items())
     return f"{environment['date']}; {environment['cpu']}, {environment['cores']} cores; {versions}"
+
+
+def exists(name: str, folder: Path = RESULTS) -> bool:
+    """Whether there is a result file of this name."""
+    return (folder / f"{name}.json").exists()
+
+
+def existing(names: Iterable[str], kind: str, folder: Path = RESULTS) -> list[str]:
+    """Those of the names that have a result file of this kind."""
+    return [name for name in names if exists(f"{kind}/{name}", folder)]
+
+
+def ran(*records: Mapping[str, Any]) -> str:
+    """A paragraph that tells how to make these results again, and where and when they were made."""
+    commands = joined_commands(record["config"]["command"] for record in records)
+    dates: dict[str, list[str]] = {}
+    for record in records:
+        machine = describe({**record["environment"], "date": ""})
+        dates.setdefault(machine, []).append(record["environment"]["date"])
+    runs = [f"{' to '.join(dict.fromkeys((min(days), max(days))))}{machine}" for machine, days in dates.items()]
+    name = "Command" if len(commands) == 1 else "Commands"
+    return f"{name}: {', '.join(f'`{command}`' for command in commands)}. Ran on {'; and on '.join(runs)}.\n"
+
+
+def joined_commands(commands: Iterable[str]) -> list[str]:
+    """Different commands; those that differ in their ``--dataset`` alone become one that repeats the option.
+
+    >>> joined_commands(["run --dataset A -n 3", "run --dataset B -n 3", "run --dataset C"])
+    ['run --dataset A --dataset B -n 3', 'run --dataset C']
+    """
+    options: dict[tuple[str, ...], dict[str, None]] = {}
+    for command in commands:
+        before, *rest = DATASET.split(command, maxsplit=1)
+        option, after = rest or ("", "")
+        # A command without the option runs on all data sets: it is no part of one that names some.
+        same = (before, after) if option else (command,)
+        options.setdefault(same, {})[option] = None
+    return [same[0] + "".join(found) + "".join(same[1:]) for same, found in options.items()]
 
 
 def _version(name: str) -> str | None:

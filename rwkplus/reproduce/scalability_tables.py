@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rwkplus.reproduce.markdown import cells
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.markdown import table
+from rwkplus.reproduce.results import RESULTS, exists, ran, read_result
 from rwkplus.reproduce.scalability import WAYS
 
 COLUMNS = (*WAYS, "GIN")
@@ -14,7 +14,7 @@ COLUMNS = (*WAYS, "GIN")
 
 def scalability_page(folder: Path = RESULTS) -> str | None:
     """All rows, with the exponents that fit them."""
-    if not (folder / "scalability.json").exists():
+    if not exists("scalability", folder):
         return None
     record = read_result("scalability", folder)
     config = record["config"]
@@ -23,29 +23,30 @@ def scalability_page(folder: Path = RESULTS) -> str | None:
         f"Seconds of processor time per training epoch on {config['dataset']}, one thread, batches of "
         f"{config['batch_size']}: KerGNN of one layer with hidden graphs of 6 nodes, 2 steps and 8 hidden graphs where "
         "these are not varied, without StepNorm, as in the paper's figure; a GIN of two layers and the same width "
-        "beside. *RWK+ naive* builds the product graph of every egonet with every hidden graph; its epochs are scaled "
-        f"up from {config['naive_batches']} batches. The first three columns compute every egonet; *equal egonets "
-        "once* is what the library does by itself where nodes have labels, with the same result. All columns take "
-        f"turns; medians of {config['turns']}.\n\n"
+        f"beside. All columns take turns; medians of {config['turns']}.\n\n"
+        "- *RWK+ naive* builds the product graph of every egonet with every hidden graph; its epochs are scaled up "
+        f"from {config['naive_batches']} batches.\n"
+        "- The first three columns compute every egonet; *equal egonets once* is what the library does by itself where "
+        "nodes have labels, with the same result.\n\n"
         f"{scalability_table(folder)}\n"
         "The exponent of a column is the slope of its times over sizes on logarithmic axes, by least squares: 1 is "
         "linear growth, less means that fixed costs weigh in. The paper shows linear growth with RWK+ close to RWK-, "
         "and the naive product graph far above, without figures.\n\n"
-        f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n"
+        f"{ran(record)}"
     )
 
 
 def scalability_table(folder: Path = RESULTS) -> str:
     """One block per varied size."""
     rows = read_result("scalability", folder)["values"]["rows"]
-    lines = [cells("varied", "size", "graphs", "edges", *COLUMNS), cells(*["---"] * (len(COLUMNS) + 4))]
+    lines = []
     for what in dict.fromkeys(row["varied"] for row in rows):
         block = [row for row in rows if row["varied"] == what]
         for row in block:
             times = [f"{row[column]:.3f}" for column in COLUMNS]
-            lines.append(cells(what, f"{row['size']:g}", f"{row['graphs']:,}", f"{row['edges']:,}", *times))
-        lines.append(cells(f"{what}: exponent", "", "", "", *(f"{_exponent(block, column):.2f}" for column in COLUMNS)))
-    return "\n".join(lines) + "\n"
+            lines.append([what, f"{row['size']:g}", f"{row['graphs']:,}", f"{row['edges']:,}", *times])
+        lines.append([f"{what}: exponent", "", "", "", *(f"{_exponent(block, column):.2f}" for column in COLUMNS)])
+    return table(["varied", "size", "graphs", "edges", *COLUMNS], lines)
 
 
 def _exponent(rows: list[dict[str, Any]], column: str) -> float:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +131,7 @@ def _row(
     result = train_sampled(
         graph,
         {**config["backbone"], "conv": CONVS[method]},
-        settings=Settings.from_dict(plan.settings.to_dict() | {"random_state": seed}),
+        settings=replace(plan.settings, random_state=seed),
         cutting=plan.cutting,
         class_weights=CLASS_WEIGHTS,
         checkpoints=Checkpoints(path, {**identity, "method": method, "seed": seed}, seconds=120),

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rwkplus.reproduce.markdown import cells
-from rwkplus.reproduce.results import RESULTS, describe, read_result
+from rwkplus.reproduce.markdown import mean_and_deviation, table
+from rwkplus.reproduce.results import RESULTS, ran, read_result
 from rwkplus.reproduce.twibot import CONVS, GUARD_NODES, PAPER
 
 SCORES = ("f1", "precision", "recall", "roc_auc")
@@ -23,7 +23,8 @@ def twibot_page(folder: Path = RESULTS) -> str | None:
         "# Bot detection\n\n"
         "The layers stand in the same backbone and see the same batches; an error about a bot counts "
         "five times. The epoch with the best F1 score of bots on validation users is kept and judged on test users, "
-        "all scores in percent, mean ± standard deviation over seeds. TwiBot-22 itself cannot be redistributed: "
+        "all scores in percent, mean ± standard deviation over seeds.\n\n"
+        "TwiBot-22 itself cannot be redistributed: "
         "`rwkplus twibot` makes a graph of its raw files for whoever has them. The generated graph of the same size "
         "stands in for it to show that the command trains to the end, and what it costs. **The paper's scores are of "
         "the real data and not comparable with those of a generated graph.**\n\n"
@@ -35,20 +36,17 @@ def twibot_table(record: Mapping[str, Any]) -> str:
     """One row per method and guard."""
     real = record["config"]["graph"].get("source") == "TwiBot-22"
     head = ["", *(name.replace("_", "-").upper() for name in SCORES), "paper's F1", "epoch s", "of it validation s"]
-    lines = [cells(*head, "peak GB"), cells(*["---"] * (len(head) + 1))]
+    lines = []
     for method in CONVS:
         rows = [row for row in record["values"]["rows"] if row["method"] == method]
         if rows:
             paper = f"{PAPER[method]:.1f}" + ("" if real else " (other data)") if method in PAPER else ""
-            costs = (
-                np.median([row["epoch_s"] for row in rows]),
-                np.median([row["of_it_validation_s"] for row in rows]),
-            )
-            peak = max(row["peak_gb"] for row in rows)
-            lines.append(cells(method, *_means(rows), paper, *(f"{cost:.1f}" for cost in costs), f"{peak:.1f}"))
+            costs = [float(np.median([row[key] for row in rows])) for key in ("epoch_s", "of_it_validation_s")]
+            costs.append(max(row["peak_gb"] for row in rows))
+            lines.append([method, *_means(rows), paper, *(f"{cost:.1f}" for cost in costs)])
     for guard, scores in record["values"]["guards"].items():
-        lines.append(cells(f"guard: {guard}", *(f"{100 * scores[name]:.1f}" for name in SCORES), "", "", "", ""))
-    return "\n".join(lines) + "\n"
+        lines.append([f"guard: {guard}", *(f"{100 * scores[name]:.1f}" for name in SCORES), "", "", "", ""])
+    return table([*head, "peak GB"], lines)
 
 
 def _section(record: Mapping[str, Any]) -> str:
@@ -63,11 +61,9 @@ def _section(record: Mapping[str, Any]) -> str:
         f"{backbone['layers']} layers of {backbone['hidden_channels']} channels, {backbone['steps']} steps, dropout "
         f"{backbone['dropout']}; {settings['epochs']} epochs, learning rate {settings['lr']} halved every "
         f"{settings['halve_lr_every']}, batches of {settings['batch_size']:,} nodes; {seeds} seeds. Linear guards "
-        f"learn from up to {GUARD_NODES:,} users. "
-        f"Command: `{config['command']}`. Ran on {describe(record['environment'])}.\n"
+        f"learn from up to {GUARD_NODES:,} users.\n\n{ran(record)}"
     )
 
 
 def _means(rows: list[dict[str, Any]]) -> list[str]:
-    values = {name: [100 * row["test"][name] for row in rows] for name in SCORES}
-    return [f"{np.mean(found):.1f} ± {np.std(found):.1f}" for found in values.values()]
+    return [mean_and_deviation([100 * row["test"][name] for row in rows]) for name in SCORES]

@@ -21,7 +21,12 @@ def test_a_run_writes_every_method_and_guard(tmp_path, monkeypatch):
     scores = kernel_quality.run_kernel_quality("functional-groups", [0], inner_folds=2, on_step=seen.append)
     assert set(kernel_quality.METHODS) < set(scores)
     assert len(seen) == len(kernel_quality.METHODS)
-    assert (tmp_path / "results" / "kernel_quality" / "functional-groups.json").exists()
+    path = tmp_path / "results" / "kernel_quality" / "functional-groups.json"
+    written = path.stat().st_mtime_ns
+    # Nothing is left to do: no method is called, and the file stays as it is.
+    monkeypatch.setattr(kernel_quality, "METHODS", dict.fromkeys(kernel_quality.METHODS))
+    assert kernel_quality.run_kernel_quality("functional-groups", [0], inner_folds=2) == scores
+    assert path.stat().st_mtime_ns == written
 
 
 def test_an_interrupted_run_keeps_the_methods_it_finished(tmp_path, monkeypatch):

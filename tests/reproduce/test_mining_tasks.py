@@ -2,10 +2,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from rwkplus.data.testbeds import chain_patterns, prism
+from rwkplus.data.testbeds import bipartite_graphs, chain_patterns, prism
 from rwkplus.reproduce.mining_rows import TASKS, WITHOUT
 from rwkplus.reproduce.mining_tables import differs, mining_task_page, task_table
-from rwkplus.reproduce.mining_tasks import measure, run_task
+from rwkplus.reproduce.mining_tasks import measure, our_miner, run_task
 from rwkplus.reproduce.results import save_result
 
 FULL, PATH = 1 - np.eye(3), np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -59,6 +59,11 @@ def test_our_miner_is_measured_beside_the_networks_and_the_controls(tmp_path, mo
     assert (tmp_path / "results" / "mining_tasks" / "quick" / "task-1-2.json").exists()
     assert mining_task_page(tmp_path / "results") is None  # a quick run never replaces a full one
     assert "| k=2, RWK+CN, diversity | P1, labels only | 72 |" in task_table(record)
+
+
+def test_our_miner_answers_for_every_restart():
+    mined = our_miner(bipartite_graphs(5), 1, 4, restarts=2, seed=0, epochs=2, kicks=0)
+    assert [[len(graph) for graph in patterns] for patterns in mined] == [[4], [4]]
 
 
 def test_copying_is_perfect_where_all_graphs_are_the_target(tmp_path, monkeypatch):

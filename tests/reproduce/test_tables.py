@@ -4,8 +4,10 @@ import pytest
 
 from rwkplus.errors import DataError
 from rwkplus.reproduce.kernel_quality import METHODS
-from rwkplus.reproduce.results import read_result, save_result
-from rwkplus.reproduce.tables import quality_table, write_tables
+from rwkplus.reproduce.kernel_quality_tables import quality_table
+from rwkplus.reproduce.markdown import table
+from rwkplus.reproduce.results import existing, exists, joined_commands, ran, read_result, save_result
+from rwkplus.reproduce.tables import write_tables
 
 
 @pytest.fixture
@@ -87,3 +89,47 @@ def test_the_classification_page_puts_paper_ours_and_guards_side_by_side(tmp_pat
     row = next(line for line in page.read_text().splitlines() if line.startswith("| MUTAG"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == ["MUTAG", "81.9", "83.0", "85.0 ± 5.0", "85.0 ± 5.0", "", "", "", "1", "50.0", "60.0", "70.0"]
+
+
+def test_a_table_has_a_header_a_rule_and_its_rows():
+    assert table(["a", "b"], [[1, "x"], [2.5, ""]]) == "| a | b |\n| --- | --- |\n| 1 | x |\n| 2.5 |  |\n"
+    assert table(iter("ab"), []) == "| a | b |\n| --- | --- |\n"
+
+
+def test_names_without_a_result_file_are_left_out(folder):
+    assert existing(["NCI1", "MUTAG"], "kernel_quality", folder) == ["MUTAG"]
+    assert exists("benchmarks/one", folder)
+    assert not exists("benchmarks/two", folder)
+
+
+@pytest.mark.parametrize(
+    ("commands", "joined"),
+    [
+        (["run", "run"], ["run"]),
+        (["run a", "run b"], ["run a", "run b"]),
+        (["run --dataset A -n 3", "run --dataset B -n 3"], ["run --dataset A --dataset B -n 3"]),
+        (
+            ["run --dataset A", "run --dataset B -n 3", "run --dataset C"],
+            ["run --dataset A --dataset C", "run --dataset B -n 3"],
+        ),
+        (["run --dataset A", "run --dataset A"], ["run --dataset A"]),
+        (["run --dataset A", "run"], ["run --dataset A", "run"]),
+        (["run --dataset A", "walk --dataset A"], ["run --dataset A", "walk --dataset A"]),
+    ],
+)
+def test_commands_are_joined_only_where_nothing_but_the_data_set_differs(commands, joined):
+    assert joined_commands(commands) == joined
+
+
+def test_runs_on_one_machine_are_told_once():
+    def record(command, date, cpu="C"):
+        return {
+            "config": {"command": command},
+            "environment": {"date": date, "cpu": cpu, "cores": 2, "versions": {"torch": "1", "numpy": "2"}},
+        }
+
+    machine = "C, 2 cores; torch 1, numpy 2"
+    assert ran(record("a", "2026-01-02")) == f"Command: `a`. Ran on 2026-01-02; {machine}.\n"
+    both = ran(record("a", "2026-01-02"), record("b", "2026-01-01"))
+    assert both == f"Commands: `a`, `b`. Ran on 2026-01-01 to 2026-01-02; {machine}.\n"
+    assert "; and on 2026-01-02; D, 2 cores" in ran(record("a", "2026-01-02"), record("a", "2026-01-02", "D"))

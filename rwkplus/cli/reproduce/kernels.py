@@ -18,7 +18,7 @@ def kernels(
 ) -> None:
     """Walk kernels with an SVM beside Weisfeiler-Leman and guards; writes results/kernel_quality/."""
     from rwkplus.reproduce.kernel_quality import DATASETS, METHODS, run_kernel_quality
-    from rwkplus.reproduce.tables import quality_table
+    from rwkplus.reproduce.kernel_quality_tables import quality_table
 
     names = tuple(dataset or DATASETS)
     with progress("kernels", total=len(names) * len(METHODS)) as advance:

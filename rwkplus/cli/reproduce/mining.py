@@ -42,7 +42,7 @@ def _task(task: str, restarts: int, quick: bool, faithful_only: bool) -> None:
             restarts=5 if quick else restarts,
             num_graphs=20 if quick else 100,
             quick=quick,
-            ours=None if faithful_only else our_miner(),
+            ours=None if faithful_only else our_miner,
             on_step=advance,
         )
     out.print(task_table(record), soft_wrap=True)
@@ -61,7 +61,7 @@ def planted(
 ) -> None:
     """Planted patterns of unknown size: exact recovery and false alarms; writes results/planted.json."""
     from rwkplus.reproduce.planted import run_planted
-    from rwkplus.reproduce.tables import planted_table
+    from rwkplus.reproduce.planted_tables import planted_table
 
     with progress("planted") as advance:
         run_planted(databases, on_step=advance)
