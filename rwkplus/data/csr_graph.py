@@ -15,9 +15,11 @@ import numpy as np
 import torch
 from numpy.lib.format import open_memmap
 from numpy.typing import DTypeLike, NDArray
+from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError
+from rwkplus.graphs.checks import NAMES
 from rwkplus.ops.undirected import index_type
 
 HEADER, FORMAT = "graph.json", "rwkplus graph 1"
@@ -77,17 +79,23 @@ class CSRGraph:
 
     @classmethod
     def of(cls, data: Data) -> Self:
-        """Sort the edges of a PyG graph; every tensor with a row per node comes along."""
+        """Sort the edges of a PyG graph; every tensor with a row per node comes along.
+
+        Raises:
+            GraphError: Something about nodes or edges would be lost.
+        """
         n = int(data.num_nodes or 0)
         if n == 0 or data.edge_index is None:
             raise GraphError("the graph needs nodes and an edge_index.")
-        source, target = data.edge_index.numpy()
+        _refuse_losses(data)
+        source, target = data.edge_index.numpy(force=True)
         if source.size and not 0 <= data.edge_index.min() <= data.edge_index.max() < n:
             raise GraphError(f"edge_index must name nodes from 0 to {n - 1}.")
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(target, minlength=n), out=indptr[1:])
         indices = source[np.argsort(target, kind="stable")].astype(index_type(n))
-        return cls(indptr, indices, {key: value.numpy() for key, value in data.items() if data.is_node_attr(key)})
+        nodes = {key: value.numpy(force=True) for key, value in data.items() if _is_per_node(data, key, value)}
+        return cls(indptr, indices, nodes)
 
     def data(self) -> Data:
         """The whole graph as PyG knows it; features stay where they are."""
@@ -175,6 +183,26 @@ def new_graph(folder: str | Path, facts: Mapping[str, Any] | None = None) -> Ite
         files.finish(names, facts or {})
     finally:
         shutil.rmtree(files.scratch, ignore_errors=True)
+
+
+def _is_per_node(data: Data, key: str, value: object) -> bool:
+    return isinstance(value, Tensor) and bool(data.is_node_attr(key))
+
+
+def _refuse_losses(data: Data) -> None:
+    for key, value in data.items():
+        if key == "edge_index" or key in NAMES:  # as many names as nodes are a coincidence
+            continue
+        if data.is_node_attr(key) and not isinstance(value, Tensor):
+            raise GraphError(
+                f"{key} is a {type(value).__name__} with an entry for each node, and a CSRGraph keeps tensors. Make it "
+                f"a tensor, or leave it out with del data.{key}."
+            )
+        if data.is_edge_attr(key):
+            raise GraphError(
+                f"{key} belongs to edges, and a CSRGraph keeps only their ends. Leave it out with del data.{key}, or "
+                "train on the Data itself with PyG's loaders."
+            )
 
 
 def _read_header(folder: Path) -> dict[str, Any]:

@@ -1,16 +1,19 @@
 """A checked batch as numpy arrays that can be cut into blocks of whole graphs and sent to workers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Batch
 
 from rwkplus.graphs.features import is_one_hot, label_numbers
+from rwkplus.graphs.schema import NEW_NAMES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Codes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class GraphArrays:
     edge_label: Ints | None  # (E,): number of the edge label, -1 for none
     num_labels: int
     num_edge_labels: int
+    label_code: Codes  # (num_labels + 1,): see label_codes
+    edge_label_code: Codes  # (num_edge_labels + 1,)
 
     @property
     def num_graphs(self) -> int:
@@ -60,6 +65,8 @@ class GraphArrays:
             edge_label=None if self.edge_label is None else self.edge_label[edges],
             num_labels=self.num_labels,
             num_edge_labels=self.num_edge_labels,
+            label_code=self.label_code,
+            edge_label_code=self.edge_label_code,
         )
 
     def with_width(self, num_features: int, num_edge_features: int) -> "GraphArrays":
@@ -96,6 +103,7 @@ def as_arrays(batch: Batch, *, labels: bool) -> GraphArrays:
     def floats(value: object) -> Floats:
         return value.detach().cpu().double().numpy()  # type: ignore[attr-defined, no-any-return]
 
+    num_edge_labels = 1 if edge_attr is None else edge_attr.size(1)
     return GraphArrays(
         node_ptr=batch.ptr.cpu().numpy(),
         edge_ptr=np.concatenate([[0], num_edges.cumsum()]),
@@ -107,5 +115,20 @@ def as_arrays(batch: Batch, *, labels: bool) -> GraphArrays:
         edge_attr=None if edge_attr is None or labels else floats(edge_attr),
         edge_label=label_numbers(edge_attr).cpu().numpy() if labels and edge_attr is not None else None,
         num_labels=x.size(1),
-        num_edge_labels=1 if edge_attr is None else edge_attr.size(1),
+        num_edge_labels=num_edge_labels,
+        label_code=label_codes(x.size(1), batch.get(NEW_NAMES["x"]) or ()),
+        edge_label_code=label_codes(num_edge_labels, batch.get(NEW_NAMES["edge_attr"]) or ()),
     )
+
+
+def label_codes(num_labels: int, new: Sequence[str]) -> Codes:
+    """What hashes know labels by: their numbers, but for names that fitting did not see, which come last, the name.
+
+    The number of such a label depends on what other graphs come with it, its name does not. One more entry, the last
+    one, is for the label -1.
+    """
+    codes = np.arange(num_labels + 1, dtype=np.uint64)
+    for i, name in enumerate(new, num_labels - len(new)):
+        codes[i] = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+    codes[-1] = np.iinfo(np.uint64).max
+    return codes

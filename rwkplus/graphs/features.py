@@ -44,7 +44,7 @@ def one_hot_degree(graphs: Sequence[Data], max_degree: int | None = None) -> lis
 
 def constant_features(graphs: Sequence[Data]) -> list[Data]:
     """Give every node the same color, so that only structure counts."""
-    return [_with(graph, "x", torch.ones(graph.num_nodes or 0, 1)) for graph in graphs]
+    return [_with(graph, "x", torch.ones(graph.num_nodes or 0, 1, device=_device(graph))) for graph in graphs]
 
 
 def is_one_hot(colors: Tensor) -> bool:
@@ -58,6 +58,11 @@ def label_numbers(colors: Tensor) -> Tensor:
         return torch.full((colors.size(0),), -1, dtype=torch.long, device=colors.device)
     highest, column = colors.max(-1)
     return torch.where(highest > 0, column, -1)
+
+
+def _device(graph: Data) -> torch.device | None:
+    edge_index = graph.get("edge_index")
+    return None if edge_index is None else edge_index.device
 
 
 def _degrees(i: int, graph: Data) -> Tensor:

@@ -12,6 +12,9 @@ from rwkplus.graphs.checks import graph_of_edge, graph_of_node
 from rwkplus.graphs.features import is_one_hot
 from rwkplus.types import UnknownLabel
 
+NEW_NAMES = {"x": "new_node_labels", "edge_attr": "new_edge_labels"}
+"""Fields with the names of columns behind the fitted ones."""
+
 
 @dataclass(frozen=True)
 class Colors:
@@ -107,6 +110,7 @@ def _align(
         )
     if fitted.names is not None and later.names is not None:
         columns = _columns_by_name(fitted.names, later.names)
+        batch[NEW_NAMES[fitted.field]] = tuple(name for name in later.names if name not in fitted.names)
     elif fitted.width == later.width:
         columns = list(range(later.width))
     else:

@@ -37,14 +37,14 @@ class FeatureMap:
         """Collect the vocabulary of ``graphs`` and map them: ``(B, F)``."""
         counted = self._count(graphs, n_jobs)
         vocabulary = _merge([block.tree for block in counted])
-        return vocabulary, self._stacked(counted, vocabulary)
+        return vocabulary, self._stacked(counted, vocabulary, graphs)
 
     def transform(
         self, graphs: GraphArrays, vocabulary: Vocabulary, n_jobs: int | None
     ) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
         """Map later graphs; features outside the vocabulary only show in the squared norms ``(B,)``."""
         counted = self._count(graphs, n_jobs)
-        features = self._stacked(counted, vocabulary)
+        features = self._stacked(counted, vocabulary, graphs)
         return features, np.concatenate([self._squared_norms(block) for block in counted])
 
     def used_levels(self) -> list[int]:
@@ -57,14 +57,18 @@ class FeatureMap:
             return [_count_block(blocks[0], self)]
         return list(Parallel(n_jobs=n_jobs)(delayed(_count_block)(block, self) for block in blocks))
 
-    def _stacked(self, counted: Sequence[WalkCounts | ColorCounts], vocabulary: Vocabulary) -> sparse.csr_matrix:
-        features = sparse.vstack([self._columns(block, vocabulary) for block in counted], format="csr")
+    def _stacked(
+        self, counted: Sequence[WalkCounts | ColorCounts], vocabulary: Vocabulary, graphs: GraphArrays
+    ) -> sparse.csr_matrix:
+        features = sparse.vstack([self._columns(block, vocabulary, graphs) for block in counted], format="csr")
         finite(features.data)
         return features
 
-    def _columns(self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary) -> sparse.csr_matrix:
+    def _columns(
+        self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary, graphs: GraphArrays
+    ) -> sparse.csr_matrix:
         if self.hash_width is not None:
-            return self._folded(counted, self.hash_width)
+            return self._folded(counted, self.hash_width, graphs)
         levels = list(vocabulary.locate(counted.tree))  # type: ignore[arg-type]
         sizes = level_sizes(vocabulary)
         return sparse.hstack(
@@ -75,9 +79,9 @@ class FeatureMap:
             format="csr",
         )
 
-    def _folded(self, counted: WalkCounts | ColorCounts, width: int) -> sparse.csr_matrix:
+    def _folded(self, counted: WalkCounts | ColorCounts, width: int, graphs: GraphArrays) -> sparse.csr_matrix:
         """Fold features into ``width`` columns; random signs keep inner products right on average."""
-        hashed = list(hashes(counted.tree))
+        hashed = list(hashes(counted.tree, graphs))
         rows, columns, values = [], [], []
         for i in self.used_levels():
             counts = counted.counts[i].tocoo()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from rwkplus.graphs.arrays import GraphArrays, Ints
+from rwkplus.graphs.arrays import Codes, GraphArrays, Ints
 from rwkplus.ops.walk_hashes import hash_step
 from rwkplus.types import Assignment
 
@@ -77,9 +77,9 @@ def count_colors(graphs: GraphArrays, steps: int, assignment: Assignment) -> Col
 def node_colors(graphs: GraphArrays, steps: int) -> Iterator[Ints]:
     """Yield the hash of every node's walks of up to 0, 1, ..., ``steps`` edges."""
     edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
-    of_label = _coefficients(0, graphs.num_labels, steps)
-    of_edge = _coefficients(1, graphs.num_edge_labels, steps)
-    refine = _coefficients(2, 1, steps)[0]
+    of_label = _coefficients(0, graphs.label_code, steps)
+    of_edge = _coefficients(1, graphs.edge_label_code, steps)
+    refine = _coefficients(2, np.arange(2, dtype=np.uint64), steps)[0]
     walks = of_label[graphs.label, 0]
     color = walks
     yield color[:, 0] << 31 | color[:, 1]
@@ -90,11 +90,11 @@ def node_colors(graphs: GraphArrays, steps: int) -> Iterator[Ints]:
         yield color[:, 0] << 31 | color[:, 1]
 
 
-def _coefficients(purpose: int, num_labels: int, steps: int) -> Ints:
-    """Random numbers ``(num_labels + 1, steps + 1, 2)``; the last row, for label -1, is zero: no walk passes."""
+def _coefficients(purpose: int, codes: Codes, steps: int) -> Ints:
+    """Random numbers ``(len(codes), steps + 1, 2)``; the last row, for label -1, is zero: no walk passes."""
     rows = [
-        np.random.default_rng((_COEFFICIENT_SEED, purpose, label)).integers(1, PRIMES, size=(steps + 1, 2))
-        for label in range(num_labels)
+        np.random.default_rng((_COEFFICIENT_SEED, purpose, code)).integers(1, PRIMES, size=(steps + 1, 2))
+        for code in codes[:-1].tolist()
     ]
     return np.stack([*rows, np.zeros((steps + 1, 2), np.int64)])
 

@@ -1,12 +1,14 @@
 """What all loaders of parts of a large graph have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.data.csr_graph import CSRGraph
@@ -15,6 +17,7 @@ from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.sampling import Part, Sampler
 
 Index = NDArray[np.int64]
+Nodes: TypeAlias = NDArray[Any] | Tensor | Sequence[int] | Sequence[bool]
 Share = Callable[[], tuple[int, int]]
 
 
@@ -55,6 +58,8 @@ class PartLoader(ABC):
             raise ParameterError(
                 f"there must be something to draw and batch_size >= 1, got {items.size}, {batch_size}."
             )
+        if seed is not None and (not isinstance(seed, Integral) or seed < 0):
+            raise ParameterError(f"seed must be None or an integer of at least 0, got {seed!r}.")
         self.graph, self.items, self.seed, self.share = graph, items, seed, share
         self.arrays = {name: graph[name] for name in (graph.nodes if fields is None else fields)}
         self.sampler = Sampler(graph.indptr, graph.indices)
@@ -90,6 +95,46 @@ class PartLoader(ABC):
             num_nodes=part.nodes.size,
             **rows,
         )
+
+
+def node_numbers(nodes: Nodes | None, num_nodes: int) -> Index:
+    """Numbers of the nodes that ``input_nodes`` means: distinct numbers in their order, a mask, or None for all.
+
+    Raises:
+        ParameterError: They name nodes that are not there, or some node twice.
+    """
+    if nodes is None:
+        return np.arange(num_nodes)
+    given = nodes.numpy(force=True) if isinstance(nodes, Tensor) else np.asarray(nodes)
+    if given.dtype == bool:
+        return _of_mask(given, num_nodes)
+    if given.size == 0:  # of no particular type
+        return np.zeros(0, np.int64)
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise ParameterError(
+            f"input_nodes must be a mask (N,) of bool or node numbers (n,), got {given.dtype} {given.shape}. "
+            "Call .bool() on a mask of other numbers."
+        )
+    if given.min() < 0 or given.max() >= num_nodes:
+        raise ParameterError(
+            f"input_nodes holds numbers from {given.min()} to {given.max()} but the nodes are 0 to {num_nodes - 1}: "
+            "give numbers of nodes in the whole graph."
+        )
+    if np.bincount(given, minlength=num_nodes).max() > 1:
+        twice = int(np.bincount(given).argmax())
+        raise ParameterError(
+            f"input_nodes names node {twice} more than once: call numpy.unique on numbers, or .bool() on a mask."
+        )
+    return given.astype(np.int64)
+
+
+def _of_mask(mask: NDArray[np.bool_], num_nodes: int) -> Index:
+    if mask.shape != (num_nodes,):
+        raise ParameterError(
+            f"the mask input_nodes is {mask.shape} but the graph has {num_nodes} nodes: give one bool for each, "
+            "or the numbers of nodes."
+        )
+    return np.flatnonzero(mask)
 
 
 def _take(values: NDArray[Any], nodes: Index) -> NDArray[Any]:

@@ -6,7 +6,7 @@ from torch_geometric.data import Data
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
-from rwkplus.loader.base import Index, PartLoader, Share, alone
+from rwkplus.loader.base import Index, Nodes, PartLoader, Share, alone, node_numbers
 
 
 class ClusterLoader(PartLoader):
@@ -18,7 +18,8 @@ class ClusterLoader(PartLoader):
     Args:
         graph: The graph.
         clusters: Cluster of each node, ``(N,)``, counted from 0; see :func:`rwkplus.ops.clusters.clusters`.
-        input_nodes: Nodes to learn from; all by default. They come first in every batch.
+        input_nodes: Nodes to learn from, as distinct numbers ``(n,)`` or a mask ``(N,)``; all by default. They come
+            first in every batch.
         batch_size: Most clusters per batch, over all processes.
         seed: Seed of the order; None keeps it.
         share: Gives number of this process and of all processes.
@@ -29,7 +30,7 @@ class ClusterLoader(PartLoader):
         self,
         graph: CSRGraph,
         clusters: NDArray[np.int32],
-        input_nodes: Index | None = None,
+        input_nodes: Nodes | None = None,
         batch_size: int = 1,
         *,
         seed: int | None = None,
@@ -40,10 +41,8 @@ class ClusterLoader(PartLoader):
             raise ParameterError(f"clusters must be a number from 0 for each of the {graph.num_nodes} nodes.")
         sizes = np.bincount(clusters)
         super().__init__(graph, np.nonzero(sizes)[0], batch_size, seed, share, fields)
-        self.is_input = np.ones(graph.num_nodes, bool)
-        if input_nodes is not None:
-            self.is_input[:] = False
-            self.is_input[input_nodes] = True
+        self.is_input = np.zeros(graph.num_nodes, bool)
+        self.is_input[node_numbers(input_nodes, graph.num_nodes)] = True
         self.members = np.split(np.argsort(clusters, kind="stable"), np.cumsum(sizes)[:-1])
         self._whole: Data | None = None
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from torch_geometric.data import Data
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
-from rwkplus.loader.base import Index, PartLoader, Share, alone
+from rwkplus.loader.base import Index, Nodes, PartLoader, Share, alone, node_numbers
 from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.sampling import Part
 
@@ -21,7 +20,7 @@ class NeighborLoader(PartLoader):
     Args:
         graph: The graph.
         num_neighbors: Most neighbors drawn for a node, for each hop; -1 takes all.
-        input_nodes: Nodes to learn from, ``(n,)``; all by default.
+        input_nodes: Nodes to learn from, as distinct numbers ``(n,)`` or a mask ``(N,)``; all by default.
         batch_size: Most of them per batch, over all processes.
         replace: Whether a neighbor may be drawn again.
         induced: Whether all edges among the sampled nodes belong to the batch, instead of those drawn: walks can then
@@ -44,7 +43,7 @@ class NeighborLoader(PartLoader):
         self,
         graph: CSRGraph,
         num_neighbors: Sequence[int],
-        input_nodes: Index | None = None,
+        input_nodes: Nodes | None = None,
         batch_size: int = 1024,
         *,
         replace: bool = False,
@@ -57,8 +56,7 @@ class NeighborLoader(PartLoader):
             raise ParameterError(
                 f"num_neighbors must be numbers of at least -1, one for each hop, got {num_neighbors}."
             )
-        nodes = np.arange(graph.num_nodes) if input_nodes is None else np.asarray(input_nodes, np.int64)
-        super().__init__(graph, nodes, batch_size, seed, share, fields)
+        super().__init__(graph, node_numbers(input_nodes, graph.num_nodes), batch_size, seed, share, fields)
         self.num_neighbors, self.replace, self.induced = tuple(num_neighbors), replace, induced
 
     def _batch(self, items: Index, number: int) -> Data:

@@ -30,8 +30,13 @@ class Entry:
     space: Mapping[str, Any] = field(default_factory=dict)
     """What a search tries: lists of choices, or ranges ``{"low": ..., "high": ..., "log": true}``."""
 
+    own: type[nn.Module] | None = None
+    """The class itself where it was registered: it may be local to a function, where no import finds it."""
+
     def load(self) -> type[nn.Module]:
-        """Import the class."""
+        """Return the class, imported if it is one of this library."""
+        if self.own is not None:
+            return self.own
         found: type[nn.Module] = getattr(import_module(self.module), self.cls)
         return found
 
@@ -76,7 +81,7 @@ MODELS = {
 
 def register(name: str, cls: type[nn.Module], about: str = "", space: Mapping[str, Any] | None = None) -> None:
     """Give a network of your own a name, so that it can be trained by commands, saved and loaded."""
-    MODELS[name] = Entry(name, about, cls.__module__, cls.__qualname__, space or {})
+    MODELS[name] = Entry(name, about, cls.__module__, cls.__qualname__, space or {}, cls)
 
 
 def entry_of(model: str) -> Entry:
@@ -109,4 +114,8 @@ def name_of(model: str | type[nn.Module]) -> str | None:
     """Return the registered name of a network, or None."""
     if isinstance(model, str):
         return model
-    return next((e.name for e in MODELS.values() if (e.module, e.cls) == (model.__module__, model.__qualname__)), None)
+    for entry in MODELS.values():
+        # Classes of a function have one path but need not be one class.
+        if entry.own is model or (entry.own, entry.module, entry.cls) == (None, model.__module__, model.__qualname__):
+            return entry.name
+    return None

@@ -11,9 +11,12 @@ from torch_geometric.typing import Adj
 
 from rwkplus.errors import ParameterError
 from rwkplus.functional.convolution import Readout, rwk_plus_conv
-from rwkplus.nn.conv_inputs import Adjacency, adjacency, check_colors, check_nodes, normalized, read_edges
+from rwkplus.nn.conv_inputs import Adjacency, Edges, adjacency, check_colors, check_nodes, normalized, read_edges
 from rwkplus.nn.conv_parameters import HiddenColors, draw_hidden_adj
 from rwkplus.ops.conv import fused_conv
+
+# Where PyG lets hooks watch or change what a layer does: compiled loops would go past them.
+HOOKED = [f"{part}_forward{when}" for part in ("propagate", "message", "aggregate") for when in ("_pre", "")]
 
 
 class RWKPlusConv(MessagePassing):
@@ -50,7 +53,7 @@ class RWKPlusConv(MessagePassing):
         normalize: Whether to normalize the adjacency symmetrically.
         bias: Whether to learn :math:`b_0` and :math:`b`.
         fused: Use compiled loops where they can do the work: float32 and float64 on the CPU, edge weights without
-            gradient, no explanation under way, no export. Otherwise torch does the same in more passes.
+            gradient, no explanation under way, no hooks, no export. Otherwise torch does the same in more passes.
         recompute: Keep only :math:`Y_0` for the backward pass and walk again there: less memory, more time.
         flow: ``"source_to_target"``, or the other way round.
 
@@ -136,18 +139,24 @@ class RWKPlusConv(MessagePassing):
         return self._walk(logits, matrix, hidden_adj)
 
     def message(self, x_j: Tensor, edge_weight: Tensor) -> Tensor:
-        """One edge of a walk."""
+        """One edge of a walk, of one color or mixed of all ``(E, C)``."""
+        if edge_weight.dim() == 2:
+            return torch.einsum("ec,...ecm->...em", edge_weight, x_j.unflatten(-1, (-1, self.out_channels)))
         return edge_weight.view(-1, 1) * x_j
 
     def _walk(self, logits: Tensor, matrix: Adjacency, hidden_adj: Tensor) -> Tensor:
         """The steps in plain PyG, for everything that compiled loops cannot do."""
-        ends, size = (matrix.col, matrix.row), (matrix.num_nodes * self.num_colors, matrix.num_nodes)
+        mixed = matrix.weight.dim() == 2
+        num_sources = matrix.num_nodes if mixed else matrix.num_nodes * self.num_colors
+        ends, size = (matrix.col, matrix.row), (num_sources, matrix.num_nodes)
         if self.flow == "target_to_source":
             ends, size = ends[::-1], size[::-1]
         edge_index = torch.stack(ends)
 
         def propagate(y: Tensor) -> Tensor:
-            moved = (y @ hidden_adj).unflatten(-1, (self.num_colors, self.out_channels)).flatten(-3, -2)
+            moved = y @ hidden_adj
+            if not mixed:
+                moved = moved.unflatten(-1, (self.num_colors, self.out_channels)).flatten(-3, -2)
             reached: Tensor = self.propagate(edge_index, x=moved, edge_weight=matrix.weight, size=size)
             return reached if self.bias is None else reached + self.bias
 
@@ -156,17 +165,26 @@ class RWKPlusConv(MessagePassing):
     def _adjacency(
         self, logits: Tensor, edge_index: Adj, edge_weight: Tensor | None, edge_attr: Tensor | None
     ) -> Adjacency:
-        if self._cached is not None and self._cached.fits(logits):
+        if self._cached is not None and not self.explain and self._cached.fits(logits):
             return self._cached
         n, dtype = logits.size(-2), logits.dtype
         edges = check_colors(read_edges(edge_index, edge_weight, edge_attr, n, self.flow), self.edge_dim)
         if self.normalize:
             how = {"loops": self.add_self_loops, "improved": self.improved, "flow": self.flow}
             edges = normalized(edges, n, self.num_colors, dtype=dtype, **how)
+        if self.explain:
+            return self._whole_edges(edges, n, dtype)
         matrix = adjacency(edges, n, self.num_colors, self.flow, dtype)
         if self.cached:
             self._cached = matrix
         return matrix
+
+    def _whole_edges(self, edges: Edges, num_nodes: int, dtype: torch.dtype) -> Adjacency:
+        """Edges whose colors are mixed in their messages: an explanation has one number for an edge, not per color."""
+        if edges.color is None or not edges.color.is_floating_point():
+            return adjacency(edges, num_nodes, self.num_colors, self.flow, dtype)
+        matrix = adjacency(edges._replace(color=None), num_nodes, self.num_colors, self.flow, dtype)
+        return matrix._replace(weight=matrix.weight.unsqueeze(-1) * edges.color.to(dtype))
 
     def _sorted(self, matrix: Adjacency) -> Adjacency:
         matrix = matrix.sorted(both=self.cached)
@@ -183,6 +201,7 @@ class RWKPlusConv(MessagePassing):
             and logits.dtype == self.hidden_adj.dtype
             and not matrix.weight.requires_grad
             and not self.explain
+            and not any(getattr(self, f"_{place}_hooks") for place in HOOKED)
             and not torch.compiler.is_exporting()
         )
 

@@ -87,6 +87,36 @@ def test_arrays_must_fit_the_nodes():
         CSRGraph.of(Data(edge_index=torch.tensor([[0], [2]]), num_nodes=2))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("edge_weight", torch.rand(3), "edge_weight belongs to edges.*del data.edge_weight"),
+        ("edge_attr", torch.rand(3, 2), "edge_attr belongs to edges"),
+        ("relation", ["a", "b", "c"], "relation belongs to edges"),
+        ("user", ["a", "b", "c", "d"], "user is a list with an entry for each node.*del data.user"),
+        ("score", np.zeros(4), "score is a ndarray"),
+    ],
+)
+def test_what_would_be_lost_is_refused_by_name(name, value, message):
+    data = toy()
+    data.edge_index, data[name] = data.edge_index[:, :3], value
+    with pytest.raises(GraphError, match=message):
+        CSRGraph.of(data)
+
+
+def test_edge_weights_are_noticed_where_there_are_as_many_edges_as_nodes():
+    data = toy()
+    data.edge_weight = torch.rand(4)
+    with pytest.raises(GraphError, match="edge_weight belongs to edges"):
+        CSRGraph.of(data)
+
+
+def test_what_belongs_to_the_whole_graph_stays_behind():
+    data = toy()
+    data.name, data.num_classes, data.node_label_names = "toy", 2, ("a", "b", "c", "d")
+    assert set(CSRGraph.of(data).nodes) == {"x", "y", "train_mask"}
+
+
 def test_graphs_without_edges_can_be_stored(tmp_path):
     CSRGraph(np.array([0, 0]), np.zeros(0, np.int32)).save(tmp_path / "empty")
     assert CSRGraph.open(tmp_path / "empty").num_edges == 0

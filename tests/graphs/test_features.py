@@ -109,6 +109,12 @@ def test_constant_features_give_every_node_the_same_color():
     assert as_batch([first, empty]).ptr.tolist() == [0, 4, 4]
 
 
+def test_constant_features_are_where_the_graph_is():
+    (there,) = constant_features([Data(edge_index=STAR.to("meta"), num_nodes=4)])
+    assert there.x.device.type == "meta"
+    assert constant_features([Data(num_nodes=2)])[0].x.tolist() == [[1], [1]]
+
+
 @pytest.mark.parametrize(
     ("colors", "expected"),
     [

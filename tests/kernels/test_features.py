@@ -117,6 +117,23 @@ def test_hashed_features_have_a_fixed_width_and_need_no_vocabulary(kernel):
     assert one.get_feature_names_out()[-1] == "hash49"
 
 
+def chain(nodes, bond="-"):
+    graph = nx.path_graph(len(nodes))
+    nx.set_node_attributes(graph, dict(enumerate(nodes)), "label")
+    nx.set_edge_attributes(graph, bond, "label")
+    return graph
+
+
+@pytest.mark.parametrize("kernel", ["rwk+", "rwk-", "node-centric"])
+def test_hashed_features_of_new_labels_do_not_depend_on_the_other_graphs(kernel):
+    features = RandomWalkFeatures(kernel, 3, hash_width=64).fit([chain("COC"), chain("CO", "=")])
+    later = [chain("CNSC", "#"), chain("CBr"), chain("FAC", "~"), chain("CSNC", "=")]
+    together = features.transform(later).toarray()
+    for graph, row in zip(later, together, strict=True):
+        assert np.array_equal(features.transform([graph]).toarray()[0], row)
+    assert np.unique(together, axis=0).shape[0] == len(later)
+
+
 @pytest.mark.parametrize("kernel", ["rwk+", "rwk-", "node-centric"])
 def test_hashed_features_are_exact_when_wide_and_take_no_memory_for_the_width(kernel):
     graphs = data_list(random_graphs(12, edge_colors=True))

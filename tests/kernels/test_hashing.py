@@ -20,9 +20,10 @@ def arrays(graphs):
 
 
 def hash_by_name(graphs, **how):
-    tree = count_walks(arrays(graphs), STEPS, **how).tree
+    labelled = arrays(graphs)
+    tree = count_walks(labelled, STEPS, **how).tree
     names = chain.from_iterable(tree.names(list("abc"), list("xy")))
-    return dict(zip(names, np.concatenate(list(hashes(tree))).tolist(), strict=True))
+    return dict(zip(names, np.concatenate(list(hashes(tree, labelled))).tolist(), strict=True))
 
 
 @pytest.mark.parametrize("match_all", [True, False], ids=["rwk+", "rwk-"])
@@ -38,8 +39,9 @@ def test_a_sequence_hashes_alike_in_every_database_and_unlike_all_others(match_a
 @pytest.mark.parametrize("assignment", ["dirac", "optimal"])
 def test_node_colors_hash_alike_in_every_database_and_apart_by_step(assignment):
     graphs = random_graphs(6)
-    together = list(hashes(count_colors(arrays(graphs), STEPS, assignment).tree))
-    alone = list(hashes(count_colors(arrays(graphs[:2]), STEPS, assignment).tree))
+    together, alone = (
+        list(hashes(count_colors(part, STEPS, assignment).tree, part)) for part in (arrays(graphs), arrays(graphs[:2]))
+    )
     for few, many in zip(alone, together, strict=True):
         assert set(few.tolist()) <= set(many.tolist())
     everything = np.concatenate(together)

@@ -87,6 +87,44 @@ def test_the_whole_graph_is_cut_out_once(loaders):
     assert (first.num_nodes, first.batch_size) == (N, N // 2)
 
 
+def whole(graph, nodes):
+    """Both loaders with one batch for the whole graph."""
+    return NeighborLoader(graph, [1], nodes), ClusterLoader(graph, np.zeros(N, np.int32), nodes)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.as_tensor, list], ids=["numpy", "torch", "list"])
+def test_nodes_may_be_numbers_or_a_mask(graph, kind):
+    mask = np.arange(N) % 3 == 2
+    for nodes in (mask, np.flatnonzero(mask)):
+        for loader in whole(graph, kind(nodes)):
+            assert seeds(loader) == [list(range(2, N, 3))]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (np.ones(N - 1, bool), r"mask input_nodes is \(39,\) but the graph has 40 nodes"),
+        (np.array([3, N]), "from 3 to 40 but the nodes are 0 to 39"),
+        (np.array([-1, 2]), "from -1 to 2"),
+        (np.array([5, 1, 5]), r"node 5 more than once: call numpy\.unique"),
+        (np.ones(N, np.uint8), r"node 1 more than once.*\.bool\(\) on a mask"),
+        (np.ones((2, 2), np.int64), r"int64 \(2, 2\)"),
+        (np.ones(N), r"float64 \(40,\)\. Call \.bool\(\)"),
+    ],
+)
+def test_nodes_that_cannot_be_meant_are_refused(graph, nodes, message):
+    one = np.zeros(N, np.int32)
+    for loader in (lambda: NeighborLoader(graph, [1], nodes, 1), lambda: ClusterLoader(graph, one, nodes)):
+        with pytest.raises(ParameterError, match=message):
+            loader()
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "0"])
+def test_impossible_seeds_are_refused_before_the_first_batch(graph, seed):
+    with pytest.raises(ParameterError, match="seed must be None or an integer of at least 0"):
+        NeighborLoader(graph, [1], seed=seed)
+
+
 def test_wrong_arguments_are_refused(graph):
     with pytest.raises(ParameterError, match="num_neighbors"):
         NeighborLoader(graph, [])

@@ -46,6 +46,23 @@ def test_own_networks_can_be_registered(monkeypatch):
     assert isinstance(build("mine", 2, 3, {}), Mine)
 
 
+def local_network():
+    class Local(Mine):
+        pass
+
+    return Local
+
+
+def test_classes_that_no_import_finds_can_be_registered(monkeypatch):
+    monkeypatch.setattr("rwkplus.models.registry.MODELS", dict(MODELS))
+    one, other = local_network(), local_network()
+    register("one", one)
+    register("other", other)
+    assert type(build("one", 2, 3, {})) is one
+    assert type(build("other", 2, 3, {})) is other
+    assert (name_of(one), name_of(other), name_of(local_network())) == ("one", "other", None)
+
+
 def test_gin_does_not_care_about_company_or_order_of_nodes():
     torch.manual_seed(0)
     graphs, model = rings(4), GIN(2, 3, hidden_channels=8).eval()

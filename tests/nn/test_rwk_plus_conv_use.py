@@ -6,12 +6,13 @@ from itertools import product
 import pytest
 import torch
 from torch_geometric.explain import Explainer, GNNExplainer
+from torch_geometric.explain.algorithm.utils import set_masks
 from torch_geometric.nn import GCNConv
 
 from rwkplus.errors import ShapeError
 from rwkplus.nn import RWKPlusConv
 from rwkplus.nn import rwk_plus_conv as module
-from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, features, layer
+from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, colors, features, layer
 
 
 @pytest.mark.parametrize("in_channels", [D, -1])
@@ -130,15 +131,48 @@ def test_autocast_lowers_the_precision_by_itself():
     torch.testing.assert_close(out.float(), conv(features().float(), EDGES), rtol=0.1, atol=0.02)
 
 
-def test_explanations_reach_its_edges():
+@pytest.mark.parametrize("options", [{}, {"cached": True}, {"recompute": True}, {"flow": "target_to_source"}])
+@pytest.mark.parametrize("kind", ["none", "discrete", "continuous"])
+def test_explanations_reach_its_edges(kind, options):
+    conv = layer(2, edge_dim=None if kind == "none" else C, **options).float()
     explainer = Explainer(
-        layer(2).float(),
+        conv,
         GNNExplainer(epochs=3),
         explanation_type="model",
         edge_mask_type="object",
         model_config={"mode": "regression", "task_level": "node", "return_type": "raw"},
     )
-    edges = EDGES[:, EDGES[0] != EDGES[1]]
-    mask = explainer(features().float(), edges).edge_mask
-    assert mask.shape == (edges.size(1),)
+    kept = EDGES[0] != EDGES[1]
+    color = colors(kind)
+    if color is not None:
+        color = color[kept].float() if kind == "continuous" else color[kept]
+    arguments = {"edge_weight": WEIGHT[kept].float(), "edge_attr": color}
+    conv(features().float(), EDGES[:, kept], **arguments)  # fills the cache
+    mask = explainer(features().float(), EDGES[:, kept], **arguments).edge_mask
+    assert mask.shape == (int(kept.sum()),)
     assert mask.unique().numel() > 1
+
+
+@pytest.mark.parametrize("kind", ["none", "discrete", "continuous"])
+def test_an_explanation_that_masks_nothing_changes_nothing(kind):
+    conv = layer(2, edge_dim=None if kind == "none" else C)
+    kept = EDGES[0] != EDGES[1]
+    arguments = features(), EDGES[:, kept], WEIGHT[kept], None if kind == "none" else colors(kind)[kept]
+    expected = conv(*arguments)
+    set_masks(conv, torch.ones(int(kept.sum())), EDGES[:, kept], apply_sigmoid=False)
+    torch.testing.assert_close(conv(*arguments), expected)
+
+
+HOOKS = [f"{part}_forward{when}" for part in ("propagate", "message", "aggregate") for when in ("_pre", "")]
+
+
+@pytest.mark.parametrize("place", HOOKS)
+def test_hooks_are_called(place):
+    conv, calls = layer(2), []
+    expected = conv(features(), EDGES)
+    handle = getattr(conv, f"register_{place}_hook")(lambda *arguments: calls.append(arguments))
+    torch.testing.assert_close(conv(features(), EDGES), expected)
+    assert len(calls) == 2  # once for each step
+    handle.remove()
+    conv(features(), EDGES)
+    assert len(calls) == 2
