@@ -14,7 +14,6 @@ from rwkplus.graphs.arrays import GraphArrays, Ints, as_arrays
 from rwkplus.graphs.features import is_one_hot, label_numbers
 
 Paint = Literal["labels", "identity", "structural"]
-View = Paint  # until reproduce/explained_tasks.py says Paint
 MAX_COLORS = 512
 DECIMALS = 5
 

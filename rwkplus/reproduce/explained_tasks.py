@@ -11,7 +11,7 @@ from rwkplus.data import testbeds
 from rwkplus.mining.controls import copied_patterns, majority_label
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
 from rwkplus.mining.gradient import ExplainedPatterns, explained_patterns
-from rwkplus.mining.palette import View
+from rwkplus.mining.palette import Paint
 from rwkplus.mining.recovery import recovered
 from rwkplus.reproduce.results import save_result
 
@@ -124,15 +124,15 @@ def _task_2(seeds: Sequence[int], restarts: int, tell: Tell) -> tuple[list[Row],
         "K33": testbeds.complete_bipartite_33(),
         "ring RRBRRB": testbeds.ring("RRBRRB"),
     }
-    cells: list[tuple[str, nx.Graph, int, View]] = [
+    cells: list[tuple[str, nx.Graph, int, Paint]] = [
         *((name, target, steps, "labels") for name, target in by_steps.items() for steps in (2, 4, 6)),
-        *((name, target, 3, view) for name, target in by_view.items() for view in get_args(View)),
+        *((name, target, 3, view) for name, target in by_view.items() for view in get_args(Paint)),
     ]
     rows = [_distances(*cell, restarts, seeds[0], tell) for cell in cells]
     return rows, TASK_2
 
 
-def _distances(name: str, target: nx.Graph, steps: int, view: View, restarts: int, seed: int, tell: Tell) -> Row:
+def _distances(name: str, target: nx.Graph, steps: int, view: Paint, restarts: int, seed: int, tell: Tell) -> Row:
     tell(f"task 2, {name}, {steps} steps, {view}")
     graphs, size = testbeds.copies(target), len(target)
     found = explained_patterns(graphs, 1, size, restarts=restarts, steps=steps, random_state=seed, view=view, **TASK_2)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.program import invoke, rwkplus  # noqa: F401
+from tests.cli.program import invoke
 
 DATA = "functional-groups"
 GNN = ("--model", "gnn", "--epochs", "2", "--param", "hidden_channels=4", "--param", "layers=1")
@@ -36,7 +36,7 @@ def test_parameters_are_searched(tmp_path):
     assert set(facts["folds"][0]["params"]) >= {"hidden_channels", "layers", "dropout"}
 
 
-def test_edge_colors_are_used_or_refused(rwkplus, tmp_path):  # noqa: F811
+def test_edge_colors_are_used_or_refused(rwkplus, tmp_path):
     code, _, stderr = rwkplus("train", DATA, *GNN, "--param", "edge_channels=3", "--out", tmp_path / "run")
     assert (code, "edge_attr needs edge_channels=2" in " ".join(stderr.split())) == (2, True)
     code, _, stderr = rwkplus("train", DATA, *GNN, "--param", "conv=GCNConv", "--out", tmp_path / "run")

@@ -10,7 +10,7 @@ import yaml
 
 from rwkplus.data import load
 from rwkplus.tasks import Settings, cross_validate, load_model
-from tests.cli.program import invoke, rwkplus  # noqa: F401
+from tests.cli.program import invoke
 
 DATA = "functional-groups"
 QUICK = ("--model", "gin", "--epochs", "3", "--ignore", "edge_attr", "--no-guards")
@@ -88,7 +88,7 @@ def test_files_may_call_options_by_their_names(tmp_path):
     ("space", "message"),
     [("lr: {low: 1, high: 0.1}", "lower to a higher"), ("lr: {low: a, high: b}", "lower to a"), ("wdth: [1]", "wdth")],
 )
-def test_a_search_that_cannot_begin_leaves_no_folder(rwkplus, tmp_path, space, message):  # noqa: F811
+def test_a_search_that_cannot_begin_leaves_no_folder(rwkplus, tmp_path, space, message):
     (tmp_path / "space.yaml").write_text(space)
     arguments = ("--space", tmp_path / "space.yaml", "--out", tmp_path / "search")
     code, _, stderr = rwkplus("tune", DATA, *QUICK[:-1], *arguments)
@@ -145,7 +145,7 @@ def test_the_search_writes_a_configuration_to_train_with(tmp_path):
     assert "test accuracy" in invoke("tune", DATA, "--resume", "--out", tmp_path / "search")
 
 
-def test_folders_and_files_are_not_overwritten_without_force(rwkplus, model, tmp_path):  # noqa: F811
+def test_folders_and_files_are_not_overwritten_without_force(rwkplus, model, tmp_path):
     before = (model / "model.safetensors").read_bytes()
     code, _, stderr = rwkplus("train", DATA, *QUICK, "--out", model)
     assert (code, "--resume goes on there, --force starts anew" in stderr) == (2, True)
@@ -198,7 +198,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)
-def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_path, arguments, message):  # noqa: F811
+def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_path, arguments, message):
     out, smi = tmp_path / "run", tmp_path / "molecules.smi"
     smi.write_text("CCO 1\nCCN\n")
     code, stdout, stderr = rwkplus(*(a.format(out=out, smi=smi, folder=tmp_path) for a in arguments))
@@ -220,7 +220,7 @@ def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_
         ("ignore: 3", "ignore must be a name or a list of names"),
     ],
 )
-def test_broken_configurations_are_named(rwkplus, tmp_path, text, message):  # noqa: F811
+def test_broken_configurations_are_named(rwkplus, tmp_path, text, message):
     (tmp_path / "config.yaml").write_text(text)
     code, _, stderr = rwkplus("train", DATA, "--config", tmp_path / "config.yaml", "--out", tmp_path / "run")
     assert (code, message in stderr) == (2, True)
