@@ -70,7 +70,7 @@ def read_model(path: str | Path) -> ModelFile:
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, RWKPlusError):
             raise
-        raise _damaged(path, "its description is incomplete") from error
+        raise damaged(path, "its description is incomplete") from error
     if name not in MODELS:
         raise DataError(
             f"{path} holds a {name!r}, which is not known here. Register its class with "
@@ -108,7 +108,7 @@ def _assemble(
             model = build(name, *sizes, params)
         model.load_state_dict(weights)
     except Exception as error:  # whatever a network raises on impossible sizes or parameters
-        raise _damaged(path, f"its weights do not fit a {name} with its parameters") from error
+        raise damaged(path, f"its weights do not fit a {name} with its parameters") from error
     return model.eval()
 
 
@@ -122,5 +122,6 @@ def _model_in(path: Path) -> Path:
     raise DataError(f"the folder {path} holds no {MODEL_FILE}.{hint}")
 
 
-def _damaged(path: Path, why: str) -> DataError:
+def damaged(path: str | Path, why: str) -> DataError:
+    """The error about a file whose parts do not agree."""
     return DataError(f"{path} is damaged or was changed by hand: {why}.")

@@ -110,3 +110,13 @@ def name_of(model: str | type[nn.Module]) -> str | None:
     if isinstance(model, str):
         return model
     return next((e.name for e in MODELS.values() if (e.module, e.cls) == (model.__module__, model.__qualname__)), None)
+
+
+def name_to_save(model: str | type[nn.Module]) -> str:
+    """Return the registered name of a network, or say how to give it one."""
+    name = name_of(model)
+    if name is None:
+        raise ParameterError(
+            f"{model} has no name to be saved under: call rwkplus.models.registry.register(name, class) first."
+        )
+    return name

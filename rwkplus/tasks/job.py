@@ -12,7 +12,7 @@ from torch import nn
 from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.models.files import MODEL_FILE
-from rwkplus.models.registry import build, name_of
+from rwkplus.models.registry import build, name_of, name_to_save
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
 from rwkplus.tasks.dataset import GraphDataset, check_fields, fitted_params
 from rwkplus.tasks.graph_task import GraphTask
@@ -84,8 +84,7 @@ class Job:
     def run(self, place: Place | None = None, on_epoch: OnEpoch | None = None) -> TrainResult:
         """Train, or take what is there already."""
         if place is not None:
-            if name_of(self.model) is None:
-                raise ParameterError(f"{self.model} cannot be saved: rwkplus.models.registry.register it first.")
+            name_to_save(self.model)  # an error before training rather than after
             if place.resume and (place.folder / MODEL_FILE).exists():
                 return self._read(place.folder)
             on_epoch = tensorboard(place.folder, on_epoch) if place.tensorboard else on_epoch

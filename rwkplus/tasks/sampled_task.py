@@ -27,6 +27,7 @@ from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.sampled_batches import Cutting
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Classes
+from rwkplus.tasks.trained import device_of
 
 METRIC = "positive_f1"
 Scores = dict[str, float]
@@ -147,7 +148,7 @@ def train_sampled(
 
 def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
     """Outputs of every node ``(N, C)``, on the CPU, where the graph is."""
-    here = next(model.parameters()).device.type == "cpu"
+    here = device_of(model).type == "cpu"
     return layerwise_outputs(model if here else copy.deepcopy(model).cpu(), graph)
 
 
