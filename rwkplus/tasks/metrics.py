@@ -138,6 +138,7 @@ METRICS: dict[type[Target], dict[str, Metric]] = {
 """Names of all scores: macro averages for f1 and recall, means over columns for numbers and questions."""
 OF_TWO_CLASSES = _named(
     Metric("positive_f1", True, partial(_second, tm.classification.binary_f1_score)),
+    Metric("positive_precision", True, partial(_second, tm.classification.binary_precision)),
     Metric("positive_recall", True, partial(_second, tm.classification.binary_recall)),
 )
 """Scores of the second class alone, such as bots among users."""

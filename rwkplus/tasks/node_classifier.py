@@ -29,7 +29,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
         halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
         weight_decay: L2 penalty.
         metric: Score on the validation nodes that chooses the epoch: ``accuracy``, ``f1`` (macro), ``recall`` (macro),
-            ``roc_auc``, ``ap`` or, for two classes, ``positive_f1``.
+            ``roc_auc``, ``ap`` or, for two classes, ``positive_f1`` and so on.
         patience: Epochs without a better score after which to stop; None trains all epochs.
         class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
         accelerator: Lightning's name of the hardware.
