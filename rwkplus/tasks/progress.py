@@ -35,14 +35,10 @@ class Progress:
         """Take note of an epoch that ended."""
         self.history.append(row)
         score, loss = row.get("val_score", math.nan), row.get("val_loss", math.nan)
-        if "val_score" not in row or self.epoch < 0 or self._is_better(score, loss):
+        better = self.metric.rank(score, loss) > self.metric.rank(self.score, self.loss)
+        if "val_score" not in row or self.epoch < 0 or better:
             self.epoch, self.score, self.loss = int(row["epoch"]), score, loss
             self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
-
-    def _is_better(self, score: float, loss: float) -> bool:
-        if math.isnan(score) or math.isnan(self.score):
-            return math.isnan(self.score) and not math.isnan(score)
-        return self.metric.improves(score, self.score) or (score == self.score and loss < self.loss)
 
     @property
     def epochs_done(self) -> int:

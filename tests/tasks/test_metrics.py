@@ -80,6 +80,14 @@ def test_directions():
     assert mae.improves(0.1, mae.worst)
 
 
+def test_the_better_sorts_last_and_nan_first():
+    scores = [(math.nan, 0.0), (0.9, math.nan), (0.9, 2.0), (0.9, 1.0), (0.2, 5.0)]
+    accuracy, mae = _known(Classes)["accuracy"], _known(Numbers)["mae"]
+    assert sorted(scores, key=lambda pair: accuracy.rank(*pair)) == [scores[i] for i in (0, 4, 1, 2, 3)]
+    assert sorted(scores, key=lambda pair: mae.rank(*pair)) == scores
+    assert accuracy.rank(math.nan, 1.0) == accuracy.rank(math.nan, 0.5)
+
+
 def _known(kind):
     targets = {Classes: Classes((0, 1)), Numbers: Numbers((0.0,), (1.0,), True), Questions: Questions(("a",))}
     return metrics_for(targets[kind])
