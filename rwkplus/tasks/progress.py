@@ -18,6 +18,8 @@ from rwkplus.tasks.metrics import Metric
 Row = dict[str, float]
 Tensors = dict[str, Tensor]
 HEADER = "rwkplus run"
+UNSAID = {"loss": "squared", "balance": "none"}
+"""What is assumed of runs whose files do not tell; they may be of any task."""
 
 
 @dataclass
@@ -92,6 +94,7 @@ def load_run(
 def check_identity(path: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     """Raise unless a file belongs to the run that wants to go on from it."""
     wanted = json.loads(json.dumps(wanted))
+    found = {"task": wanted.get("task"), **UNSAID, **found}
     different = [name for name in wanted if found.get(name) != wanted[name]]
     if different:
         raise DataError(
