@@ -81,7 +81,7 @@ def kernel(
     if as_json:
         print_json(facts)
     else:
-        out.print(bold_names(facts))
+        out.print(bold_names(facts), soft_wrap=True)
 
 
 def _targets(graphs: list[Any]) -> dict[str, Any]:

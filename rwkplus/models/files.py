@@ -50,7 +50,7 @@ def read_model(path: str | Path) -> ModelFile:
         name, sizes = record["name"], (record["in_channels"], record["out_channels"])
         params, about = dict(record["params"]), dict(record["about"])
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(path, "its description is incomplete") from error
+        raise damaged(path, "its description is incomplete") from error
     if name not in MODELS:
         raise DataError(
             f"{path} holds a {name!r}, which is not known here. Register its class with "
@@ -65,9 +65,12 @@ def _assemble(
     try:
         with torch.random.fork_rng(devices=[]):  # initial weights are drawn and thrown away
             model = build(name, *sizes, params)
+        kinds = {value.dtype for value in weights.values() if value.is_floating_point()}
+        if len(kinds) == 1:
+            model.to(kinds.pop())
         model.load_state_dict(weights)
     except Exception as error:  # whatever a network raises on impossible sizes or parameters
-        raise _damaged(path, f"its weights do not fit a {name} with its parameters") from error
+        raise damaged(path, f"its weights do not fit a {name} with its parameters") from error
     return model.eval()
 
 
@@ -81,5 +84,6 @@ def _model_in(path: Path) -> Path:
     raise DataError(f"the folder {path} holds no {MODEL_FILE}.{hint}")
 
 
-def _damaged(path: Path, why: str) -> DataError:
+def damaged(path: str | Path, why: str) -> DataError:
+    """The error about a file whose parts do not agree."""
     return DataError(f"{path} is damaged or was changed by hand: {why}.")

@@ -119,3 +119,13 @@ def name_of(model: str | type[nn.Module]) -> str | None:
         if entry.own is model or (entry.own, entry.module, entry.cls) == (None, model.__module__, model.__qualname__):
             return entry.name
     return None
+
+
+def name_to_save(model: str | type[nn.Module]) -> str:
+    """Return the registered name of a network, or say how to give it one."""
+    name = name_of(model)
+    if name is None:
+        raise ParameterError(
+            f"{model} has no name to be saved under: call rwkplus.models.registry.register(name, class) first."
+        )
+    return name

@@ -14,6 +14,7 @@ from rwkplus.reproduce.results import finished, save_result
 from rwkplus.tasks import GraphDataset, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job
+from rwkplus.tasks.metrics import metric_for
 
 PAPER: Mapping[str, tuple[float, ...]] = {
     "RWK-": (0.1170, 0.1346, 0.1333, 0.2153),
@@ -106,7 +107,8 @@ def run_counting(
 
 def _best_run(jobs: Sequence[Job], data: CountingData) -> dict[str, Any]:
     """Train all, and test the one with the least validation error."""
-    best = min((job.run() for job in jobs), key=lambda result: result.validation["mae"])
+    metric = metric_for(jobs[0].data.whole, "mae")
+    best = max((job.run() for job in jobs), key=lambda result: metric.rank(result.validation["mae"]))
     std = float(np.std(jobs[0].data.y[data.train]))
     fold = tested(jobs[0].data, best, 0, data.test)
     return {

@@ -21,6 +21,7 @@ from rwkplus.data.splits import Index
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
 from rwkplus.reproduce.results import finished, save_result
+from rwkplus.tasks.metrics import metric_for
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import train_nodes
 from rwkplus.tasks.settings import Settings
@@ -146,7 +147,9 @@ def _network(method: str, data: Data, split: Split, steps: int, seed: int, epoch
         data = data.clone()
         data.edge_index = torch.zeros(2, 0, dtype=torch.long)
     fits = [_fit(METHODS[method], candidate, data, split, steps, seed, epochs) for candidate in CANDIDATES]
-    best = min(range(len(fits)), key=lambda i: (-_validation(fits[i], "accuracy"), _validation(fits[i], "loss")))
+    metric = metric_for(fits[0].target, "accuracy")
+    ranks = [metric.rank(_validation(fit, "accuracy"), _validation(fit, "loss")) for fit in fits]
+    best = ranks.index(max(ranks))
     test = fits[best].scores(data, nodes=split[2])
     return {
         "accuracy": test["accuracy"],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -19,15 +20,24 @@ from rwkplus.data.web_graph import WebGraph
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
 from rwkplus.reproduce.results import finished, save_result
 from rwkplus.tasks.loop import Checkpoints
+from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.processes import is_first_process
 from rwkplus.tasks.sampled_batches import Cutting
-from rwkplus.tasks.sampled_task import binary_scores, train_sampled
+from rwkplus.tasks.sampled_task import train_sampled
 from rwkplus.tasks.settings import Settings
+from rwkplus.tasks.targets import Classes
 
 PAPER = {"GCN": 53.7, "RWK+Conv": 55.0}
 """F1 score of bots that the paper reports for TwiBot-22."""
 CONVS = {"GCN": "GCNConv", "GIN": "GINConv", "RWK+Conv": "RWKPlusConv"}
 CLASS_WEIGHTS = (1.0, 5.0)
+SCORES = {
+    "f1": "positive_f1",
+    "precision": "positive_precision",
+    "recall": "positive_recall",
+    "roc_auc": "roc_auc",
+}
+"""Scores of bots by their name in the result file, with the name of the metric."""
 CUTTING = Cutting()
 SETTINGS = Settings(epochs=20, batch_size=10_000, lr=3e-3, halve_lr_every=10, accelerator="cpu")
 BACKBONE = {"hidden_channels": 128, "layers": 2, "steps": 2, "dropout": 0.3}
@@ -142,8 +152,8 @@ def _row(
     return {
         "method": method,
         "seed": seed,
-        "test": result.scores["test"],
-        "validation": result.scores["val"],
+        "test": _of_bots(result.scores["test"]),
+        "validation": _of_bots(result.scores["val"]),
         "best_epoch": result.best_epoch,
         "epoch_s": float(np.median(epochs)) if epochs.size else float("nan"),
         "of_it_validation_s": result.validation_seconds / max(epochs.size, 1),
@@ -164,12 +174,22 @@ def guard_scores(graph: CSRGraph) -> dict[str, dict[str, float]]:
         "features and degree": lambda nodes: np.hstack([graph["x"][nodes], degree[nodes]]),
     }
     scores = {
-        "all human": binary_scores(np.full(test.size, -1.0), y[test]),
-        "all bots": binary_scores(np.full(test.size, 1.0), y[test]),
+        "all human": _guarded(np.full(test.size, -1.0), y[test]),
+        "all bots": _guarded(np.full(test.size, 1.0), y[test]),
     }
     for name, read in inputs.items():
         weights = dict(enumerate(CLASS_WEIGHTS))
         model = make_pipeline(StandardScaler(), LogisticRegression(class_weight=weights, max_iter=1000))
         model.fit(read(train), y[train])
-        scores[name] = binary_scores(model.decision_function(read(test)), y[test])
+        scores[name] = _guarded(model.decision_function(read(test)), y[test])
     return scores
+
+
+def _guarded(margin: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
+    """Scores of a guard that takes users for bots where ``margin`` is more than 0: both ``(n,)``."""
+    outputs = np.stack([np.zeros_like(margin), margin], 1)
+    return _of_bots(all_scores(Classes((0, 1)), torch.from_numpy(outputs), torch.from_numpy(y)))
+
+
+def _of_bots(scores: Mapping[str, float]) -> dict[str, float]:
+    return {name: scores[metric] for name, metric in SCORES.items()}

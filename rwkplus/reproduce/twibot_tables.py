@@ -8,9 +8,8 @@ import numpy as np
 
 from rwkplus.reproduce.markdown import mean_and_deviation, table
 from rwkplus.reproduce.results import RESULTS, ran, read_result
-from rwkplus.reproduce.twibot import CONVS, GUARD_NODES, PAPER
+from rwkplus.reproduce.twibot import CONVS, GUARD_NODES, PAPER, SCORES
 
-SCORES = ("f1", "precision", "recall", "roc_auc")
 CUTS = {"clusters": "clusters of nodes", "neighbors": "sampled neighborhoods", "full": "the whole graph at once"}
 
 

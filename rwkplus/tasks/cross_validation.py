@@ -1,5 +1,6 @@
 """Honest scores of a network: test graphs that are looked at once, at the end."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -45,8 +46,7 @@ class CrossValidation:
 
     def best(self) -> FoldResult:
         """The fold with the best validation score; no test graph has a say."""
-        name = self.chosen_by.name
-        return max(self.folds, key=lambda fold: fold.validation[name] * (1 if self.chosen_by.larger_is_better else -1))
+        return max(self.folds, key=lambda fold: _rank(self.chosen_by, fold.validation))
 
     def mean(self, metric: str) -> float:
         """Mean test score."""
@@ -107,6 +107,7 @@ def cross_validate(
         raise ParameterError("choosing among several model_params needs validation graphs: give validation above 0.")
     data = GraphDataset.of(graphs, y, task=task, features=features, ignore=ignore)
     prepare(data, model, candidates, settings)
+    metric = metric_for(data.whole, settings.metric)
 
     def run(number: int, train: Index, test: Index, watch: OnEpoch | None) -> FoldResult:
         results = [
@@ -115,7 +116,7 @@ def cross_validate(
             )
             for i, params in enumerate(candidates)
         ]
-        return tested(data, _best(results, settings), number, test)
+        return tested(data, max(results, key=lambda result: _rank(metric, result.validation)), number, test)
 
     return run_folds(data, folds, settings, run, n_jobs=n_jobs, on_fold=on_fold, watch=on_epoch)
 
@@ -172,13 +173,6 @@ def candidate_place(place: Place | None, number: int, candidate: int | None = No
     return replace(place, folder=folder if candidate is None else folder / f"candidate-{candidate}")
 
 
-def _best(results: Sequence[TrainResult], settings: Settings) -> TrainResult:
-    """Best validation score, among equals the lowest loss, then the first."""
-    metric = metric_for(results[0].trained.target, settings.metric)
-    best = results[0]
-    for result in results[1:]:
-        score, leader = result.validation[metric.name], best.validation[metric.name]
-        tie = score == leader and result.validation["loss"] < best.validation["loss"]
-        if metric.improves(score, leader) or tie:
-            best = result
-    return best
+def _rank(metric: Metric, validation: Mapping[str, float]) -> tuple[float, float]:
+    """Best validation score last, among equals the lowest loss; without validation all are the same."""
+    return metric.rank(validation.get(metric.name, math.nan), validation.get("loss", math.nan))

@@ -51,6 +51,7 @@ class GraphDataset:
         self.inputs, self.graphs = Inputs.of(items, features, ignore)
         self.y = read_labels(items, y)
         self.whole = whole = make_target(self.y, task)
+        _check_goal(whole, loss, balance)
         self.task: Task = task if task != "auto" else whole.kind  # type: ignore[assignment]
         self.loss, self.balance = loss, balance
         self.classes: Index | None = whole.encode(self.y).numpy() if isinstance(whole, Classes) else None
@@ -113,6 +114,16 @@ class GraphDataset:
         store = transformed(self.graphs, model)
         self._stores.append((transform, store))
         return store
+
+
+def _check_goal(target: Target, loss: Loss, balance: Balance) -> None:
+    """Refuse a choice that means nothing for such labels."""
+    if loss != "squared" and not isinstance(target, Numbers):
+        raise ParameterError(f"loss={loss!r} is for numbers, but these labels are for {target.kind}: leave it out.")
+    if balance != "none" and not isinstance(target, Classes):
+        raise ParameterError(
+            f"balance={balance!r} is for classes, but these labels are for {target.kind}: leave it out."
+        )
 
 
 def transformed(graphs: Sequence[Data], model: nn.Module) -> GraphStore:

@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
@@ -17,19 +16,14 @@ from rwkplus.graphs.convert import graph_list
 from rwkplus.tasks.dataset import GraphDataset, read_labels
 from rwkplus.tasks.inputs import Features
 from rwkplus.tasks.loop import OnEpoch
-from rwkplus.tasks.settings import Settings
-from rwkplus.tasks.targets import Balance, Classes, Loss, Numbers, Target, Task
+from rwkplus.tasks.network_estimator import NetworkEstimator
+from rwkplus.tasks.targets import Balance, Classes, Loss, Task, goal_of
 from rwkplus.tasks.trained import TrainedModel
 from rwkplus.tasks.training import train
 from rwkplus.types import UnknownLabel
 
-SETTINGS = (
-    "epochs", "batch_size", "lr", "halve_lr_every", "weight_decay", "validation", "metric", "patience", "accelerator",
-)  # fmt: skip
-"""Arguments of estimators that go to :class:`Settings` as they are."""
 
-
-class GraphEstimator(BaseEstimator):
+class GraphEstimator(NetworkEstimator):
     """What classifier and regressor share.
 
     Args:
@@ -59,6 +53,11 @@ class GraphEstimator(BaseEstimator):
     """
 
     kinds: ClassVar[tuple[str, ...]]
+    settings = (
+        "epochs", "batch_size", "lr", "halve_lr_every", "weight_decay", "validation", "metric", "patience",
+        "accelerator",
+    )  # fmt: skip
+    trained_: TrainedModel
 
     def __init__(
         self,
@@ -101,9 +100,6 @@ class GraphEstimator(BaseEstimator):
 
     def fit(self, graphs: Graphs, y: object = None, *, on_epoch: OnEpoch | None = None) -> Self:
         """Train the network; labels come from ``y`` or from ``graph.y``."""
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = int(check_random_state(seed).randint(2**31))
         items = graph_list(graphs)
         labels = read_labels(items, y)
         data = GraphDataset(
@@ -115,8 +111,7 @@ class GraphEstimator(BaseEstimator):
             balance=self.balance,
             loss=self.loss,
         )
-        settings = Settings(**{name: getattr(self, name) for name in SETTINGS}, random_state=int(seed))
-        result = train(self.model, data, model_params=self.model_params, settings=settings, on_epoch=on_epoch)
+        result = train(self.model, data, model_params=self.model_params, settings=self._settings(), on_epoch=on_epoch)
         self._adopt(result.trained)
         self.history_ = result.history
         self.best_epoch_ = result.best_epoch
@@ -127,39 +122,21 @@ class GraphEstimator(BaseEstimator):
         check_is_fitted(self)
         return self.trained_.predict(graphs, unknown_label=self.unknown_label)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the network to one safetensors file; never a pickle."""
-        check_is_fitted(self)
-        return self.trained_.save(path)
-
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` or ``rwkplus train`` wrote."""
         trained = TrainedModel.load(path)
         if trained.target.kind not in cls.kinds:
             raise DataError(f"{path} holds a {trained.target.kind} model, not one for {cls.__name__}.")
-        settings = trained.facts.get("settings", {})
-        known = {name: settings[name] for name in (*SETTINGS, "random_state") if name in settings}
-        known |= {"features": trained.inputs.features, "ignore": trained.inputs.ignore, **_goal(trained.target)}
-        estimator = cls(trained.name, model_params=trained.params, **known)
-        estimator._adopt(trained)
-        return estimator
+        inputs = trained.inputs
+        return cls._restored(trained, features=inputs.features, ignore=inputs.ignore, **goal_of(trained.target))
 
     def _task(self, labels: NDArray[Any]) -> Task:
         raise NotImplementedError
 
     def _adopt(self, trained: TrainedModel) -> None:
-        self.trained_ = trained
-        self.model_ = trained.model
+        super()._adopt(trained)
         self.n_features_in_ = trained.inputs.schema.nodes.width
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "trained_")
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs, not a matrix
-        return tags
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):
@@ -213,10 +190,3 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
     def _task(self, labels: NDArray[Any]) -> Task:
         return "regression"
-
-
-def _goal(target: Target) -> dict[str, str]:
-    """What a network was trained for, beside its labels."""
-    if isinstance(target, Numbers):
-        return {"loss": target.error}
-    return {"balance": "logits"} if isinstance(target, Classes) and target.prior is not None else {}

@@ -12,7 +12,7 @@ from torch import nn
 from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.models.files import MODEL_FILE
-from rwkplus.models.registry import build, name_of
+from rwkplus.models.registry import build, name_of, name_to_save
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
 from rwkplus.tasks.dataset import GraphDataset, check_fields, fitted_params
 from rwkplus.tasks.graph_task import GraphTask
@@ -23,6 +23,7 @@ from rwkplus.tasks.processes import rank_and_world
 from rwkplus.tasks.progress import Progress, Row, check_identity
 from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.settings import Settings
+from rwkplus.tasks.targets import goal_of
 from rwkplus.tasks.trained import TrainedModel, outputs_of
 
 Model = str | type[nn.Module]
@@ -84,8 +85,7 @@ class Job:
     def run(self, place: Place | None = None, on_epoch: OnEpoch | None = None) -> TrainResult:
         """Train, or take what is there already."""
         if place is not None:
-            if name_of(self.model) is None:
-                raise ParameterError(f"{self.model} cannot be saved: rwkplus.models.registry.register it first.")
+            name_to_save(self.model)  # an error before training rather than after
             if place.resume and (place.folder / MODEL_FILE).exists():
                 return self._read(place.folder)
             on_epoch = tensorboard(place.folder, on_epoch) if place.tensorboard else on_epoch
@@ -132,6 +132,7 @@ class Job:
         identity = {name: value for name, value in self.settings.to_dict().items() if name not in PASSING}
         labels = repr([self.train.tolist(), self.data.y[self.train].tolist()])
         digest = hashlib.sha256(f"{self.data.inputs} {labels}".encode()).hexdigest()
+        identity |= {"task": self.data.task, "loss": self.data.loss, "balance": self.data.balance}
         return identity | {"model": name_of(self.model), "model_params": dict(self.params), "graphs": digest}
 
     def _checkpoints(self, place: Place) -> Checkpoints:
@@ -144,7 +145,7 @@ class Job:
         """Take the model of a run that came to its end."""
         trained = TrainedModel.load(folder / MODEL_FILE)
         facts = trained.facts
-        check_identity(folder / MODEL_FILE, self._identity(), facts.get("run", {}))
+        check_identity(folder / MODEL_FILE, self._identity(), goal_of(trained.target) | facts.get("run", {}))
         try:
             history = read_history(folder / HISTORY_FILE)
             return TrainResult(trained, facts["best_epoch"], facts["validation"], history, facts["seconds"])

@@ -1,5 +1,6 @@
 """Scores by name, computed by torchmetrics from the outputs of all graphs at once."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -27,9 +28,15 @@ class Metric:
         """Score of outputs ``(B, C)``; nan where it is not defined, for instance without a second class."""
         return float(self.score(target, outputs, y))
 
+    def rank(self, score: float, loss: float = 0.0) -> tuple[float, float]:
+        """Key that sorts the better last: by score, among equals by the lower loss; nan is worse than any number."""
+        if math.isnan(score):
+            return -math.inf, -math.inf
+        return score if self.larger_is_better else -score, -math.inf if math.isnan(loss) else -loss
+
     def improves(self, score: float, best: float) -> bool:
         """Whether ``score`` is better than ``best``; nan never is."""
-        return score > best if self.larger_is_better else score < best
+        return self.rank(score) > self.rank(best)
 
     @property
     def worst(self) -> float:
@@ -138,6 +145,7 @@ METRICS: dict[type[Target], dict[str, Metric]] = {
 """Names of all scores: macro averages for f1 and recall, means over columns for numbers and questions."""
 OF_TWO_CLASSES = _named(
     Metric("positive_f1", True, partial(_second, tm.classification.binary_f1_score)),
+    Metric("positive_precision", True, partial(_second, tm.classification.binary_precision)),
     Metric("positive_recall", True, partial(_second, tm.classification.binary_recall)),
 )
 """Scores of the second class alone, such as bots among users."""

@@ -6,23 +6,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 from torch_geometric.data import Data
 
 from rwkplus.tasks.loop import OnEpoch
+from rwkplus.tasks.network_estimator import NetworkEstimator
 from rwkplus.tasks.node_data import Nodes
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import ClassWeight, train_nodes
-from rwkplus.tasks.settings import Settings
-
-SETTINGS = ("epochs", "lr", "halve_lr_every", "weight_decay", "metric", "patience", "accelerator")
-"""Arguments that go to :class:`Settings` as they are."""
 
 
-class NodeClassifier(ClassifierMixin, BaseEstimator):
+class NodeClassifier(ClassifierMixin, NetworkEstimator):
     """Classify the nodes of a graph; what ``fit`` and ``predict`` take is one PyG ``Data`` instead of rows.
 
     Args:
@@ -33,7 +29,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
         weight_decay: L2 penalty.
         metric: Score on the validation nodes that chooses the epoch: ``accuracy``, ``f1`` (macro), ``recall`` (macro),
-            ``roc_auc``, ``ap`` or, for two classes, ``positive_f1``.
+            ``roc_auc``, ``ap`` or, for two classes, ``positive_f1`` and so on.
         patience: Epochs without a better score after which to stop; None trains all epochs.
         class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
         accelerator: Lightning's name of the hardware.
@@ -53,6 +49,9 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         >>> classifier.predict_proba(data).shape
         (34, 4)
     """
+
+    settings = ("epochs", "lr", "halve_lr_every", "weight_decay", "metric", "patience", "accelerator")
+    trained_: TrainedNodes
 
     def __init__(
         self,
@@ -99,9 +98,6 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
             validation: Those that choose the epoch, ``data.val_mask`` by default.
             on_epoch: Called with the scores of every epoch.
         """
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = int(check_random_state(seed).randint(2**31))
         trained = train_nodes(
             self.model,
             data,
@@ -109,7 +105,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
             train=train,
             validation=validation,
             model_params=self.model_params,
-            settings=Settings(**{name: getattr(self, name) for name in SETTINGS}, random_state=int(seed)),
+            settings=self._settings(),
             class_weight=self.class_weight,
             on_epoch=on_epoch,
         )
@@ -135,35 +131,16 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.trained_.scores(data, y, nodes=nodes)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the network to one safetensors file; never a pickle."""
-        check_is_fitted(self)
-        return self.trained_.save(path)
-
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
         trained = TrainedNodes.load(path)
-        settings = trained.facts.get("settings", {})
-        known = {name: settings[name] for name in (*SETTINGS, "random_state") if name in settings}
-        weights = trained.target.weights
-        known["class_weight"] = None if weights is None else dict(zip(trained.target.names, weights, strict=True))
-        classifier = cls(trained.name, model_params=trained.params, **known)
-        classifier._adopt(trained)
-        return classifier
+        names, weights = trained.target.names, trained.target.weights
+        return cls._restored(trained, class_weight=None if weights is None else dict(zip(names, weights, strict=True)))
 
     def _adopt(self, trained: TrainedNodes) -> None:
-        self.trained_ = trained
-        self.model_ = trained.model
+        super()._adopt(trained)
         self.classes_ = np.array(trained.target.names)
         self.n_features_in_ = trained.in_channels
         self.history_ = trained.history
         self.best_epoch_ = trained.facts.get("best_epoch")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "trained_")
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # a graph, not a matrix
-        return tags

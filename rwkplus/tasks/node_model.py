@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from rwkplus.errors import DataError, ParameterError, ShapeError
-from rwkplus.models.files import ModelFile, read_model, write_model
-from rwkplus.models.registry import name_of
+from rwkplus.errors import DataError, ShapeError
+from rwkplus.models.files import ModelFile, damaged, read_model, write_model
+from rwkplus.models.registry import name_to_save
 from rwkplus.nn.conv_cache import one_graph
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.node_data import Nodes, check_known, chosen_nodes, node_labels, read_graph
 from rwkplus.tasks.progress import Row
 from rwkplus.tasks.targets import Classes, target_from_dict
+from rwkplus.tasks.trained import device_of
 
 LEVEL = "nodes"
 
@@ -64,20 +65,15 @@ class TrainedNodes:
         graph = read_graph(data, self.model)
         if graph.num_features != self.in_channels:
             raise ShapeError(f"x has {graph.num_features} features, in training there were {self.in_channels}.")
-        device = next((parameter.device for parameter in self.model.parameters()), torch.device("cpu"))
         with one_graph(self.model):
-            outputs: Tensor = self.model(graph.to(device))
+            outputs: Tensor = self.model(graph.to(device_of(self.model)))
         return outputs.cpu()
 
     def save(self, path: str | Path) -> Path:
         """Write one safetensors file that :meth:`load` reads, whole or not at all."""
-        name = name_of(self.name)
-        if name is None:
-            raise ParameterError(
-                f"{self.name} has no name to be saved under: call rwkplus.models.registry.register(name, class) first."
-            )
         about = {"level": LEVEL, "target": self.target.to_dict(), "facts": self.facts}
-        return write_model(path, ModelFile(self.model, name, self.in_channels, self.target.width, self.params, about))
+        sizes = self.in_channels, self.target.width
+        return write_model(path, ModelFile(self.model, name_to_save(self.name), *sizes, self.params, about))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -88,7 +84,7 @@ class TrainedNodes:
         try:
             target, facts = target_from_dict(file.about["target"]), dict(file.about["facts"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{path} is damaged or was changed by hand: its description is incomplete.") from error
+            raise damaged(path, "its description is incomplete") from error
         if not isinstance(target, Classes) or target.width != file.out_channels:
-            raise DataError(f"{path} is damaged or was changed by hand: its classes do not fit its weights.")
+            raise damaged(path, "its classes do not fit its weights")
         return cls(file.model, file.in_channels, target, file.name, file.params, facts)

@@ -17,6 +17,8 @@ from rwkplus.tasks.metrics import Metric
 Row = dict[str, float]
 Tensors = dict[str, Tensor]
 HEADER = "rwkplus run"
+UNSAID = {"loss": "squared", "balance": "none"}
+"""What is assumed of runs whose files do not tell; they may be of any task."""
 
 
 @dataclass
@@ -34,14 +36,10 @@ class Progress:
         """Take note of an epoch that ended."""
         self.history.append(row)
         score, loss = row.get("val_score", math.nan), row.get("val_loss", math.nan)
-        if "val_score" not in row or self.epoch < 0 or self._is_better(score, loss):
+        better = self.metric.rank(score, loss) > self.metric.rank(self.score, self.loss)
+        if "val_score" not in row or self.epoch < 0 or better:
             self.epoch, self.score, self.loss = int(row["epoch"]), score, loss
             self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
-
-    def _is_better(self, score: float, loss: float) -> bool:
-        if math.isnan(score) or math.isnan(self.score):
-            return math.isnan(self.score) and not math.isnan(score)
-        return self.metric.improves(score, self.score) or (score == self.score and loss < self.loss)
 
     @property
     def epochs_done(self) -> int:
@@ -85,6 +83,7 @@ def load_run(
 def check_identity(path: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     """Raise unless a file belongs to the run that wants to go on from it."""
     wanted = json.loads(json.dumps(wanted))
+    found = {"task": wanted.get("task"), **UNSAID, **found}
     different = [name for name in wanted if found.get(name) != wanted[name]]
     if different:
         raise DataError(

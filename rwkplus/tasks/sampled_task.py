@@ -10,7 +10,6 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -21,12 +20,16 @@ from rwkplus.nn.conv_cache import one_graph
 from rwkplus.tasks.graph_task import GraphTask, Judged
 from rwkplus.tasks.layerwise import layerwise_outputs
 from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs
+from rwkplus.tasks.metrics import all_scores
+from rwkplus.tasks.node_model import TrainedNodes
+from rwkplus.tasks.node_task import node_params
 from rwkplus.tasks.processes import rank_and_world
 from rwkplus.tasks.progress import Row
 from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.sampled_batches import Cutting
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Classes
+from rwkplus.tasks.trained import device_of
 
 METRIC = "positive_f1"
 Scores = dict[str, float]
@@ -34,15 +37,24 @@ Scores = dict[str, float]
 
 @dataclass(frozen=True)
 class SampledResult:
-    """What came out of training on parts of a graph."""
+    """What came out of training on parts of a graph.
 
-    model: GNN
+    ``trained.save`` keeps the network; on graphs that are too large for ``trained.predict``,
+    :func:`~rwkplus.tasks.layerwise_outputs` gives its outputs.
+    """
+
+    trained: TrainedNodes
     best_epoch: int
     scores: dict[str, Scores]
-    """Of the second class, by part of the graph: ``val`` and ``test``."""
+    """Every score, by part of the graph: ``val`` and ``test``; those named ``positive`` are of the second class."""
     history: list[Row]
     validation_seconds: float
     """Time spent judging the network in all epochs."""
+
+    @property
+    def model(self) -> GNN:
+        """The network itself."""
+        return cast(GNN, self.trained.model)
 
 
 class SampledTask(GraphTask):
@@ -125,12 +137,14 @@ def train_sampled(
         checkpoints: Where to leave traces to resume from.
         on_epoch: Called with the scores of every epoch.
     """
+    begin = time.perf_counter()
     settings = settings if settings.metric else Settings.from_dict(settings.to_dict() | {"metric": METRIC})
     cutting = cutting or Cutting()
     parts = {name: _chosen(graph, f"{name}_mask") for name in ("train", "val", "test")}
+    params, target, channels = node_params(GNN, model_params), Classes((0, 1), class_weights), graph["x"].shape[1]
     with isolated(settings.random_state):
-        model = GNN(graph["x"].shape[1], 2, **{"level": "node", **model_params})
-    task = SampledTask(model, Classes((0, 1), class_weights), settings, graph)
+        model = GNN(channels, target.width, **params)
+    task = SampledTask(model, target, settings, graph)
     loader = cutting.loader(graph, parts["train"], settings)
     validation = _Nodes(*(torch.from_numpy(part) for part in (parts["val"], graph["y"][parts["val"]])))
     with one_graph(model) if cutting.cut == "full" else nullcontext():
@@ -139,27 +153,21 @@ def train_sampled(
     model.eval()
 
     def judge() -> dict[str, Scores]:
-        margin = outputs_of_all(model, graph).diff(dim=1).flatten().numpy()
-        return {name: binary_scores(margin[parts[name]], graph["y"][parts[name]]) for name in ("val", "test")}
+        outputs = outputs_of_all(model, graph)
+        labels = {name: torch.from_numpy(graph["y"][parts[name]]) for name in ("val", "test")}
+        return {name: all_scores(target, outputs[parts[name]], y) for name, y in labels.items()}
 
-    return SampledResult(model, progress.epoch, _by_first(judge), progress.history, task.validation_seconds)
+    scores = _by_first(judge)
+    facts = {"settings": settings.to_dict(), "best_epoch": progress.epoch, "validation": scores["val"]}
+    facts["seconds"] = time.perf_counter() - begin
+    trained = TrainedNodes(model, channels, target, GNN, params, facts, progress.history)
+    return SampledResult(trained, progress.epoch, scores, progress.history, task.validation_seconds)
 
 
 def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
     """Outputs of every node ``(N, C)``, on the CPU, where the graph is."""
-    here = next(model.parameters()).device.type == "cpu"
+    here = device_of(model).type == "cpu"
     return layerwise_outputs(model if here else copy.deepcopy(model).cpu(), graph)
-
-
-def binary_scores(margin: NDArray[Any], y: NDArray[Any]) -> Scores:
-    """Scores of the second class, which is where ``margin`` is more than 0: both ``(n,)``."""
-    found = margin > 0
-    return {
-        "f1": float(f1_score(y, found, zero_division=0)),
-        "precision": float(precision_score(y, found, zero_division=0)),
-        "recall": float(recall_score(y, found, zero_division=0)),
-        "roc_auc": float(roc_auc_score(y, margin)),
-    }
 
 
 def _chosen(graph: CSRGraph, mask: str) -> NDArray[np.int64]:

@@ -238,6 +238,13 @@ def _guess(y: Array) -> Task:
     return "multitask" if answers else "regression"
 
 
+def goal_of(target: Target) -> dict[str, str]:
+    """What a target was made with, beside labels: its ``loss`` or ``balance``."""
+    if isinstance(target, Numbers):
+        return {"loss": target.error}
+    return {"balance": "none" if target.prior is None else "logits"} if isinstance(target, Classes) else {}
+
+
 def target_from_dict(values: dict[str, Any]) -> Target:
     """Read what :meth:`Target.to_dict` wrote; any disorder in it is an error of its own."""
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}

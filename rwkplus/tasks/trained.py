@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
-from rwkplus.models.files import ModelFile, read_model, write_model
-from rwkplus.models.registry import name_of
+from rwkplus.models.files import ModelFile, damaged, read_model, write_model
+from rwkplus.models.registry import name_to_save
 from rwkplus.tasks.batches import EVALUATION_SIZE, GraphStore
 from rwkplus.tasks.dataset import read_labels, transformed
 from rwkplus.tasks.inputs import Inputs
@@ -66,14 +66,9 @@ class TrainedModel:
 
     def save(self, path: str | Path) -> Path:
         """Write one safetensors file that :meth:`load` reads, whole or not at all."""
-        name = name_of(self.name)
-        if name is None:
-            raise ParameterError(
-                f"{self.name} has no name to be saved under: call rwkplus.models.registry.register(name, class) first."
-            )
         about = {"inputs": self.inputs.to_dict(), "target": self.target.to_dict(), "facts": self.facts}
         sizes = self.inputs.schema.nodes.width, self.target.width
-        return write_model(path, ModelFile(self.model, name, *sizes, self.params, about))
+        return write_model(path, ModelFile(self.model, name_to_save(self.name), *sizes, self.params, about))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -86,9 +81,9 @@ class TrainedModel:
             fits = (inputs.schema.nodes.width, target.width) == (file.in_channels, file.out_channels)
             facts = dict(file.about["facts"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{path} is damaged or was changed by hand: its description is incomplete.") from error
+            raise damaged(path, "its description is incomplete") from error
         if not fits:
-            raise DataError(f"{path} is damaged or was changed by hand: inputs or classes do not fit its weights.")
+            raise damaged(path, "inputs or classes do not fit its weights")
         return cls(file.model, inputs, target, file.name, file.params, facts)
 
 
@@ -97,10 +92,15 @@ def load_model(path: str | Path) -> TrainedModel:
     return TrainedModel.load(path)
 
 
+def device_of(model: nn.Module) -> torch.device:
+    """Where a network is; the CPU if it has no parameters."""
+    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+
+
 @torch.inference_mode()
 def outputs_of(model: nn.Module, store: GraphStore, index: NDArray[np.int64]) -> Tensor:
     """Outputs of the graphs ``index``, in evaluation mode, on the CPU: ``(len(index), C)``."""
-    device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    device = device_of(model)
     model.eval()
     parts = np.array_split(index, -(-index.size // EVALUATION_SIZE))
     return torch.cat([model(store.batch(part).to(device)).cpu() for part in parts])

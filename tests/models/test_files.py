@@ -48,6 +48,12 @@ def test_a_network_survives_the_way_through_a_file(path, file):
     assert [p.name for p in path.parent.iterdir()] == ["model.safetensors"]
 
 
+def test_the_precision_is_kept(tmp_path, file):
+    write_model(tmp_path / "model.safetensors", replace(file, model=file.model.double()))
+    parameters = read_model(tmp_path / "model.safetensors").model.parameters()
+    assert all(parameter.dtype == torch.float64 for parameter in parameters)
+
+
 def test_reading_leaves_the_generator_alone(path):
     before = torch.get_rng_state()
     read_model(path)

@@ -1,12 +1,13 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from rwkplus.cli.reproduce.twibot import twibot
 from rwkplus.reproduce.results import read_result
-from rwkplus.reproduce.twibot import SETTINGS, Plan, run_twibot
+from rwkplus.reproduce.twibot import SETTINGS, Plan, _guarded, run_twibot
 from rwkplus.reproduce.twibot_tables import twibot_page
 from rwkplus.tasks.sampled_batches import Cutting
 
@@ -50,6 +51,11 @@ def test_the_page_tells_that_the_paper_had_other_data(here):
     assert values["guards"]["all bots"]["f1"] == pytest.approx(2 * share / (1 + share))
     assert values["guards"]["all human"]["f1"] == 0
     assert 0 < values["guards"]["features"]["f1"] < 0.6
+
+
+def test_scores_of_guards_by_hand():
+    scores = _guarded(np.array([2.0, 1.0, -1.0, -2.0]), np.array([1, 0, 1, 0]))
+    assert scores == {"f1": 0.5, "precision": 0.5, "recall": 0.5, "roc_auc": 0.75}
 
 
 def test_the_command_runs_every_layer(here):

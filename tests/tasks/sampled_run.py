@@ -81,7 +81,7 @@ def recorded_runs():
                 cutting=cutting,
                 class_weights=(1.0, 5.0),
             )
-            scores = [result.scores[part][name] for part in ("val", "test") for name in ("f1", "roc_auc")]
+            scores = [result.scores[part][name] for part in ("val", "test") for name in ("positive_f1", "roc_auc")]
             rows += [[row["train_loss"], row["val_loss"], row["val_score"], *scores] for row in result.history]
     finally:
         torch.set_default_dtype(torch.float32)

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -6,7 +7,9 @@ import torch
 
 from rwkplus.data.splits import stratified_folds
 from rwkplus.errors import ParameterError
-from rwkplus.tasks import Place, TrainedModel, cross_validate
+from rwkplus.tasks import CrossValidation, FoldResult, Place, TrainedModel, cross_validate
+from rwkplus.tasks.job import Job
+from rwkplus.tasks.metrics import Metric
 from tests.tasks.toy import QUICK, SMALL, rings, surplus
 
 CANDIDATES = [SMALL, SMALL | {"layers": 2}, SMALL | {"hidden_channels": 8}]
@@ -61,6 +64,26 @@ def test_the_best_candidate_of_each_fold_is_chosen_by_validation():
         rivals = [result.folds[number] for result in alone]
         best = max(rivals, key=lambda fold: (fold.validation["accuracy"], -fold.validation["loss"]))
         assert replace(chosen, seconds=0) == replace(best, seconds=0)
+
+
+def test_a_candidate_that_diverged_is_never_chosen(monkeypatch):
+    run = Job.run
+
+    def diverging(job, *arguments):
+        result = run(job, *arguments)
+        return replace(result, validation=dict.fromkeys(result.validation, math.nan)) if job.params == SMALL else result
+
+    monkeypatch.setattr(Job, "run", diverging)
+    result = scored(params=[SMALL, SMALL | {"hidden_channels": 8}])
+    assert all(fold.params["hidden_channels"] == 8 for fold in result.folds)
+
+
+@pytest.mark.parametrize(("metric", "best"), [("accuracy", 2), ("loss", 1)])
+def test_the_best_fold_is_one_with_a_score(metric, best):
+    scores = [(math.nan, math.nan), (0.5, 0.3), (0.9, 0.5), (0.9, 0.6)]
+    folds = [FoldResult(i, {}, 0, {"accuracy": a, "loss": b}, {}, 0.0) for i, (a, b) in enumerate(scores)]
+    chosen_by = Metric(metric, metric == "accuracy", lambda *_: torch.zeros(()))
+    assert CrossValidation(folds, chosen_by).best().fold == best
 
 
 def test_parallel_folds_give_the_same_numbers():

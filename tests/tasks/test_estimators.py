@@ -125,6 +125,16 @@ def test_rare_classes_and_absolute_errors_can_be_asked_for(tmp_path):
         classifier(balance="weights").fit(graphs)
 
 
+def test_choices_that_mean_nothing_are_refused():
+    graphs, answers = rings(), np.array([[i % 2, 1 - i % 2] for i in range(24)])
+    with pytest.raises(ParameterError, match="loss='absolute' is for numbers, but these labels are for classification"):
+        classifier(loss="absolute").fit(graphs)
+    with pytest.raises(ParameterError, match="balance='logits' is for classes, but these labels are for regression"):
+        regressor(balance="logits").fit(graphs, surplus(graphs))
+    with pytest.raises(ParameterError, match="balance='logits' is for classes, but these labels are for multitask"):
+        classifier(balance="logits").fit(graphs, answers)
+
+
 def test_estimators_can_be_pickled_for_workers(fitted):
     again = pickle.loads(pickle.dumps(fitted))
     assert (again.predict_proba(rings(5)) == fitted.predict_proba(rings(5))).all()

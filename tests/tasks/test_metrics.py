@@ -31,6 +31,7 @@ def test_scores_of_classes_equal_scikit_learn(classes):
     }
     if classes == 2:
         expected["positive_f1"] = sk.f1_score(y, predicted)
+        expected["positive_precision"] = sk.precision_score(y, predicted)
         expected["positive_recall"] = sk.recall_score(y, predicted)
     assert found == pytest.approx(expected, rel=1e-5)
 
@@ -71,11 +72,20 @@ def test_directions():
     larger = {
         name for target in (Classes, Numbers, Questions) for name, m in _known(target).items() if m.larger_is_better
     }
-    assert larger == {"accuracy", "f1", "recall", "roc_auc", "ap", "positive_f1", "positive_recall", "r2"}
+    of_second = {"positive_f1", "positive_precision", "positive_recall"}
+    assert larger == {"accuracy", "f1", "recall", "roc_auc", "ap", "r2"} | of_second
     mae = _known(Numbers)["mae"]
     assert mae.improves(0.1, 0.2)
     assert not mae.improves(math.nan, 0.2)
     assert mae.improves(0.1, mae.worst)
+
+
+def test_the_better_sorts_last_and_nan_first():
+    scores = [(math.nan, 0.0), (0.9, math.nan), (0.9, 2.0), (0.9, 1.0), (0.2, 5.0)]
+    accuracy, mae = _known(Classes)["accuracy"], _known(Numbers)["mae"]
+    assert sorted(scores, key=lambda pair: accuracy.rank(*pair)) == [scores[i] for i in (0, 4, 1, 2, 3)]
+    assert sorted(scores, key=lambda pair: mae.rank(*pair)) == scores
+    assert accuracy.rank(math.nan, 1.0) == accuracy.rank(math.nan, 0.5)
 
 
 def _known(kind):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +13,14 @@ import pytest
 import torch
 
 from rwkplus.errors import DataError
-from rwkplus.tasks import Place, train
+from rwkplus.tasks import GraphDataset, Place, train
+from rwkplus.tasks.job import Job
 from tests.tasks.toy import QUICK, SMALL, rings
 
 PARAMS = SMALL | {"dropout": 0.3}
 SETTINGS = replace(QUICK, epochs=9, halve_lr_every=2, validation=0.25)
 FILES = ("history.csv", "model.safetensors")
+GOAL = ("task", "loss", "balance")
 
 
 class StopError(Exception):
@@ -77,7 +80,11 @@ def test_more_epochs_can_be_asked_for(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "name"),
-    [({"settings": replace(SETTINGS, lr=0.5)}, "lr"), ({"graphs": rings(26)}, "graphs")],
+    [
+        ({"settings": replace(SETTINGS, lr=0.5)}, "lr"),
+        ({"graphs": rings(26)}, "graphs"),
+        ({"graphs": GraphDataset(rings(), balance="logits")}, "balance"),
+    ],
 )
 @pytest.mark.parametrize("stop", [3, None])
 def test_another_run_is_not_resumed(tmp_path, change, name, stop):
@@ -88,6 +95,32 @@ def test_another_run_is_not_resumed(tmp_path, change, name, stop):
             run(tmp_path, stop_after=stop)
     with pytest.raises(DataError, match=f"belongs to another run: {name} differ"):
         run(tmp_path, **change)
+
+
+@pytest.mark.parametrize(("change", "name"), [({"loss": "absolute"}, "loss"), ({"task": "counting"}, "task")])
+def test_another_goal_is_not_resumed(tmp_path, change, name):
+    goal = {"task": "regression"}
+    with pytest.raises(StopError):
+        run(tmp_path, stop_after=2, graphs=GraphDataset(rings(), **goal))
+    with pytest.raises(DataError, match=f"belongs to another run: {name} differ"):
+        run(tmp_path, graphs=GraphDataset(rings(), **goal | change))
+
+
+@pytest.mark.parametrize("stop", [3, None])
+def test_folders_from_before_runs_told_their_goal(tmp_path, monkeypatch, stop):
+    balanced = GraphDataset(rings(), balance="logits")
+    told = Job._identity
+    with monkeypatch.context() as before:
+        before.setattr(Job, "_identity", lambda job: {k: v for k, v in told(job).items() if k not in GOAL})
+        with pytest.raises(StopError) if stop else nullcontext():
+            run(tmp_path / "plain", stop_after=stop)
+        run(tmp_path / "balanced", graphs=balanced)
+    with pytest.raises(DataError, match="belongs to another run: balance differ"):
+        run(tmp_path / "plain", graphs=balanced)
+    same(run(tmp_path / "plain"), run(tmp_path / "whole"))
+    run(tmp_path / "balanced", graphs=balanced)  # a finished network knows what it was trained for
+    with pytest.raises(DataError, match="belongs to another run: balance differ"):
+        run(tmp_path / "balanced")
 
 
 SCRIPT = """

@@ -12,9 +12,11 @@ import torch
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.tasks import NodeClassifier, TrainedNodes, layerwise_outputs
 from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.sampled_batches import Cutting, stored_clusters
-from rwkplus.tasks.sampled_task import binary_scores, train_sampled
+from rwkplus.tasks.sampled_task import train_sampled
+from rwkplus.tasks.targets import Classes
 from tests.tasks.sampled_run import CUTS, SETTINGS, recorded_runs, ring_of_two_kinds
 
 ROOT = Path(__file__).parents[2]
@@ -76,9 +78,21 @@ def test_clusters_are_kept_beside_the_graph(tmp_path):
     assert np.array_equal(stored_clusters(graph, 5), np.roll(found, 1))
 
 
-def test_scores_of_the_second_class_by_hand():
-    scores = binary_scores(np.array([2.0, 1.0, -1.0, -2.0]), np.array([1, 0, 1, 0]))
-    assert scores == {"f1": 0.5, "precision": 0.5, "recall": 0.5, "roc_auc": 0.75}
+def test_a_network_can_be_saved_and_used_on_the_whole_graph(tmp_path):
+    graph = single(ring_of_two_kinds())
+    result = train_sampled(graph, SMALL, settings=SETTINGS, cutting=CUTS["clusters"], class_weights=(1.0, 5.0))
+    path = result.trained.save(tmp_path / "model.safetensors")
+    again = TrainedNodes.load(path)
+    assert torch.equal(layerwise_outputs(again.model, graph), layerwise_outputs(result.model, graph))
+    assert again.target == Classes((0, 1), (1.0, 5.0))
+    assert again.facts["validation"] == result.scores["val"]
+    assert again.scores(graph.data()) == pytest.approx(result.scores["test"], rel=1e-5)
+    assert NodeClassifier.load(path).class_weight == {0: 1.0, 1: 5.0}
+
+
+def test_networks_for_whole_graphs_are_refused():
+    with pytest.raises(ParameterError, match="classes of nodes need level='node'"):
+        train_sampled(single(ring_of_two_kinds()), {"level": "graph"}, settings=SETTINGS)
 
 
 def test_masks_and_classes_must_be_there():
