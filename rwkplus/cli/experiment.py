@@ -179,7 +179,10 @@ def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
 
 
 def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None:
-    """Make the output folder and note the configuration in it; ``force`` clears what an earlier run left."""
+    """Make the output folder and note the configuration in it; ``force`` clears what an earlier run left.
+
+    The configuration of a run to go on with stays until that has come to its end, see :func:`write_yaml`.
+    """
     from rwkplus.tasks.processes import is_first_process
 
     if not is_first_process():
@@ -188,8 +191,8 @@ def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None
         for stale in (*folder.glob("fold-*"), *folder.glob("*.safetensors"), *folder.glob("*.journal")):
             shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
         (folder / RESULT_FILE).unlink(missing_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_yaml(folder / CONFIG_FILE, config)
+    if force or not (folder / CONFIG_FILE).exists():
+        write_yaml(folder / CONFIG_FILE, config)
 
 
 def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,6 +79,7 @@ def train(
         return
     if guards and merged["folds"] and data.classes is not None:
         facts["guards"] = _guards(data, merged)
+    ex.write_yaml(out_folder / ex.CONFIG_FILE, merged)
     save_result("result", {"dataset": dataset, **merged}, facts, out_folder)
     if as_json:
         print_json({"dataset": dataset, "graphs": len(data), **facts})

@@ -1,7 +1,9 @@
 """Graphs with labels, read once and shared by all folds and trials."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -82,6 +84,16 @@ class GraphDataset:
     def __getstate__(self) -> dict[str, Any]:
         """Copies for other processes: a view of the large tensor behind all graphs would drag it along."""
         return vars(self) | {"graphs": [graph.clone() for graph in self.graphs]}
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all that is in the graphs, to tell databases apart."""
+        digest = hashlib.sha256(repr(self.inputs).encode())
+        for graph in self.graphs:
+            for name, value in graph.to_dict().items():
+                if isinstance(value, Tensor):
+                    digest.update(f"{name} {tuple(value.shape)}".encode() + value.contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
     @property
     def width(self) -> int:

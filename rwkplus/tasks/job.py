@@ -131,7 +131,7 @@ class Job:
         """What two runs must have in common for one to go on where the other stopped."""
         identity = {name: value for name, value in self.settings.to_dict().items() if name not in PASSING}
         labels = repr([self.train.tolist(), self.data.y[self.train].tolist()])
-        digest = hashlib.sha256(f"{self.data.inputs} {labels}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{self.data.digest} {labels}".encode()).hexdigest()
         identity |= {"task": self.data.task, "loss": self.data.loss, "balance": self.data.balance}
         return identity | {"model": name_of(self.model), "model_params": dict(self.params), "graphs": digest}
 
@@ -146,6 +146,11 @@ class Job:
         trained = TrainedModel.load(folder / MODEL_FILE)
         facts = trained.facts
         check_identity(folder / MODEL_FILE, self._identity(), goal_of(trained.target) | facts.get("run", {}))
+        epochs = facts.get("settings", {}).get("epochs")
+        if epochs != self.settings.epochs:
+            raise ParameterError(
+                f"{folder} holds a run of {epochs} epochs that came to its end: start anew for {self.settings.epochs}."
+            )
         try:
             history = read_history(folder / HISTORY_FILE)
             return TrainResult(trained, facts["best_epoch"], facts["validation"], history, facts["seconds"])

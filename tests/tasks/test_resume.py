@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.tasks import GraphDataset, Place, train
 from rwkplus.tasks.job import Job
 from tests.tasks.toy import QUICK, SMALL, rings
@@ -78,11 +78,25 @@ def test_more_epochs_can_be_asked_for(tmp_path):
     same(whole, run(tmp_path / "parts"))
 
 
+def test_a_finished_run_cannot_be_prolonged(tmp_path):
+    run(tmp_path)
+    with pytest.raises(ParameterError, match="a run of 9 epochs that came to its end: start anew for 12"):
+        run(tmp_path, settings=replace(SETTINGS, epochs=12))
+
+
+def _rewired():
+    """The same labels and numbers of nodes, other edges."""
+    graphs = rings()
+    graphs[3].edge_index = graphs[3].edge_index.roll(1, 1)
+    return graphs
+
+
 @pytest.mark.parametrize(
     ("change", "name"),
     [
         ({"settings": replace(SETTINGS, lr=0.5)}, "lr"),
         ({"graphs": rings(26)}, "graphs"),
+        ({"graphs": _rewired()}, "graphs"),
         ({"graphs": GraphDataset(rings(), balance="logits")}, "balance"),
     ],
 )
