@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from rwkplus.data.splits import Index
-from rwkplus.errors import MissingExtraError, ParameterError
+from rwkplus.errors import MissingExtraError, NumericError, ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.models.registry import MODELS, name_of
 from rwkplus.tasks.cross_validation import (
@@ -142,6 +142,8 @@ class _Search:
             study.optimize(self._objective, n_trials=1)
             if on_trial is not None:
                 on_trial()
+        if all(trial.state.name != "COMPLETE" for trial in study.trials):
+            raise NumericError(f"fold {number}: all {trials} trials diverged. Search smaller learning rates.")
         result = tested(self.job.data, self._with(study.best_params).run(place), number, test)
         return replace(result, params={**self.job.params, **study.best_params})
 
@@ -191,8 +193,8 @@ def _suggest(trial: "Trial", name: str, choices: Any) -> Any:  # noqa: ANN401
 
 
 def _finished(study: "Study") -> int:
-    """Number of trials that ran to an end or were given up; those of a killed process do not count."""
-    return sum(trial.state.name in ("COMPLETE", "PRUNED") for trial in study.trials)
+    """Number of trials that ran to an end, were given up or diverged; those of a killed process do not count."""
+    return sum(trial.state.name in ("COMPLETE", "PRUNED", "FAIL") for trial in study.trials)
 
 
 def _optuna() -> Any:  # noqa: ANN401

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from rwkplus.data.splits import stratified_folds
-from rwkplus.errors import MissingExtraError, ParameterError
+from rwkplus.errors import MissingExtraError, NumericError, ParameterError
 from rwkplus.tasks import Place, TrainedModel, tune
+from rwkplus.tasks.job import Job
 from tests.tasks.toy import QUICK, SMALL, rings
 
 SPACE = {"layers": [1, 2], "hidden_channels": {"low": 2, "high": 6}, "lr": {"low": 1e-3, "high": 0.1, "log": True}}
@@ -63,6 +64,15 @@ def test_an_interrupted_search_ends_like_an_uninterrupted_one(tmp_path):
     again = searched(place=Place(tmp_path, resume=True), on_trial=lambda: rest.append(1))
     assert len(rest) == 2 * 3 - 4
     assert essence(again) == essence(searched())
+
+
+def test_a_search_in_which_all_diverges_comes_to_an_end(monkeypatch):
+    class Diverged:
+        validation = {"accuracy": float("nan"), "loss": float("nan")}
+
+    monkeypatch.setattr(Job, "run", lambda *_, **__: Diverged())
+    with pytest.raises(NumericError, match="fold 0: all 2 trials diverged"):
+        tune("gin", rings(), trials=2, space={"lr": [0.1, 0.2]}, model_params=SMALL, folds=2, settings=QUICK)
 
 
 def test_fixed_parameters_stay():
