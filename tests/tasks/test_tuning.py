@@ -1,5 +1,6 @@
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,10 +68,8 @@ def test_an_interrupted_search_ends_like_an_uninterrupted_one(tmp_path):
 
 
 def test_a_search_in_which_all_diverges_comes_to_an_end(monkeypatch):
-    class Diverged:
-        validation = {"accuracy": float("nan"), "loss": float("nan")}
-
-    monkeypatch.setattr(Job, "run", lambda *_, **__: Diverged())
+    diverged = SimpleNamespace(validation={"accuracy": float("nan"), "loss": float("nan")})
+    monkeypatch.setattr(Job, "run", lambda *_, **__: diverged)
     with pytest.raises(NumericError, match="fold 0: all 2 trials diverged"):
         tune("gin", rings(), trials=2, space={"lr": [0.1, 0.2]}, model_params=SMALL, folds=2, settings=QUICK)
 
