@@ -7,7 +7,7 @@ from torch_geometric.transforms import BaseTransform
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.functional.egonet_kernels import Egonets
-from rwkplus.ops.egonet_kinds import egonet_kinds, row_hashes
+from rwkplus.ops.egonet_kinds import edge_hash, egonet_kinds, row_hashes
 from rwkplus.ops.egonets import find_egonets
 
 # What Egonets are called in a graph. PyG counts numbers on from graph to graph if a name has "index" in it.
@@ -41,12 +41,17 @@ class EgoNets(BaseTransform):
             raise GraphError("a graph without edge_index or nodes has no egonets: give it x or num_nodes, too.")
         weight, attr = data.get("edge_weight"), data.get("edge_attr")
         egonets = extract_egonets(data.edge_index, data.num_nodes, self.hops, self.max_nodes, weight, attr)
+        color = None
         if data.x is not None:
-            data.ego_color = row_hashes(data.x.cpu()).to(data.x.device)
-            egonets = egonets._replace(kind=_kinds(data.ego_color, egonets))
-        for field, value in zip(FIELDS, egonets, strict=False):
+            color = row_hashes(data.x.cpu()).to(data.x.device)
+            egonets = egonets._replace(kind=_kinds(color, egonets))
+        checked = _edge_hash(data)
+        found = dict(zip(FIELDS, egonets, strict=False)) | {"ego_color": color, "ego_edges": checked}
+        for field, value in found.items():
             if value is not None:
                 data[field] = value
+            elif field in data:  # from an earlier time
+                del data[field]
         data.ego_extent = _extent(self.hops, self.max_nodes, data.edge_index.device)
         return data
 
@@ -60,7 +65,7 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
     Kinds of egonets are left out if features have changed since.
 
     Raises:
-        GraphError: The graphs have egonets of another extent.
+        GraphError: The graphs have egonets of another extent, or their edges have changed since.
     """
     if FIELDS[0] not in data:
         weight, attr = data.get("edge_weight"), data.get("edge_attr")
@@ -73,6 +78,12 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
         found = " and ".join(f"EgoNets(hops={h}, max_nodes={None if m < 0 else m})" for h, m in known)
         raise GraphError(
             f"the graphs were transformed by {found} but EgoNets(hops={hops}, max_nodes={max_nodes}) is wanted."
+        )
+    now = _edge_hash(data) if "ego_edges" in data else None
+    if now is not None and int(now) != int(data.ego_edges.sum()):
+        raise GraphError(
+            "edge_index, edge_weight or edge_attr have changed since egonets were found: apply "
+            f"EgoNets(hops={hops}, max_nodes={max_nodes}) again."
         )
     unchanged = (
         data.x is not None and "ego_color" in data and torch.equal(row_hashes(data.x.cpu()), data.ego_color.cpu())
@@ -116,6 +127,19 @@ def extract_egonets(
         None if attr is None else attr[edge],
         undirected.view(1),
     )
+
+
+def _edge_hash(data: Data | Batch) -> Tensor | None:
+    """One number for all edges and what belongs to them, which PyG batches to one for each graph; None for unknown."""
+    weight, attr, ptr = data.get("edge_weight"), data.get("edge_attr"), data.get("ptr")
+    rounded = any(value is not None and value.dtype in (torch.half, torch.bfloat16) for value in (weight, attr))
+    if rounded or (ptr is None and data.get("batch") is not None):  # where graphs begin is not known
+        return None
+    if ptr is None:
+        ptr = torch.tensor([0, data.num_nodes])
+    parts = [None if part is None else part.cpu() for part in (weight, attr)]
+    value = edge_hash(data.edge_index.cpu(), ptr.cpu(), *parts)
+    return torch.tensor([value], device=data.edge_index.device)
 
 
 def _kinds(color: Tensor, egonets: Egonets) -> Tensor:

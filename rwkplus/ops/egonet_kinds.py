@@ -27,6 +27,24 @@ def row_hashes(x: Tensor) -> Tensor:
     return torch.from_numpy(_hash_rows(_bits(x)).view(np.int64))
 
 
+def edge_hash(edge_index: Tensor, ptr: Tensor, weight: Tensor | None, attr: Tensor | None) -> int:
+    """Hash the edges of graphs into a number: the sum of that of each graph, whatever order graphs and edges are in.
+
+    Args:
+        edge_index: Directed edges ``(2, E)``.
+        ptr: First node of each graph, and the number of nodes ``(B + 1,)``.
+        weight: Weights; read in single precision, so that a change of type does not count.
+        attr: Colors, likewise.
+    """
+    given = [value for value in (weight, attr) if value is not None]
+    kind = np.uint64((weight is not None) + 2 * (attr is not None))
+    if any(value.size(0) != edge_index.size(1) for value in given):  # some were changed, the others not
+        given, kind = [], np.uint64(4)
+    columns = [value.detach().float().unsqueeze(1).flatten(1) for value in given]
+    bits = torch.cat([torch.empty(edge_index.size(1), 0), *columns], 1)
+    return int(_hash_edges(edge_index.numpy(), ptr.numpy(), bits.numpy().view(np.uint32), kind))
+
+
 def egonet_kinds(
     color: Tensor, member: Tensor, size: Tensor, link: Tensor, link_count: Tensor, *values: Tensor
 ) -> Tensor:
@@ -75,6 +93,22 @@ def _hash_rows(x: Any) -> Any:
             if x[v, j] != 0:  # few are, where colors are one-hot
                 hashes[v] = _mixed(_mixed(hashes[v], np.uint64(j)), x[v, j])
     return hashes
+
+
+@njit(cache=True, nogil=True)
+def _hash_edges(ends: Any, ptr: Any, values: Any, kind: Any) -> Any:
+    total, graph = np.uint64(0), 0
+    for e in range(ends.shape[1]):
+        u, v = ends[0, e], ends[1, e]
+        while graph > 0 and u < ptr[graph]:
+            graph -= 1
+        while graph < ptr.size - 2 and u >= ptr[graph + 1]:
+            graph += 1
+        state = _mixed(_mixed(_mixed(SEED, kind), np.uint64(u - ptr[graph])), np.uint64(v - ptr[graph]))
+        for j in range(values.shape[1]):
+            state = _mixed(state, np.uint64(values[e, j]))
+        total += state
+    return np.int64(total)
 
 
 @njit(cache=True, nogil=True)

@@ -124,6 +124,76 @@ def test_kinds_are_forgotten_when_features_change():
     assert egonets_of(graph, 1, None).kind is None
 
 
+def rich():
+    return EgoNets(2, 4)(as_data(random_graphs(1, real=True, edge_colors=True, edge_weights=True)[0]))
+
+
+@pytest.mark.parametrize("field", ["edge_weight", "edge_attr", "x"])
+def test_nothing_is_left_from_an_earlier_time(field):
+    graph = rich()
+    extracted = {"edge_weight": "ego_weight", "edge_attr": "ego_attr", "x": "ego_kind"}
+    assert extracted[field] in graph
+    graph.num_nodes, graph[field] = graph.num_nodes, None
+    again = EgoNets(2, 4)(graph)
+    assert extracted[field] not in again
+    assert ("ego_color" in again) == (field != "x")
+    assert extracted[field] in graph  # the other graph is left alone
+
+
+def changed(graph, change):
+    """The graph after one change that egonets should know of."""
+    edges, weight, attr = graph.edge_index, graph.edge_weight, graph.edge_attr
+    one = (torch.arange(edges.size(1)) == 0).double()
+    new = {
+        "fewer edges": (edges[:, 1:], weight[1:], attr[1:]),
+        "only fewer edges": (edges[:, 1:], weight, attr),
+        "another edge": (torch.stack([edges[0], (edges[1] + one.long()) % graph.num_nodes]), weight, attr),
+        "other weights": (edges, weight + one, attr),
+        "no weights": (edges, None, attr),
+        "other colors": (edges, weight, attr + one[:, None]),
+        "no colors": (edges, weight, None),
+    }
+    graph.edge_index, graph.edge_weight, graph.edge_attr = new[change]
+    return graph
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["fewer edges", "only fewer edges", "another edge", "other weights", "no weights", "other colors", "no colors"],
+)
+@pytest.mark.parametrize("how", ["one graph", "in a batch", "before batching"])
+def test_changes_of_edges_are_noticed(change, how):
+    graph = rich()
+    if how == "one graph":
+        stale = changed(graph, change)
+    elif how == "in a batch":
+        stale = changed(Batch.from_data_list([graph, graph.clone()]), change)
+    else:
+        stale = changed(graph, change)
+        stale = Batch.from_data_list([stale, stale])
+    with pytest.raises(GraphError, match=r"have changed since.*EgoNets\(hops=2, max_nodes=4\) again"):
+        egonets_of(stale, 2, 4)
+    if change != "only fewer edges":
+        assert egonets_of(EgoNets(2, 4)(stale), 2, 4).size.numel() == stale.num_nodes
+
+
+def test_other_orders_types_and_graphs_are_no_change():
+    graph, other = rich(), EgoNets(2, 4)(as_data(random_graphs(2, real=True, edge_colors=True, edge_weights=True)[1]))
+    order = torch.randperm(graph.num_edges, generator=torch.Generator().manual_seed(0))
+    shuffled = graph.clone()
+    for field in ("edge_attr", "edge_weight"):
+        shuffled[field] = graph[field][order].float()
+    shuffled.edge_index = graph.edge_index[:, order]
+    batch = Batch.from_data_list([other, shuffled, other])
+    half = batch.clone()
+    half.edge_weight = half.edge_weight.half()
+    without_ptr = batch.clone()
+    del without_ptr.ptr
+    for fine in (shuffled, batch, half, without_ptr, *batch.to_data_list(), batch[[2, 0]]):
+        for part in fine if isinstance(fine, list) else [fine]:
+            assert egonets_of(part, 2, 4).size.numel() == part.num_nodes
+
+
 def test_no_graph_at_all():
     egonets = extract_egonets(torch.empty(2, 0, dtype=torch.long), 0)
     assert [len(part) for part in egonets[:4]] == [0, 0, 0, 0]

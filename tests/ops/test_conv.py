@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rwkplus.functional.convolution import rwk_plus_conv
 from rwkplus.functional.propagate import sparse_product
-from rwkplus.ops import conv_loops
+from rwkplus.ops import conv, conv_loops
 from rwkplus.ops.conv import fused_conv
 from rwkplus.ops.csr import to_csr, transpose
 
@@ -60,6 +60,15 @@ def assert_same(problem, **options):
         results.append((out, *torch.autograd.grad(out, problem.parameters, weights)))
     for fused, twin in zip(*results, strict=True):
         torch.testing.assert_close(fused, twin)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0], ids=["all pairs", "by need", "pairs that occur"])
+@pytest.mark.parametrize("sizes", [(7, 20), (7, 1), (7, 0), (0, 0)], ids=str)
+@pytest.mark.parametrize("both", [True, False])
+def test_pairs_of_node_and_color_without_an_edge_may_be_left_out(share, sizes, both, monkeypatch):
+    monkeypatch.setattr(conv, "MOST_PAIRS", share)
+    nodes, edges = sizes
+    assert_same(Problem(nodes, colors=6, edges=edges), steps=3, combine="concat", both=both)
 
 
 @given(
