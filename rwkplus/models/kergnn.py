@@ -7,7 +7,8 @@ from torch_geometric.data import Batch
 from torch_geometric.nn import global_add_pool
 
 from rwkplus.errors import ParameterError
-from rwkplus.graphs.egonets import EgoNets, egonets_of
+from rwkplus.functional.egonet_kernels import Egonets, learns_edges
+from rwkplus.graphs.egonets import EgoNets, egonets_of, extract_egonets
 from rwkplus.models.heads import Norm, make_head, make_norm
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv
@@ -123,13 +124,21 @@ class KerGNN(nn.Module):
 
     def embed(self, batch: Batch) -> Tensor:
         """Embed every node: ``(N, width)``."""
-        egonets = egonets_of(batch, self.pre_transform.hops, self.pre_transform.max_nodes)
+        egonets = self._egonets(batch)
         x: Tensor = batch.x if self.encoder is None else self.encoder(batch.x).relu()
         for i, (conv, norm, skip) in enumerate(zip(self.convs, self.norms, self.skips, strict=True)):
             y = norm(conv(x, egonets, merge=i == 0))
             y = self.dropout(y if self.activation is None else y.relu())
             x = y + skip(x) if self.residual else y
         return x
+
+    def _egonets(self, batch: Batch) -> Egonets:
+        extent = self.pre_transform.hops, self.pre_transform.max_nodes
+        weight, attr = batch.get("edge_weight"), batch.get("edge_attr")
+        # Egonets that were found beforehand have copies of weights and colors, which gradients would reach instead.
+        if learns_edges(weight, attr):
+            return extract_egonets(batch.edge_index, batch.num_nodes, *extent, weight, attr)
+        return egonets_of(batch, *extent)
 
     def forward(self, batch: Batch) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""

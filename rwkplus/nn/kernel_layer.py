@@ -56,7 +56,7 @@ class KernelLayer(KernelModule):
             num_graphs: Number of graphs; read off ``batch`` by default.
         """
         self.expect(x)
-        if self._can_loop(x, edge_weight, edge_attr):
+        if self._can_loop(edge_weight, edge_attr):
             graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
             return self.combined(self.scores(x, graphs))
         hidden_edge_attr = self.hidden.edge_attr
@@ -78,13 +78,11 @@ class KernelLayer(KernelModule):
         )
         return self.combined(scores)
 
-    def _can_loop(self, x: Tensor, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
-        """Compiled loops know open walks, and no derivatives with respect to edges."""
-        edges = (part for part in (edge_weight, edge_attr) if part is not None)
+    def _can_loop(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
+        """Whether walks are of the kind that compiled loops know."""
         return (
-            self.uses_loops(x)
+            self.uses_loops(edge_weight, edge_attr)
             and self.walks == "open"
             and self.norm.placement != "readout"
             and not torch.compiler.is_compiling()
-            and not any(part.requires_grad for part in edges)
         )

@@ -25,10 +25,12 @@ from rwkplus.ops.egonet_groups import (
     zero_gradients,
 )
 from rwkplus.ops.egonet_loops import GROUP, Bank, Plan
+from rwkplus.ops.precision import in_full_precision
 
 Floats = NDArray[np.floating[Any]]
 
 
+@in_full_precision
 def _score(
     y0: Tensor,
     hidden: Tensor,
@@ -63,6 +65,7 @@ def _score(
     return scores, torch.from_numpy(moments).to(y0.dtype), kept
 
 
+@in_full_precision
 def _score_backward(
     grad: Tensor,
     y0: Tensor,
