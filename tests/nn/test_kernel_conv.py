@@ -1,5 +1,6 @@
 import copy
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,10 +8,12 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
 from rwkplus.errors import ParameterError, ShapeError
-from rwkplus.functional import rwk_minus, rwk_plus
+from rwkplus.functional import color_similarity, rwk_minus, rwk_plus
 from rwkplus.functional.egonet_kernels import merge_egonets
 from rwkplus.graphs import EgoNets, egonets_of, extract_egonets
 from rwkplus.nn import KernelConv
+from rwkplus.ops import egonet_loops as loops
+from rwkplus.ops.egonet_groups import banks_of, plan_of
 from tests.strategies import data_list, random_graphs, real_graphs
 
 GRAPHS = data_list(random_graphs(4, real=True))
@@ -344,3 +347,30 @@ def test_weights_and_colors_may_be_of_another_type(walks):
     conv = KernelConv(2, 2, hidden_nodes=2, walks=walks, edge_dim=2)
     expected = conv(x, edge_index, weight, attr)
     torch.testing.assert_close(conv(x, edge_index, weight.double(), attr.double()), expected)
+
+
+@pytest.mark.parametrize("nodes", [0, 1])
+def test_ways_agree_for_hardly_any_walks(nodes):
+    """A single value is its own mean, and a batch without nodes leaves running statistics as they are."""
+    results = []
+    for compiled in PATHS.values():
+        conv = layer(hidden_nodes=1, step_norm="propagate", compiled=compiled)
+        conv(BATCH.x, BATCH.edge_index)
+        x = torch.ones(nodes, 2, dtype=torch.float64, requires_grad=True)
+        output = conv(x, torch.tensor([[0], [0]])[:, :nodes])
+        output.sum().backward()
+        results.append((output, x.grad, *conv.buffers()))
+    torch.testing.assert_close(*results)
+
+
+def test_moments_are_not_taken_in_evaluation():
+    """They would be thrown away; the number of values that they are of stays 0."""
+    conv = layer(step_norm="propagate").eval()
+    egonets = extract_egonets(BATCH.edge_index, BATCH.num_nodes)
+    y0 = color_similarity(BATCH.x, conv.hidden.x).detach()
+    tensors = [*egonets[:4], y0.new_empty(len(egonets.link), 0), egonets.undirected]
+    plan, (bank,) = plan_of(tensors, y0), banks_of(y0, conv.hidden.adj.detach().unsqueeze(-1))
+    walks = np.zeros((2, 1, egonets.member.numel(), bank.mix.shape[1]))
+    for measure in (True, False):
+        moments = loops.take_step(plan, bank, 0, True, measure, *walks)
+        assert moments.square.any() == measure
