@@ -40,7 +40,7 @@ class KernelLayer(KernelModule):
         self,
         x: Tensor,
         edge_index: Tensor,
-        batch: Tensor,
+        batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
         num_graphs: int | None = None,
@@ -50,12 +50,14 @@ class KernelLayer(KernelModule):
         Args:
             x: Node features of all graphs.
             edge_index: Directed edges; give undirected edges twice.
-            batch: Graph of each node.
+            batch: Graph of each node; one graph by default.
             edge_weight: Weights ``(E,)``.
             edge_attr: Edge colors ``(E, edge_dim)``; ignored without ``edge_dim``.
             num_graphs: Number of graphs; read off ``batch`` by default.
         """
         self.expect(x)
+        if batch is None:
+            batch, num_graphs = edge_index.new_zeros(x.size(0)), 1
         if self._can_loop(edge_weight, edge_attr):
             graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
             return self.combined(self.scores(x, graphs))

@@ -141,3 +141,16 @@ def test_weights_and_colors_may_be_of_another_type(compiled):
     graphs = (BATCH.x.float(), *GRAPHS[1:])
     expected = model(*graphs, BATCH.edge_weight.float(), BATCH.edge_attr.float())
     torch.testing.assert_close(model(*graphs, BATCH.edge_weight, BATCH.edge_attr), expected)
+
+
+def test_a_layer_of_open_size_can_be_saved():
+    state = KernelLayer(-1, 5).state_dict()
+    KernelLayer(-1, 5).load_state_dict(state)
+
+
+@WAYS
+@pytest.mark.parametrize("walks", ["open", "closed"])
+def test_a_single_graph_needs_no_batch(compiled, walks):
+    model, graph = layer(compiled=compiled, walks=walks), BATCH[0]
+    expected = model(graph.x, graph.edge_index, torch.zeros(graph.num_nodes, dtype=torch.long))
+    torch.testing.assert_close(model(graph.x, graph.edge_index), expected)
