@@ -90,8 +90,9 @@ def _attend(x: Tensor, edge_index: Tensor, dim: int, generator: torch.Generator)
     loops = torch.arange(x.size(0), device=x.device).expand(2, -1)
     source, target = index = torch.cat([edge_index, loops], 1)
     logits = leaky_relu(to_source[source] + to_target[target], 0.2).squeeze(1)
-    # Shifting all logits alike changes nothing: the softmax is over the neighbors of a source.
-    strength = (logits - logits.max()).exp() if logits.numel() else logits
+    # A shift by the largest of each softmax, over the neighbors of a source, keeps its sum above 0.
+    largest = logits.new_full((x.size(0),), -math.inf).scatter_reduce(0, source, logits, "amax")
+    strength = (logits - largest[source]).exp()
     total = strength.new_zeros(x.size(0)).index_add(0, source, strength)
     return sparse_product(index, h, strength / total[source])
 

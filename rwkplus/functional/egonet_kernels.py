@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.functional.kernels import color_similarity, finite_scores, walk_scores
-from rwkplus.functional.propagate import bank_propagation
+from rwkplus.functional.kernels import bank_scores, color_similarity, finite_scores
+from rwkplus.functional.propagate import check_edges
 from rwkplus.functional.walks import Normalize
 from rwkplus.ops.egonet_kinds import merge_kinds
 from rwkplus.ops.egonet_walks import score_egonets
@@ -66,6 +66,7 @@ def whole_graphs(
     attr: Float[Tensor, "E C"] | None = None,
 ) -> Egonets:
     """Graphs of a batch in the form of egonets, one for each graph, so that the same loops walk on them."""
+    check_edges(edge_index, edge_weight=weight, edge_attr=attr)
     size = torch.bincount(batch, minlength=num_graphs or 0)
     first, member = size.cumsum(0) - size, torch.arange(batch.numel(), device=batch.device)
     position = member
@@ -123,7 +124,8 @@ def egonet_scores(
 
     The same numbers as :func:`rwk_plus` and :func:`rwk_minus` with egonets as graphs of their own, much faster: nodes
     meet hidden nodes once, not once per egonet. Open walks that are not normalized run through an operator of their
-    own, compiled on CPUs in float32 and float64; it has first derivatives only, and none with respect to edges.
+    own, compiled on CPUs in float32 and float64; it has first derivatives only, and none with respect to edges: where
+    these are wanted, see :func:`learns_edges`, walks run through torch.
 
     Args:
         x: Node features.
@@ -143,28 +145,31 @@ def egonet_scores(
         One score per step, egonet and hidden graph.
     """
     _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
-    if closed or normalize is not None or readout is not None:
+    y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)
+    edge_attr = None if hidden_edge_attr is None else egonets.attr
+    if closed or normalize is not None or readout is not None or learns_edges(egonets.weight, edge_attr):
         if compiled:
-            raise ParameterError("there are no compiled loops for closed or normalized walks: leave compiled out.")
-        return walk_scores(
-            color_similarity(x, hidden_x).index_select(0, egonets.member),
-            bank_propagation(
-                egonets.edge_index,
-                hidden_adj,
-                edge_weight=egonets.weight,
-                edge_attr=None if hidden_edge_attr is None else egonets.attr,
-                hidden_edge_attr=hidden_edge_attr,
-            ),
+            raise ParameterError(
+                "there are no compiled loops for closed or normalized walks, nor for gradients of edges: "
+                "leave compiled out."
+            )
+        return bank_scores(
+            y0.index_select(0, egonets.member),
+            egonets.edge_index,
             egonets.owner,
+            hidden_adj,
             steps,
             match_all=match_all,
+            edge_weight=egonets.weight,
+            edge_attr=edge_attr,
+            hidden_edge_attr=hidden_edge_attr,
             closed=closed,
             include_zero_step=include_zero_step,
             num_graphs=egonets.size.numel(),
             normalize=normalize,
             readout=readout,
         )
-    y0, hidden = color_similarity(x, hidden_x), _channels(hidden_adj, hidden_edge_attr)
+    hidden = _channels(hidden_adj, hidden_edge_attr)
     compiled = compiles(y0) if compiled is None else compiled
     scores = score_egonets(y0, hidden, _tensors(egonets, hidden_edge_attr, y0), steps, match_all, compiled)
     return finite_scores(_with_zero_step(scores, y0, egonets) if include_zero_step else scores)
@@ -187,7 +192,9 @@ def normalized_egonet_scores(
         Scores, and the mean, variance and number of the walks that were normalized in each step, for training.
     """
     _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, norm.weight.size(0))
-    y0, hidden = color_similarity(x, hidden_x), _channels(hidden_adj, hidden_edge_attr)
+    if learns_edges(egonets.weight, None if hidden_edge_attr is None else egonets.attr):
+        raise ParameterError("compiled loops have no gradients of edges: call egonet_scores with normalize.")
+    y0, hidden = color_similarity(x, hidden_x).to(hidden_adj.dtype), _channels(hidden_adj, hidden_edge_attr)
     tensors = _tensors(egonets, hidden_edge_attr, y0)
     count = torch.ones_like(egonets.size) if egonets.multiplicity is None else egonets.multiplicity
     scores, moments = score_normalized(y0, hidden, tensors, count, *norm[:4], match_all, *norm[4:])
@@ -224,6 +231,11 @@ def compiles(x: Tensor) -> bool:
     return x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
 
 
+def learns_edges(*edges: Tensor | None) -> bool:
+    """Whether gradients by weights or colors of edges are wanted, which compiled loops do not have."""
+    return torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in edges)
+
+
 def _with_zero_step(scores: Tensor, y0: Tensor, egonets: Egonets) -> Tensor:
     squares = (y0 * y0).sum(-1).index_select(0, egonets.member)
     return torch.cat([torch.zeros_like(scores[:1]).index_add(1, egonets.owner, squares.unsqueeze(0)), scores])
@@ -235,7 +247,7 @@ def _channels(hidden_adj: Tensor, hidden_edge_attr: Tensor | None) -> Float[Tens
 
 def _tensors(egonets: Egonets, hidden_edge_attr: Tensor | None, y0: Tensor) -> list[Tensor]:
     """Egonets as the operators read them."""
-    value = y0.new_empty(egonets.link.size(0), 0) if egonets.weight is None else egonets.weight.unsqueeze(1)
+    value = y0.new_empty(egonets.link.size(0), 0) if egonets.weight is None else egonets.weight.view(-1, 1)
     if hidden_edge_attr is not None and egonets.attr is not None:
         value = egonets.attr if egonets.weight is None else egonets.attr * value
     undirected = egonets.undirected

@@ -12,6 +12,7 @@ from rwkplus.errors import NumericError, ParameterError, ShapeError
 from rwkplus.functional.closed_walks import closed_walks, closed_walks_by_ends
 from rwkplus.functional.propagate import Propagate, bank_propagation
 from rwkplus.functional.walks import Normalize, walk_steps
+from rwkplus.ops.precision import full_precision
 
 
 class WalkOptions(TypedDict, total=False):
@@ -130,14 +131,20 @@ def classical_rwk(
     if steps < 1:
         raise ParameterError(f"steps must be at least 1, got {steps}.")
     y0 = (label.view(-1, 1, 1) == hidden_label) & (hidden_label >= 0)
-    propagate = bank_propagation(edge_index, hidden_adj)
-    return walk_scores(y0.to(hidden_adj.dtype), propagate, batch, steps, num_graphs=num_graphs)
+    return bank_scores(y0.to(hidden_adj.dtype), edge_index, batch, hidden_adj, steps, num_graphs=num_graphs)
 
 
 def color_similarity(x: Float[Tensor, "N D"], hidden_x: Float[Tensor, "K M D"]) -> Float[Tensor, "N K M"]:
     """Inner product of every node with every hidden node: the paper's S, and Y0 of Algorithm 1."""
     similarity: Tensor = (x @ hidden_x.flatten(0, 1).t()).unflatten(1, hidden_x.shape[:2])
     return similarity
+
+
+def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
+    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that."""
+    if num_graphs is None:
+        return int(batch.max()) + 1 if batch.numel() else 0
+    return num_graphs
 
 
 def _rwk(
@@ -149,17 +156,32 @@ def _rwk(
     steps: int,
     *,
     match_all: bool,
-    edge_weight: Tensor | None = None,
-    edge_type: Tensor | None = None,
-    edge_attr: Tensor | None = None,
-    hidden_edge_attr: Tensor | None = None,
+    **options: Unpack[WalkOptions],
+) -> Tensor:
+    _check(x, edge_index, batch, hidden_x, hidden_adj, steps)
+    y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
+    return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=match_all, **options)
+
+
+def bank_scores(
+    y0: Float[Tensor, "N K M"],
+    edge_index: Int[Tensor, "2 E"],
+    batch: Int[Tensor, " N"],
+    hidden_adj: Float[Tensor, "K M M"],
+    steps: int,
+    *,
+    match_all: bool = True,
+    edge_weight: Float[Tensor, " E"] | None = None,
+    edge_type: Int[Tensor, " E"] | None = None,
+    edge_attr: Float[Tensor, "E C"] | None = None,
+    hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
     closed: bool = False,
     include_zero_step: bool = False,
     num_graphs: int | None = None,
     normalize: Normalize | None = None,
     readout: Normalize | None = None,
-) -> Tensor:
-    _check(x, edge_index, batch, hidden_x, hidden_adj, steps)
+) -> Float[Tensor, "T B K"]:
+    """Scores of graphs whose similarity to the hidden nodes is known; see :func:`rwk_plus` and :class:`WalkOptions`."""
     propagate = bank_propagation(
         edge_index,
         hidden_adj,
@@ -168,9 +190,7 @@ def _rwk(
         edge_attr=edge_attr,
         hidden_edge_attr=hidden_edge_attr,
     )
-    if num_graphs is None:
-        num_graphs = int(batch.max()) + 1 if batch.numel() else 0
-    y0, walks = color_similarity(x, hidden_x), None
+    num_graphs, walks = count_graphs(batch, num_graphs), None
     if closed and not match_all and hidden_edge_attr is None:
         walks = closed_walks_by_ends(
             y0, edge_index, hidden_adj, batch, steps, edge_weight=edge_weight, num_graphs=num_graphs
@@ -196,10 +216,10 @@ def walk_scores(
     batch: Int[Tensor, " N"],
     steps: int,
     *,
+    num_graphs: int,
     match_all: bool = True,
     closed: bool = False,
     include_zero_step: bool = False,
-    num_graphs: int | None = None,
     normalize: Normalize | None = None,
     readout: Normalize | None = None,
     walks: Iterator[Tensor] | None = None,
@@ -213,8 +233,6 @@ def walk_scores(
             "closed walks are walked from one start after the other and cannot be normalized between their steps: "
             "normalize the read-out."
         )
-    if num_graphs is None:
-        num_graphs = int(batch.max()) + 1 if batch.numel() else 0
 
     def per_graph(y: Tensor) -> Tensor:
         return y.new_zeros(num_graphs, y.size(1)).index_add(0, batch, y.sum(-1))
@@ -225,7 +243,8 @@ def walk_scores(
         walks = walk_steps(y0, propagate, steps, match_all=match_all, normalize=normalize)
     if readout is not None:
         walks = (readout(y, step) for step, y in enumerate(walks, 1))
-    scores = [per_graph(y) for y in walks]
+    with full_precision(y0):
+        scores = [per_graph(y) for y in walks]
     if include_zero_step:
         scores.insert(0, per_graph(y0 * y0))
     return finite_scores(torch.stack(scores))

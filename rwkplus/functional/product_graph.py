@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, einsum
 
 from rwkplus.errors import ShapeError
-from rwkplus.functional.kernels import color_similarity
+from rwkplus.functional.kernels import color_similarity, count_graphs
 from rwkplus.functional.propagate import sparse_product
 
 
@@ -64,7 +64,7 @@ def rwk_plus_by_product_graph(
         edge_attr=edge_attr,
         hidden_edge_attr=hidden_edge_attr,
     )
-    num_graphs = int(batch.max()) + 1 if batch.numel() else 0
+    num_graphs = count_graphs(batch)
     num_hidden, size = hidden_x.shape[:2]
     walks = x.new_ones(x.size(0) * num_hidden * size)
     scores = []

@@ -20,12 +20,12 @@ def sparse_product(
     """Multiply the sparse matrix with entries ``weight`` at ``(edge_index[0], edge_index[1])`` by ``y``.
 
     Entry ``(u, v)`` is the edge from ``u`` to ``v``: row ``u`` of the result gathers the rows ``v``
-    that a walker standing on ``u`` can reach next.
+    that a walker standing on ``u`` can reach next. The result has the type of ``y``.
     """
     source, target = edge_index
     reached = y.index_select(0, target)
     if weight is not None:
-        reached = reached * weight.view(-1, *[1] * (y.dim() - 1))
+        reached = reached * weight.view(-1, *[1] * (y.dim() - 1)).to(y.dtype)
     total = y.new_zeros(y.size(0) if num_rows is None else num_rows, *y.shape[1:])
     return total.index_add(0, source, reached)
 
@@ -45,6 +45,7 @@ def bank_propagation(
     edges of G among the channels, so all channels together cost one sparse product; continuous ones
     (``edge_attr``) cost one per channel. Both compare with ``hidden_edge_attr`` by inner product.
     """
+    check_edges(edge_index, edge_weight=edge_weight, edge_type=edge_type, edge_attr=edge_attr)
     if edge_type is None and edge_attr is None:
         if hidden_edge_attr is not None:
             raise ShapeError(
@@ -64,7 +65,27 @@ def bank_propagation(
         _check_types(edge_type, channels.size(-1))
         return _typed_propagation(edge_index, channels, edge_weight, edge_type)
     assert edge_attr is not None  # one of the two is given: checked above
+    if edge_attr.shape[1:] != channels.shape[-1:]:
+        raise ShapeError(
+            f"edges must have the {channels.size(-1)} colors of the hidden graphs "
+            f"(edge_attr: {tuple(edge_attr.shape)}, hidden_edge_attr: {tuple(hidden_edge_attr.shape)}): "
+            "give both the same number of columns C, edge_attr as (E, C)."
+        )
     return _attributed_propagation(edge_index, channels, edge_weight, edge_attr)
+
+
+def check_edges(edge_index: Int[Tensor, "2 E"], **values: Tensor | None) -> None:
+    """Refuse weights, types or colors that are not one for each edge: torch would give a single one to all edges."""
+    num_edges = edge_index.size(1)
+    for name, value in values.items():
+        if value is None:
+            continue
+        single = name != "edge_attr"
+        if value.shape[:1] != (num_edges,) or (single and value.numel() != num_edges):
+            what = "number" if single else "row of colors"
+            raise ShapeError(
+                f"there are {num_edges} edges but {name} is {tuple(value.shape)}: give one {what} for each edge."
+            )
 
 
 def _check_types(edge_type: Tensor, num_types: int) -> None:
@@ -97,7 +118,7 @@ def _typed_propagation(
 def _attributed_propagation(
     edge_index: Tensor, channels: Tensor, edge_weight: Tensor | None, edge_attr: Tensor
 ) -> Propagate:
-    weights = edge_attr if edge_weight is None else edge_attr * edge_weight.unsqueeze(-1)
+    weights = edge_attr if edge_weight is None else edge_attr * edge_weight.view(-1, 1)
 
     def propagate(y: Tensor) -> Tensor:
         total = torch.zeros_like(y)

@@ -9,7 +9,7 @@ from torch import distributed as dist
 def step_moments(
     y: Float[Tensor, "N K M"], mask: Bool[Tensor, "#N #K #M"] | None = None, sync: bool = False
 ) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"], Float[Tensor, " K"]]:
-    """Mean and variance of the walks of each hidden graph, and of how many values.
+    """Mean and variance of the walks of each hidden graph, and of how many values; 0 of none.
 
     Args:
         y: Walks of one step.
@@ -18,10 +18,10 @@ def step_moments(
     """
     real = torch.ones_like(y) if mask is None else mask.to(y.dtype).expand_as(y)
     total, count = _over_processes(torch.stack([(y * real).sum((0, 2)), real.sum((0, 2))]), sync)
-    count = count.clamp(min=1)
-    mean = total / count
+    number = count.clamp(min=1)
+    mean = total / number
     deviation = (y - mean.unsqueeze(-1)) * real
-    return mean, _over_processes(deviation.square().sum((0, 2)), sync) / count, count
+    return mean, _over_processes(deviation.square().sum((0, 2)), sync) / number, count
 
 
 def step_norm(

@@ -1,11 +1,12 @@
 """The graph isomorphism network, as the yardstick beside kernel networks of the same size."""
 
 from torch import Tensor, nn
-from torch_geometric.data import Batch
+from torch_geometric.data import Data
 from torch_geometric.nn import MLP, global_add_pool
 from torch_geometric.nn import models as pyg_models
 
 from rwkplus.errors import ParameterError
+from rwkplus.models.heads import graphs_of
 
 
 class GIN(nn.Module):
@@ -44,8 +45,8 @@ class GIN(nn.Module):
         self.layers.reset_parameters()
         self.head.reset_parameters()
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: Data) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
         x = self.layers(batch.x, batch.edge_index)
-        outputs: Tensor = self.head(global_add_pool(x, batch.batch, batch.num_graphs))
+        outputs: Tensor = self.head(global_add_pool(x, *graphs_of(batch)))
         return outputs

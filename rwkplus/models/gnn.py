@@ -11,6 +11,7 @@ from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool,
 
 from rwkplus.errors import ParameterError
 from rwkplus.models.encoders import Embeddings, OneHots
+from rwkplus.models.heads import graphs_of
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 
 Conv = Literal["RWKPlusConv", "GCNConv", "GINConv", "GINEConv"]
@@ -124,7 +125,7 @@ class GNN(nn.Module):
             y = dropout(norm(conv(x, data.edge_index, **edges)).relu(), self.dropout, self.training)
             x = x + y if self.residual else y
         if self.level == "graph":
-            x = POOLS[self.pool](x, data.batch, data.num_graphs)
+            x = POOLS[self.pool](x, *graphs_of(data))
         outputs: Tensor = self.head(x)
         return outputs
 

@@ -1,14 +1,25 @@
-"""What networks share between their kernels and their outputs."""
+"""What networks share between their graphs and their outputs."""
 
 from typing import Literal, get_args
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.nn import MLP
 
 from rwkplus.errors import ParameterError
+from rwkplus.functional.kernels import count_graphs
 from rwkplus.nn.fixed_scale import FixedScale
 
 Norm = Literal["batch", "fixed"]
+
+
+def graphs_of(data: Data) -> tuple[Tensor, int]:
+    """Graph of each node, and the number of graphs; a ``Data`` without ``batch`` is a single one."""
+    batch: Tensor | None = data.get("batch")
+    if batch is None:
+        return torch.zeros(data.num_nodes, dtype=torch.long, device=data.edge_index.device), 1
+    return batch, count_graphs(batch, getattr(data, "num_graphs", None))
 
 
 def make_norm(norm: Norm, channels: int) -> nn.BatchNorm1d | FixedScale:

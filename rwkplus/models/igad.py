@@ -3,12 +3,12 @@
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
-from torch_geometric.data import Batch
+from torch_geometric.data import Data
 from torch_geometric.nn import MLP, SGConv, global_mean_pool
 from torch_geometric.utils import degree
 
 from rwkplus.errors import ParameterError
-from rwkplus.models.heads import make_norm
+from rwkplus.models.heads import graphs_of, make_norm
 from rwkplus.nn.hidden_graphs import AdjacencyMap
 from rwkplus.nn.kernel_layer import KernelLayer
 from rwkplus.nn.kernel_module import Kernel
@@ -91,25 +91,26 @@ class IGAD(nn.Module):
         for part in parts:
             part.reset_parameters()
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: Data) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
         outputs: Tensor = self.mlp(torch.cat([self._feature_branch(batch), self._topology_branch(batch)], 1))
         return outputs
 
-    def _feature_branch(self, batch: Batch) -> Tensor:
+    def _feature_branch(self, batch: Data) -> Tensor:
         seen = torch.cat([self.neighbors(batch.x, batch.edge_index), self.itself(batch.x)], 1).relu()
-        features: Tensor = self.features(global_mean_pool(seen, batch.batch, batch.num_graphs)).relu()
+        features: Tensor = self.features(global_mean_pool(seen, *graphs_of(batch))).relu()
         return features
 
-    def _topology_branch(self, batch: Batch) -> Tensor:
-        scores: Tensor = self.kernels(self._colors(batch), batch.edge_index, batch.batch, num_graphs=batch.num_graphs)
+    def _topology_branch(self, batch: Data) -> Tensor:
+        graph, num_graphs = graphs_of(batch)
+        scores: Tensor = self.kernels(self._colors(batch), batch.edge_index, graph, num_graphs=num_graphs)
         if self.max_degree is None:
-            nodes = torch.bincount(batch.batch, minlength=batch.num_graphs).clamp(min=1)
+            nodes = torch.bincount(graph, minlength=num_graphs).clamp(min=1)
             scores = scores / nodes.unsqueeze(1)
         topology: Tensor = self.topology(self.norm(scores)).relu()
         return topology
 
-    def _colors(self, batch: Batch) -> Tensor:
+    def _colors(self, batch: Data) -> Tensor:
         """One-hot degrees, or one color for all."""
         if self.max_degree is None:
             everywhere: Tensor = batch.x.new_ones(batch.num_nodes, 1)

@@ -1,9 +1,9 @@
 """RWNN: whole graphs seen through their kernels with hidden graphs."""
 
 from torch import Tensor, nn
-from torch_geometric.data import Batch
+from torch_geometric.data import Data
 
-from rwkplus.models.heads import Norm, make_head, make_norm
+from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap
 from rwkplus.nn.kernel_layer import KernelLayer
 from rwkplus.nn.kernel_module import Kernel, StepCombine
@@ -86,15 +86,16 @@ class RWNN(nn.Module):
             if part is not None:
                 part.reset_parameters()
 
-    def embed(self, batch: Batch) -> Tensor:
+    def embed(self, batch: Data) -> Tensor:
         """Kernels of every graph with every hidden graph: ``(B, K * T)`` if steps are concatenated."""
         x = batch.x if self.encoder is None else self.encoder(batch.x).relu()
+        graph, num_graphs = graphs_of(batch)
         kernels: Tensor = self.kernels(
-            x, batch.edge_index, batch.batch, batch.get("edge_weight"), batch.get("edge_attr"), batch.num_graphs
+            x, batch.edge_index, graph, batch.get("edge_weight"), batch.get("edge_attr"), num_graphs
         )
         return kernels
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: Data) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
         outputs: Tensor = self.mlp(self.norm(self.embed(batch)))
         return outputs

@@ -59,6 +59,7 @@ class FixedScale(nn.Module):
     @torch.no_grad()
     def _measure(self, x: Tensor) -> None:
         """Take the mean over batches of their means and deviations."""
+        x = x.to(self.mean.dtype)  # another type under autocast
         share = 1 / (int(self.seen) + 1)
         self.mean.lerp_(x.mean(0), share)
         deviation = x.std(0, correction=0)

@@ -1,7 +1,7 @@
 """The learnable graphs of a kernel convolution network."""
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from rwkplus.errors import ParameterError
 
-AdjacencyMap = Literal["sigmoid", "relu"]
+AdjacencyMap = Literal["sigmoid", "relu", "discrete"]
 FeatureMap = Literal["raw", "softmax", "sigmoid"]
 LAZY = -1
 """A number of features to be read off the first input, as in PyG."""
@@ -23,10 +23,11 @@ class HiddenGraphs(nn.Module):
         hidden_nodes: Nodes M of each.
         num_features: Features D of a node; several widths make several views, each mapped on its own. A single -1 waits
             for :meth:`initialize`.
-        adjacency: ``"sigmoid"`` weights in (0, 1), or ``"relu"`` as in RWNN.
+        adjacency: ``"sigmoid"`` weights in (0, 1), ``"relu"`` as in RWNN, or ``"discrete"`` weights 0 and 1 that learn
+            through the sigmoid: an edge is there where its sigmoid is above 1/2, and has the gradient of the sigmoid.
         features: ``"raw"``, ``"softmax"`` (a distribution over colors) or ``"sigmoid"``; one for all views or one each.
         num_edge_features: Colors C of an edge, raw; 0 for none.
-        generator: Source of the initial values; torch's global one by default.
+        generator: Source of the initial values, also of those that come late; torch's global one by default.
     """
 
     upper: Tensor  # (2, M(M-1)/2), a buffer: moves with the module, is not saved
@@ -54,10 +55,10 @@ class HiddenGraphs(nn.Module):
         self.register_buffer("upper", upper, persistent=False)
         self.edge_logits = nn.Parameter(torch.empty(num_hidden, upper.size(1)))
         if widths == (LAZY,):
-            self.node_logits = nn.ParameterList([UninitializedParameter()])
+            self.node_logits = _LazyParameters([UninitializedParameter()])
             self._register_load_state_dict_pre_hook(self._initialize_like)  # type: ignore[no-untyped-call]
         else:
-            self.node_logits = nn.ParameterList(torch.empty(num_hidden, hidden_nodes, width) for width in widths)
+            self.node_logits = _LazyParameters(torch.empty(num_hidden, hidden_nodes, width) for width in widths)
         self.edge_colors = (
             nn.Parameter(torch.empty(num_hidden, upper.size(1), num_edge_features)) if num_edge_features else None
         )
@@ -67,6 +68,8 @@ class HiddenGraphs(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw edges from U(-1, 1), then features from U(0, 1), the first view first, then edge colors from U(0, 1)."""
         self.edge_logits.uniform_(-1, 1, generator=generator)
+        # Features that are still to come are drawn from it, too; afterwards it would only hinder pickling.
+        self._generator = generator if self.widths == (LAZY,) else None
         for logits in self.node_logits:
             if not is_lazy(logits):
                 logits.uniform_(0, 1, generator=generator)
@@ -79,8 +82,12 @@ class HiddenGraphs(nn.Module):
             self.widths = (num_features,)
             (logits,) = self.node_logits
             logits.materialize((self.num_hidden, self.hidden_nodes, num_features))
+            # The layer may have moved since, but its generator cannot.
+            place = logits.device if self._generator is None else self._generator.device
+            drawn = torch.empty(logits.shape, dtype=logits.dtype, device=place)
             with torch.no_grad():
-                logits.uniform_(0, 1)
+                logits.copy_(drawn.uniform_(0, 1, generator=self._generator))
+            self._generator = None
 
     def _initialize_like(self, state: dict[str, Tensor], prefix: str, *_: object) -> None:
         """Learn the number of features from saved parameters."""
@@ -96,8 +103,7 @@ class HiddenGraphs(nn.Module):
     @property
     def adj(self) -> Tensor:
         """Symmetric adjacencies with an empty diagonal: ``(K, M, M)``."""
-        weights = torch.sigmoid(self.edge_logits) if self.adjacency == "sigmoid" else torch.relu(self.edge_logits)
-        return self._both_ways(weights)
+        return self._both_ways(_weights(self.edge_logits, self.adjacency))
 
     @property
     def edge_attr(self) -> Tensor | None:
@@ -129,6 +135,25 @@ class HiddenGraphs(nn.Module):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.extra_repr()})"
+
+
+class _LazyParameters(nn.ParameterList):
+    """Parameters that can be saved while their sizes are open."""
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        for name, parameter in self.named_parameters():
+            # Detaching asks for a size.
+            destination[prefix + name] = parameter if keep_vars or is_lazy(parameter) else parameter.detach()
+
+
+def _weights(logits: Tensor, how: AdjacencyMap) -> Tensor:
+    if how == "relu":
+        return logits.relu()
+    weights = logits.sigmoid()
+    if how == "discrete":
+        # The value of the first term, the gradient of the second.
+        return (weights > 0.5).to(weights.dtype) + (weights - weights.detach())
+    return weights
 
 
 def _mapped(logits: Tensor, how: FeatureMap) -> Tensor:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from rwkplus.functional.egonet_kernels import Egonets, merge_egonets
+from rwkplus.functional.propagate import check_edges
 from rwkplus.graphs.egonets import check_extent, extract_egonets
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions, check_choice
 
@@ -87,6 +88,7 @@ class KernelConv(KernelModule):
         self.expect(x)
         egonets = edge_index
         if isinstance(egonets, Tensor):
+            check_edges(egonets, edge_weight=edge_weight, edge_attr=edge_attr)
             egonets = extract_egonets(egonets, x.size(0), self.hops, self.max_nodes, edge_weight, edge_attr)
         if merge and self._can_merge(x, egonets):
             distinct, which = merge_egonets(egonets)
@@ -101,9 +103,15 @@ class KernelConv(KernelModule):
         return self.combined(scores)
 
     def _can_merge(self, x: Tensor, egonets: Egonets) -> bool:
-        """Whether kinds are known, and statistics of steps, if there are any, can count egonets several times."""
-        counts = self.norm.placement is None or (self.norm.placement == "propagate" and self.uses_loops(x))
-        return counts and egonets.kind is not None and x.device.type == "cpu" and not torch.compiler.is_compiling()
+        """Whether kinds are known, and statistics of steps, if there are any, can count egonets several times.
+
+        Edges that learn have gradients of their own, whatever their values.
+        """
+        if egonets.kind is None or x.device.type != "cpu" or torch.compiler.is_compiling():
+            return False
+        edges, placement = (egonets.weight, egonets.attr), self.norm.placement
+        counts = placement is None or (placement == "propagate" and self.uses_loops(*edges))
+        return counts and not self.learns_edges(*edges)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, hops={self.hops}, max_nodes={self.max_nodes})"

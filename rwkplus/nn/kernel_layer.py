@@ -40,7 +40,7 @@ class KernelLayer(KernelModule):
         self,
         x: Tensor,
         edge_index: Tensor,
-        batch: Tensor,
+        batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
         num_graphs: int | None = None,
@@ -50,13 +50,15 @@ class KernelLayer(KernelModule):
         Args:
             x: Node features of all graphs.
             edge_index: Directed edges; give undirected edges twice.
-            batch: Graph of each node.
+            batch: Graph of each node; one graph by default.
             edge_weight: Weights ``(E,)``.
             edge_attr: Edge colors ``(E, edge_dim)``; ignored without ``edge_dim``.
             num_graphs: Number of graphs; read off ``batch`` by default.
         """
         self.expect(x)
-        if self._can_loop(x, edge_weight, edge_attr):
+        if batch is None:
+            batch, num_graphs = edge_index.new_zeros(x.size(0)), 1
+        if self._can_loop(edge_weight, edge_attr):
             graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
             return self.combined(self.scores(x, graphs))
         hidden_edge_attr = self.hidden.edge_attr
@@ -78,13 +80,11 @@ class KernelLayer(KernelModule):
         )
         return self.combined(scores)
 
-    def _can_loop(self, x: Tensor, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
-        """Compiled loops know open walks, and no derivatives with respect to edges."""
-        edges = (part for part in (edge_weight, edge_attr) if part is not None)
+    def _can_loop(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
+        """Whether walks are of the kind that compiled loops know."""
         return (
-            self.uses_loops(x)
+            self.uses_loops(edge_weight, edge_attr)
             and self.walks == "open"
             and self.norm.placement != "readout"
             and not torch.compiler.is_compiling()
-            and not any(part.requires_grad for part in edges)
         )

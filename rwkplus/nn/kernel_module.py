@@ -7,7 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from rwkplus.errors import ParameterError, ShapeError
-from rwkplus.functional.egonet_kernels import Egonets, compiles, egonet_scores, normalized_egonet_scores
+from rwkplus.functional.egonet_kernels import (
+    Egonets,
+    compiles,
+    egonet_scores,
+    learns_edges,
+    normalized_egonet_scores,
+)
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.step_norm import Placement, StepNorm
 from rwkplus.types import Walks
@@ -136,7 +142,8 @@ class KernelModule(nn.Module):
             "hidden_edge_attr": hidden.edge_attr,
             "include_zero_step": self.include_zero_step,
         }
-        if self.norm.placement == "propagate" and self.uses_loops(x):
+        loops = self.uses_loops(egonets.weight, egonets.attr)
+        if self.norm.placement == "propagate" and loops:
             scores, moments = normalized_egonet_scores(x, egonets, x_hidden, adj, self.norm.state, **options)
             if self.training:
                 self.norm.update(slice(None), *moments)
@@ -150,13 +157,18 @@ class KernelModule(nn.Module):
             closed=self.walks == "closed",
             normalize=self.norm.normalize,
             readout=self.norm.readout,
-            compiled=self.compiled if self.walks == "open" and self.norm.placement is None else None,
+            compiled=loops if self.walks == "open" and self.norm.placement is None else None,
             **options,
         )
 
-    def uses_loops(self, x: Tensor) -> bool:
-        """Whether open walks with these features run through compiled loops."""
-        return compiles(x) if self.compiled is None else self.compiled
+    def uses_loops(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
+        """Whether open walks along these edges run through compiled loops."""
+        loops = compiles(self.hidden.edge_logits) if self.compiled is None else self.compiled
+        return loops and not self.learns_edges(edge_weight, edge_attr)
+
+    def learns_edges(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
+        """Whether gradients by edges are wanted; without ``edge_dim``, their colors are not used."""
+        return learns_edges(edge_weight, None if self.hidden.edge_colors is None else edge_attr)
 
     def expect(self, x: Tensor) -> None:
         """Read open sizes off the node features, or refuse other features than before."""

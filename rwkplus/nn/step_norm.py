@@ -99,8 +99,7 @@ class StepNorm(nn.Module):
             )
         i = step - 1
         mean, var, weight, bias = self.running_mean[i], self.running_var[i], self.weight[i], self.bias[i]
-        # torch's own is faster, but asks for sizes that a compiler may not know.
-        if mask is None and not self._synced() and not torch.compiler.is_compiling():
+        if mask is None and not self._synced() and self._suits_batch_norm(y):
             return torch.sigmoid(batch_norm(y, mean, var, weight, bias, self.training, self.momentum, self.eps))
         if self.training:
             mean, var, count = step_moments(y, mask, self._synced())
@@ -109,10 +108,17 @@ class StepNorm(nn.Module):
 
     @torch.no_grad()
     def update(self, i: int | slice, mean: Tensor, var: Tensor, count: Tensor) -> None:
-        """Move the running statistics towards those of a batch, its variance taken without bias."""
-        self.running_mean[i] += self.momentum * (mean.detach() - self.running_mean[i])
+        """Move the running statistics towards those of a batch, its variance taken without bias.
+
+        Where a batch has no values, it says nothing, and they stay.
+        """
         unbiased = var.detach() * count / (count - 1).clamp(min=1)
-        self.running_var[i] += self.momentum * (unbiased - self.running_var[i])
+        for running, new in ((self.running_mean, mean.detach()), (self.running_var, unbiased)):
+            running[i] += torch.where(count > 0, self.momentum * (new - running[i]), 0)
+
+    def _suits_batch_norm(self, y: Tensor) -> bool:
+        """Whether torch's own, which is faster, can do it: it refuses single values, and asks compilers for sizes."""
+        return not torch.compiler.is_compiling() and (not self.training or y.size(0) * y.size(2) > 1)
 
     def _synced(self) -> bool:
         several = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1

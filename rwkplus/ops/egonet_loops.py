@@ -369,8 +369,8 @@ class Moments(NamedTuple):
 
 
 @njit(**LOOP)
-def take_step(plan: Any, bank: Any, step: int, match_all: bool, reached: Any, normal: Any) -> Any:
-    """Line 4: write where walkers get in a step, counted from 0; return the moments, egonets by count."""
+def take_step(plan: Any, bank: Any, step: int, match_all: bool, measure: bool, reached: Any, normal: Any) -> Any:
+    """Line 4: write where walkers get in a step, counted from 0; return the moments, egonets by count, if wanted."""
     width, channels = reached.shape[2], bank.mix.shape[0]
     moments, number = Moments(np.zeros(width), np.zeros(width)), 0.0
     walkers, moved = np.empty((plan.rows, width), reached.dtype), np.empty((plan.rows, width), reached.dtype)
@@ -386,7 +386,8 @@ def take_step(plan: Any, bank: Any, step: int, match_all: bool, reached: Any, no
                 reach(plan, block, c, moved, plan.target, rows)
             else:
                 reach(plan, block, c, bank.ahead[c], plan.target_node, rows)
-        number = _add_moments(plan, block, rows, moments, number)
+        if measure:
+            number = _add_moments(plan, block, rows, moments, number)
     return moments
 
 

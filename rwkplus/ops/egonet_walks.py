@@ -30,8 +30,10 @@ from rwkplus.ops.egonet_groups import (
     zero_gradients,
 )
 from rwkplus.ops.egonet_tensors import is_symmetric
+from rwkplus.ops.precision import in_full_precision
 
 
+@in_full_precision
 def _score(
     y0: Tensor, hidden: Tensor, egonets: Sequence[Tensor], steps: int, match_all: bool, compiled: bool
 ) -> Tensor:
@@ -45,6 +47,7 @@ def _score(
     return sums_over_nodes(walks, y0.size(2))
 
 
+@in_full_precision
 def _score_backward(
     grad: Tensor, y0: Tensor, hidden: Tensor, egonets: Sequence[Tensor], match_all: bool, compiled: bool
 ) -> tuple[Tensor, Tensor]:

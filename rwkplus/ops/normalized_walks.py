@@ -25,10 +25,12 @@ from rwkplus.ops.egonet_groups import (
     zero_gradients,
 )
 from rwkplus.ops.egonet_loops import GROUP, Bank, Plan
+from rwkplus.ops.precision import in_full_precision
 
 Floats = NDArray[np.floating[Any]]
 
 
+@in_full_precision
 def _score(
     y0: Tensor,
     hidden: Tensor,
@@ -50,7 +52,7 @@ def _score(
     plan, number = plan_of(egonets, y0, count), int((count * egonets[1]).sum()) * y0.size(2)
     groups = _groups(banks_of(y0, hidden), plan, kept, len(weights))
     for step, (center, spread, values) in enumerate(moments.swapaxes(0, 1)):
-        found = [loops.take_step(plan, g.bank, step, match_all, g.reached, g.normal) for g in groups]
+        found = [loops.take_step(plan, g.bank, step, match_all, training, g.reached, g.normal) for g in groups]
         if training:
             means, squares = (_joined(part, y0) for part in zip(*found, strict=True))
             rows = number // y0.size(2)
@@ -63,6 +65,7 @@ def _score(
     return scores, torch.from_numpy(moments).to(y0.dtype), kept
 
 
+@in_full_precision
 def _score_backward(
     grad: Tensor,
     y0: Tensor,

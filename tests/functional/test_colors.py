@@ -89,3 +89,9 @@ def test_unknown_kinds_are_refused():
         structural_colors(edges(PATH), 4, kind="gcn", generator=generator())
     with pytest.raises(ParameterError, match="dim"):
         structural_colors(edges(PATH), 4, dim=0, generator=generator())
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e6])
+def test_attention_to_large_features_is_finite(scale):
+    x = scale * torch.randn(4, 3, generator=generator())
+    assert structural_colors(edges(PATH), 4, x=x, generator=generator()).isfinite().all()

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
-from rwkplus.functional import Egonets, egonet_scores
+from rwkplus.functional import Egonets, bank_propagation, color_similarity, egonet_scores
+from rwkplus.functional.egonet_kernels import StepNormState, normalized_egonet_scores
+from rwkplus.functional.kernels import walk_scores
 from rwkplus.functional.reference import product_scores
 from rwkplus.graphs import egonets_of, extract_egonets
 from rwkplus.ops.egonet_loops import BLOCK
@@ -241,3 +243,64 @@ def test_broken_egonets_are_refused_by_the_compiled_loops(field, value, reason):
     )._replace(**{field: torch.tensor(value)})
     with pytest.raises(GraphError, match=reason):
         egonet_scores(torch.ones(2, 1), egonets, torch.ones(1, 2, 1), torch.ones(1, 2, 2), steps=1)
+
+
+@given(graphs, st.lists(graphs, min_size=1, max_size=2), extents, st.booleans())
+def test_closed_walks_by_their_ends_are_closed_walks(graph, hidden, extent, zero):
+    """Two walkers that are matched at the ends only need no product graph; the slow twin walks on it."""
+    egonets, arguments = egonets_of(as_data(graph), *extent), bank(hidden)
+    adj = arguments["hidden_adj"]
+    y0 = color_similarity(as_data(graph).x, arguments["hidden_x"])[egonets.member]
+    options = {"match_all": False, "closed": True, "include_zero_step": zero}
+    expected = walk_scores(
+        y0,
+        bank_propagation(egonets.edge_index, adj, edge_weight=egonets.weight),
+        egonets.owner,
+        STEPS,
+        num_graphs=egonets.size.numel(),
+        **options,
+    )
+    torch.testing.assert_close(scored(graph, hidden, egonets, **options), expected)
+
+
+def test_closed_walks_matched_at_their_ends_are_not_walked_on_the_product_graph(monkeypatch):
+    def walk(*_, **__):
+        raise AssertionError("walked on the product graph")
+
+    monkeypatch.setattr("rwkplus.functional.kernels.closed_walks", walk)
+    graph = as_data(random_graphs(1, real=True)[0])
+    egonets, hidden = egonets_of(graph, 1, None), bank(random_graphs(1, seed=1, real=True))
+    egonet_scores(graph.x, egonets, **hidden, steps=2, match_all=False, closed=True)
+    with pytest.raises(AssertionError, match="walked"):
+        egonet_scores(graph.x, egonets, **hidden, steps=2, closed=True)
+
+
+@pytest.mark.parametrize("compiled", [None, False])
+@pytest.mark.parametrize("match_all", [True, False], ids=["rwk+", "rwk-"])
+def test_gradients_of_edges(compiled, match_all):
+    generator = torch.Generator().manual_seed(0)
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    shapes = ((4,), (4, 2), (3, 2), (2, 2, 2), (2, 2, 2), (2, 2, 2, 2))
+    weight, attr, *rest = (torch.rand(*shape, dtype=torch.float64, generator=generator) for shape in shapes)
+    x, hidden_x, adj, colors = rest
+
+    def scores(weight, attr):
+        egonets = extract_egonets(edge_index, 3, 1, None, weight, attr)
+        return egonet_scores(
+            x, egonets, hidden_x, adj, steps=3, match_all=match_all, hidden_edge_attr=colors, compiled=compiled
+        )
+
+    assert torch.autograd.gradcheck(scores, [weight.requires_grad_(), attr.requires_grad_()])
+
+
+def test_compiled_loops_refuse_to_lose_gradients_of_edges():
+    weight = torch.ones(4, requires_grad=True)
+    egonets = extract_egonets(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3, edge_weight=weight)
+    arguments = (torch.ones(3, 1), egonets, torch.ones(1, 2, 1), torch.ones(1, 2, 2))
+    with pytest.raises(ParameterError, match="gradients of edges"):
+        egonet_scores(*arguments, steps=1, compiled=True)
+    state = StepNormState(*torch.ones(4, 1, 1), training=True, sync=False, eps=1e-5)
+    with pytest.raises(ParameterError, match="gradients of edges"):
+        normalized_egonet_scores(*arguments, state)
+    with torch.no_grad():
+        assert egonet_scores(*arguments, steps=1, compiled=True).isfinite().all()

@@ -82,3 +82,36 @@ def test_edge_colors_on_one_side_only_are_refused():
         bank_propagation(index, adj, edge_attr=arguments["edge_attr"])
     with pytest.raises(ShapeError, match="hidden graphs have none"):
         bank_propagation(index, adj, edge_type=arguments["edge_attr"].argmax(1))
+
+
+EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_edges_have_as_many_colors_as_hidden_edges(columns):
+    with pytest.raises(ShapeError, match="3 colors of the hidden graphs"):
+        bank_propagation(
+            EDGES, torch.ones(1, 2, 2), edge_attr=torch.ones(4, columns), hidden_edge_attr=torch.ones(1, 2, 2, 3)
+        )
+
+
+@pytest.mark.parametrize("length", [1, 3, 5])
+def test_every_edge_has_its_weight_and_color(length):
+    adj, colors = torch.ones(1, 2, 2), torch.ones(1, 2, 2, 3)
+    with pytest.raises(ShapeError, match="4 edges but edge_weight is"):
+        bank_propagation(EDGES, adj, edge_weight=torch.ones(length))
+    with pytest.raises(ShapeError, match="4 edges but edge_type is"):
+        bank_propagation(EDGES, adj, edge_type=torch.zeros(length).long(), hidden_edge_attr=colors)
+    with pytest.raises(ShapeError, match="4 edges but edge_attr is"):
+        bank_propagation(EDGES, adj, edge_attr=torch.ones(length, 3), hidden_edge_attr=colors)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.long])
+def test_weights_of_another_type_take_that_of_the_walks(dtype):
+    weight, colors = torch.tensor([1, 2, 3, 4], dtype=dtype), torch.ones(4, 1, dtype=dtype)
+    result = sparse_product(EDGES, torch.ones(3, 2), weight)
+    assert result.dtype == torch.float32
+    assert result[:, 0].tolist() == [1.0, 5.0, 4.0]
+    adj = torch.ones(1, 2, 2)
+    move = bank_propagation(EDGES, adj, edge_weight=weight, edge_attr=colors, hidden_edge_attr=adj.unsqueeze(-1))
+    assert move(torch.ones(3, 1, 2))[:, 0, 0].tolist() == [2.0, 10.0, 8.0]

@@ -199,3 +199,15 @@ def test_unknown_norms_and_activations_are_refused():
         kergnn(norm="layer")
     with pytest.raises(ParameterError, match="activation must be relu or None"):
         kergnn(activation="tanh")
+
+
+@pytest.mark.parametrize("beforehand", [True, False])
+def test_gradients_reach_weights_and_colors_of_edges(beforehand):
+    model, graphs = kergnn(edge_dim=2), batch()
+    if beforehand:
+        graphs = model.pre_transform(graphs)
+    graphs.edge_weight.requires_grad_()
+    graphs.edge_attr.requires_grad_()
+    model(graphs).square().sum().backward()
+    assert graphs.edge_weight.grad.any()
+    assert graphs.edge_attr.grad.any()

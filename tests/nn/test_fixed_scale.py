@@ -48,3 +48,10 @@ def test_forgets_when_reset():
 def test_refuses_sizes_below_one(arguments):
     with pytest.raises(ParameterError, match="FixedScale needs"):
         FixedScale(*arguments)
+
+
+def test_measures_in_its_own_type_under_autocast():
+    with torch.autocast("cpu", torch.bfloat16):
+        scaled = FixedScale(2)(torch.nn.Linear(2, 2)(torch.rand(3, 2)))
+    assert scaled.dtype == torch.float32
+    torch.testing.assert_close(scaled.mean(0), torch.zeros(2), atol=1e-5, rtol=0)

@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import pytest
 import torch
 
@@ -9,7 +12,7 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.parametrize("adjacency", ["sigmoid", "relu"])
+@pytest.mark.parametrize("adjacency", ["sigmoid", "relu", "discrete"])
 def test_graphs_are_undirected_without_loops(adjacency):
     adj = HiddenGraphs(5, 4, 3, adjacency, generator=generator()).adj
     assert adj.shape == (5, 4, 4)
@@ -95,3 +98,44 @@ def test_the_number_of_features_can_be_left_open():
     waiting = HiddenGraphs(2, 3, -1)
     waiting.reset_parameters(generator())
     assert waiting.widths == (-1,)
+
+
+def test_discrete_edges_are_there_or_not_and_learn_through_the_sigmoid():
+    discrete, smooth = (HiddenGraphs(3, 4, 2, how, generator=generator()) for how in ("discrete", "sigmoid"))
+    assert torch.equal(discrete.adj, (smooth.adj > 0.5).float())
+    assert 0 < discrete.adj.mean() < 0.75  # some of both
+    for hidden in (discrete, smooth):
+        (hidden.adj * torch.arange(48.0).view(3, 4, 4)).sum().backward()
+    torch.testing.assert_close(discrete.edge_logits.grad, smooth.edge_logits.grad)
+
+
+def test_open_sizes_can_be_saved_and_loaded():
+    waiting, other = HiddenGraphs(2, 3, -1, generator=generator(1)), HiddenGraphs(2, 3, -1, generator=generator(2))
+    other.load_state_dict(waiting.state_dict())
+    assert torch.equal(other.edge_logits, waiting.edge_logits)
+    assert other.widths == (-1,)
+    other.initialize(4)
+    waiting.load_state_dict(other.state_dict())
+    assert torch.equal(waiting.x, other.x)
+
+
+def test_features_that_come_late_come_from_the_generator_too():
+    late = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        hidden = HiddenGraphs(2, 3, -1, generator=generator())
+        hidden.initialize(4)
+        late.append(hidden)
+    assert torch.equal(late[0].x, late[1].x)
+    assert torch.equal(late[0].x, HiddenGraphs(2, 3, 4, generator=generator()).x)
+
+
+def test_it_can_be_copied_and_pickled_before_and_after_the_features_came():
+    hidden = HiddenGraphs(2, 3, -1, generator=generator())
+    copies = [copy.deepcopy(hidden), pickle.loads(pickle.dumps(hidden))]
+    hidden.initialize(4)
+    for other in copies:
+        other.initialize(4)
+        assert torch.equal(other.x, hidden.x)
+    for other in (copy.deepcopy(hidden), pickle.loads(pickle.dumps(hidden))):
+        assert torch.equal(other.x, hidden.x)

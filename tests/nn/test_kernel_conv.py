@@ -1,16 +1,19 @@
 import copy
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 
 from rwkplus.errors import ParameterError, ShapeError
-from rwkplus.functional import rwk_minus, rwk_plus
+from rwkplus.functional import color_similarity, rwk_minus, rwk_plus
 from rwkplus.functional.egonet_kernels import merge_egonets
 from rwkplus.graphs import EgoNets, egonets_of, extract_egonets
 from rwkplus.nn import KernelConv
+from rwkplus.ops import egonet_loops as loops
+from rwkplus.ops.egonet_groups import banks_of, plan_of
 from tests.strategies import data_list, random_graphs, real_graphs
 
 GRAPHS = data_list(random_graphs(4, real=True))
@@ -268,3 +271,106 @@ def test_misfits_are_refused():
         layer()(torch.ones(4, 3).double(), BATCH.edge_index)
     with pytest.raises(ShapeError, match="colors"):
         layer(edge_dim=3)(BATCH.x, BATCH.edge_index)
+
+
+@WAYS
+@PLACEMENTS
+@pytest.mark.parametrize("merge", [True, False])
+def test_edges_can_learn(step_norm, compiled, merge):
+    """Gradients by weights and colors of edges are those of egonets as graphs of their own, which the layer of whole
+    graphs walks through in torch; merging egonets that are alike would mix them up.
+    """
+    ring = torch.stack([torch.arange(6), torch.arange(1, 7) % 6])
+    graph = Data(x=torch.ones(6, 3).double(), edge_index=torch.cat([ring, ring.flip(0)], 1))
+    graph.edge_weight, graph.edge_attr = torch.ones(12).double(), torch.ones(12, 2).double()
+    each = torch.linspace(1, 2, 6).double().unsqueeze(1)
+    grads = []
+    for whole in (False, True):
+        conv = KernelConv(
+            3, 2, hidden_nodes=2, step_norm=step_norm, compiled=compiled, edge_dim=2, generator=torch.Generator()
+        ).double()
+        weight, attr = (graph[key].clone().requires_grad_() for key in ("edge_weight", "edge_attr"))
+        egonets = extract_egonets(graph.edge_index, graph.num_nodes, 1, None, weight, attr)
+        if merge:
+            egonets = egonets._replace(kind=EgoNets(1)(copy.copy(graph)).ego_kind)
+        if whole:
+            scores = rwk_plus(
+                graph.x[egonets.member],
+                egonets.edge_index,
+                egonets.owner,
+                conv.hidden.x,
+                conv.hidden.adj,
+                steps=3,
+                edge_weight=egonets.weight,
+                edge_attr=egonets.attr,
+                hidden_edge_attr=conv.hidden.edge_attr,
+                normalize=conv.norm.normalize,
+                readout=conv.norm.readout,
+            )
+            output = scores.sum(0)
+        else:
+            output = conv(graph.x, egonets, merge=merge)
+        (each * output).sum().backward()
+        grads.append((weight.grad, attr.grad))
+    torch.testing.assert_close(*grads)
+    assert all(grad.any() for grad in grads[0])
+
+
+def test_every_edge_has_its_weight():
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    with pytest.raises(ShapeError, match="4 edges but edge_weight is"):
+        layer()(torch.rand(3, 2).double(), edge_index, torch.ones(5).double())
+
+
+@WAYS
+@PLACEMENTS
+@pytest.mark.parametrize("inside", [True, False])
+def test_autocast_leaves_walks_in_full_precision(step_norm, compiled, inside):
+    edge_index, x = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.rand(3, 2, requires_grad=True)
+    conv = KernelConv(2, 2, hidden_nodes=2, step_norm=step_norm, compiled=compiled)
+    expected = conv(x, edge_index).detach()
+    with torch.autocast("cpu", torch.bfloat16):
+        output = conv(x, edge_index)
+        if inside:
+            output.sum().backward()
+    if not inside:
+        output.sum().backward()
+    assert output.dtype == torch.float32
+    torch.testing.assert_close(output, expected, rtol=0.1, atol=0.05)
+    assert all(parameter.grad.isfinite().all() for parameter in conv.parameters())
+
+
+@pytest.mark.parametrize("walks", ["open", "closed"])
+def test_weights_and_colors_may_be_of_another_type(walks):
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    x, weight, attr = torch.rand(3, 2), torch.rand(4), torch.rand(4, 2)
+    conv = KernelConv(2, 2, hidden_nodes=2, walks=walks, edge_dim=2)
+    expected = conv(x, edge_index, weight, attr)
+    torch.testing.assert_close(conv(x, edge_index, weight.double(), attr.double()), expected)
+
+
+@pytest.mark.parametrize("nodes", [0, 1])
+def test_ways_agree_for_hardly_any_walks(nodes):
+    """A single value is its own mean, and a batch without nodes leaves running statistics as they are."""
+    results = []
+    for compiled in PATHS.values():
+        conv = layer(hidden_nodes=1, step_norm="propagate", compiled=compiled)
+        conv(BATCH.x, BATCH.edge_index)
+        x = torch.ones(nodes, 2, dtype=torch.float64, requires_grad=True)
+        output = conv(x, torch.tensor([[0], [0]])[:, :nodes])
+        output.sum().backward()
+        results.append((output, x.grad, *conv.buffers()))
+    torch.testing.assert_close(*results)
+
+
+def test_moments_are_not_taken_in_evaluation():
+    """They would be thrown away; the number of values that they are of stays 0."""
+    conv = layer(step_norm="propagate").eval()
+    egonets = extract_egonets(BATCH.edge_index, BATCH.num_nodes)
+    y0 = color_similarity(BATCH.x, conv.hidden.x).detach()
+    tensors = [*egonets[:4], y0.new_empty(len(egonets.link), 0), egonets.undirected]
+    plan, (bank,) = plan_of(tensors, y0), banks_of(y0, conv.hidden.adj.detach().unsqueeze(-1))
+    walks = np.zeros((2, 1, egonets.member.numel(), bank.mix.shape[1]))
+    for measure in (True, False):
+        moments = loops.take_step(plan, bank, 0, True, measure, *walks)
+        assert moments.square.any() == measure

@@ -125,3 +125,32 @@ def test_sizes_are_read_off_the_first_input_and_kept():
 def test_impossible_arguments_are_refused():
     with pytest.raises(ParameterError, match="combine"):
         KernelLayer(2, 5, combine="max")
+
+
+@WAYS
+def test_weights_of_another_length_are_refused(compiled):
+    with pytest.raises(ShapeError, match="edges but edge_weight is"):
+        layer(compiled=compiled)(*GRAPHS, torch.ones(1).double())
+    with pytest.raises(ShapeError, match="colors"):
+        layer(compiled=compiled, edge_dim=2)(*GRAPHS, edge_attr=torch.ones(BATCH.num_edges, 3).double())
+
+
+@WAYS
+def test_weights_and_colors_may_be_of_another_type(compiled):
+    model = layer(compiled=compiled, edge_dim=2).float()
+    graphs = (BATCH.x.float(), *GRAPHS[1:])
+    expected = model(*graphs, BATCH.edge_weight.float(), BATCH.edge_attr.float())
+    torch.testing.assert_close(model(*graphs, BATCH.edge_weight, BATCH.edge_attr), expected)
+
+
+def test_a_layer_of_open_size_can_be_saved():
+    state = KernelLayer(-1, 5).state_dict()
+    KernelLayer(-1, 5).load_state_dict(state)
+
+
+@WAYS
+@pytest.mark.parametrize("walks", ["open", "closed"])
+def test_a_single_graph_needs_no_batch(compiled, walks):
+    model, graph = layer(compiled=compiled, walks=walks), BATCH[0]
+    expected = model(graph.x, graph.edge_index, torch.zeros(graph.num_nodes, dtype=torch.long))
+    torch.testing.assert_close(model(graph.x, graph.edge_index), expected)

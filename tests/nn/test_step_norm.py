@@ -105,3 +105,22 @@ def test_misfits_are_refused():
         StepNorm(K, STEPS)(walks(), 3)
     with pytest.raises(ParameterError, match="got 3"):
         StepNorm(K + 1, STEPS)(walks(), 1)
+
+
+def test_a_single_value_has_no_variance():
+    norm = StepNorm(K, STEPS).double()
+    value = torch.tensor([[[2.0], [3.0], [4.0]]], dtype=torch.float64)
+    torch.testing.assert_close(norm(value, 1), torch.full_like(value, 0.5))
+    torch.testing.assert_close(norm.running_mean[0], 0.1 * value.flatten())
+    torch.testing.assert_close(norm.running_var[0], torch.full((K,), 0.9, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_a_batch_without_values_says_nothing(masked):
+    norm = learned()
+    norm(walks(), 1)
+    before = {name: value.clone() for name, value in norm.state_dict().items()}
+    y, mask = (walks(), torch.zeros(N, 1, 1, dtype=torch.bool)) if masked else (walks(n=0), None)
+    assert not norm(y, 1, mask).any()
+    for name, value in norm.state_dict().items():
+        assert torch.equal(value, before[name])

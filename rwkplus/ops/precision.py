@@ -1,0 +1,29 @@
+"""Numbers of walks grow geometrically, and half precision loses count of them."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import torch
+from torch import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def full_precision(x: Tensor) -> AbstractContextManager[Any]:
+    """Leave autocast, if it is on where ``x`` is: what is computed inside has the type of its inputs."""
+    device = x.device.type
+    return torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext()
+
+
+def in_full_precision(operator: Callable[Concatenate[Tensor, P], R]) -> Callable[Concatenate[Tensor, P], R]:
+    """Let an operator on tensors leave autocast."""
+
+    @wraps(operator)
+    def operate(x: Tensor, /, *arguments: P.args, **options: P.kwargs) -> R:
+        with full_precision(x):
+            return operator(x, *arguments, **options)
+
+    return operate
