@@ -18,20 +18,20 @@ from rwkplus.graphs import EgoNets
 from rwkplus.models import GNN, RWNN, KerGNN
 from rwkplus.models.registry import MODELS, register
 from rwkplus.nn import KernelConv, KernelLayer, RWKPlusConv, StepNorm
-from rwkplus.tasks import GraphDataset, Place, cross_validate, train
-from rwkplus.tasks.cross_validation import _best
+from rwkplus.tasks import Place, cross_validate, cross_validation, train
+from rwkplus.tasks.job import Job
 from tests.tasks.toy import QUICK, SMALL, rings
 
 
-def test_ties_between_settings_are_broken_by_their_own_losses():
+def test_ties_between_settings_are_broken_by_their_own_losses(monkeypatch):
     """Not by the loss of whichever setting came before."""
-
-    def result(accuracy, loss):
-        trained = SimpleNamespace(target=GraphDataset(rings(8)).whole)
-        return SimpleNamespace(trained=trained, validation={"accuracy": accuracy, "loss": loss})
-
-    results = [result(0.9, 0.5), result(0.8, 0.1), result(0.9, 0.3), result(0.7, 0.9), result(0.9, 0.4)]
-    assert _best(results, QUICK) is results[2]
+    scores = [(0.9, 0.5), (0.8, 0.1), (0.9, 0.3), (0.7, 0.9), (0.9, 0.4)]
+    results = [SimpleNamespace(validation={"accuracy": accuracy, "loss": loss}) for accuracy, loss in scores]
+    coming, chosen = iter(results * 2), []
+    monkeypatch.setattr(Job, "run", lambda *_: next(coming))
+    monkeypatch.setattr(cross_validation, "tested", lambda _, result, *__: chosen.append(result))
+    cross_validate("gin", rings(), model_params=[SMALL] * len(scores), folds=2, settings=QUICK)
+    assert chosen == [results[2]] * 2
 
 
 def test_folds_and_settings_keep_their_checkpoints_apart(tmp_path):
