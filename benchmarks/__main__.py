@@ -16,6 +16,7 @@ NAMES = (
     "mining_growth",
     "egonets",
     "kernel_conv",
+    "kernel_layer",
     "rwk_plus_conv",
     "rwk_plus_conv_large",
     "web_scale",
