@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rwkplus.ops import egonet_loops as loops
-from rwkplus.ops.egonet_loops import GROUP, Bank, Plan
+from rwkplus.ops.egonet_loops import Bank, Plan, group_size
 
 
 def plan_of(egonets: Sequence[Tensor], y0: Tensor, count: Tensor | None = None) -> Plan:
@@ -25,9 +25,10 @@ def plan_of(egonets: Sequence[Tensor], y0: Tensor, count: Tensor | None = None) 
 
 def banks_of(y0: Tensor, hidden: Tensor) -> list[Bank]:
     """Cut the hidden graphs into groups."""
+    size = group_size(y0.size(2))
     return [
         loops.hidden_bank(*arrays(colors.flatten(1), part))
-        for colors, part in zip(y0.split(GROUP, 1), hidden.split(GROUP), strict=True)
+        for colors, part in zip(y0.split(size, 1), hidden.split(size), strict=True)
     ]
 
 
@@ -41,7 +42,7 @@ def banks_backward(
 ) -> tuple[Tensor, Tensor]:
     """Turn the gradients of the groups into those of ``y0`` and ``hidden``."""
     grad_hidden = hidden.new_empty(hidden.shape)
-    for bank, over, part in zip(banks, grads, grad_hidden.split(GROUP), strict=True):
+    for bank, over, part in zip(banks, grads, grad_hidden.split(group_size(y0.size(2))), strict=True):
         loops.hidden_bank_backward(bank, over, symmetric, part.numpy())
     return _joined([torch.from_numpy(over.colors).unflatten(1, (-1, y0.size(2))) for over in grads], 1), grad_hidden
 
@@ -53,7 +54,7 @@ def sums_over_nodes(walks: Sequence[Tensor], hidden_nodes: int) -> Tensor:
 
 def sums_over_nodes_backward(grad: Tensor, hidden_nodes: int) -> list[Tensor]:
     """Repeat the columns ``(T, B, K)`` for each node of a hidden graph, group by group."""
-    parts = grad.split(GROUP, 2)
+    parts = grad.split(group_size(hidden_nodes), 2)
     return [part @ _graph_of_node(part.size(2) * hidden_nodes, hidden_nodes, part.dtype).t() for part in parts]
 
 

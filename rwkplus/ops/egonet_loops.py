@@ -14,8 +14,8 @@ from rwkplus.errors import GraphError
 
 # Rows of a block. Fewer make its matrix products inefficient, more leave the caches.
 BLOCK = 128
-# Hidden graphs in one block-diagonal matrix. Fewer make its products inefficient, more multiply too many zeros.
-GROUP = 8
+# Hidden nodes in one block-diagonal matrix. Fewer make its products inefficient, more multiply too many zeros.
+WIDTH = 48
 # Multiplications up to which BLAS stays on one thread. Waking others costs more than blocks can gain.
 SINGLE_THREAD = 262_144
 # Sums may be reordered, as vector instructions do; inf and nan keep their meaning.
@@ -25,6 +25,11 @@ LOOP: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"contract", "nsz", "reassoc"},
 }
+
+
+def group_size(hidden_nodes: int) -> int:
+    """Number of hidden graphs of that size in one block-diagonal matrix."""
+    return max(1, WIDTH // hidden_nodes)
 
 
 class Plan(NamedTuple):

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from rwkplus.ops.egonet_loops import GROUP, num_products
+from rwkplus.ops.egonet_loops import group_size, num_products
 
 
 def score_egonets(y0: Tensor, hidden: Tensor, egonets: Sequence[Tensor], steps: int, match_all: bool) -> Tensor:
@@ -31,7 +31,7 @@ def score_egonets_backward(
     """Gradients of ``y0`` and ``hidden``, given that of the scores."""
     links, symmetric = _Links.of(*egonets[:5]), is_symmetric(hidden, egonets)
     grads = []
-    for part, (colors, mix, nodes) in zip(grad.split(GROUP, 2), _groups(y0, hidden), strict=True):
+    for part, (colors, mix, nodes) in zip(grad.split(group_size(y0.size(2)), 2), _groups(y0, hidden), strict=True):
         walks = _walk(colors, mix, links, num_products(len(grad), symmetric), match_all)
         grads.append(_backward(part @ nodes.t(), walks, mix, links, symmetric, match_all))
     over_y0 = torch.cat([over.unflatten(1, (-1, y0.size(2))) for over, _ in grads], 1)
@@ -103,7 +103,8 @@ class _Walks(NamedTuple):
 
 def _groups(y0: Tensor, hidden: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Hidden graphs side by side: colors ``(N, W)``, adjacencies ``(C, W, W)``, which node is whose ``(W, L)``."""
-    for colors, part in zip(y0.split(GROUP, 1), hidden.split(GROUP), strict=True):
+    size = group_size(y0.size(2))
+    for colors, part in zip(y0.split(size, 1), hidden.split(size), strict=True):
         one = torch.eye(part.size(0), dtype=y0.dtype, device=y0.device)
         mix = torch.stack([torch.block_diag(*channel) for channel in part.movedim(3, 0)])
         yield colors.flatten(1), mix, one.repeat_interleave(part.size(1), 0)

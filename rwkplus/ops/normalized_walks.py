@@ -24,7 +24,7 @@ from rwkplus.ops.egonet_groups import (
     sums_over_nodes_backward,
     zero_gradients,
 )
-from rwkplus.ops.egonet_loops import GROUP, Bank, Plan
+from rwkplus.ops.egonet_loops import Bank, Plan, group_size
 from rwkplus.ops.precision import in_full_precision
 
 Floats = NDArray[np.floating[Any]]
@@ -248,7 +248,7 @@ def _joined(columns: Sequence[Floats], y0: Tensor) -> Floats:
 
 def _by_node(values: Floats, y0: Tensor) -> list[Floats]:
     """Repeat one value per hidden graph for each of its nodes, group by group."""
-    width = GROUP * y0.size(2)
+    width = group_size(y0.size(2)) * y0.size(2)
     row: Floats = np.repeat(values, y0.size(2)).astype(np.float32 if y0.dtype == torch.float32 else np.float64)
     return [row[i : i + width] for i in range(0, row.size, width)]
 
