@@ -53,7 +53,10 @@ def _planted_row(rows: Sequence[dict[str, Any]], database: str, detector: str) -
     covered = sum(row["covered"] for row in chosen)
     with_hits = [row for row in chosen if row["hits"]]
     shares = [_mean([row[key] for row in with_hits], ".0%") for key in ("covered by chance", "drawn")]
-    return [*aurocs, f"{hits} of {sum(row['flagged'] for row in chosen)}", f"{covered / max(hits, 1):.1%}", *shares]
+    found = f"{hits} of {sum(row['flagged'] for row in chosen)}"
+    if not any(row["drawn"] for row in with_hits):  # a detector that judges graphs as a whole
+        return [*aurocs, found, "", "", ""]
+    return [*aurocs, found, f"{covered / max(hits, 1):.1%}", *shares]
 
 
 def _mean(values: Sequence[float], form: str) -> str:
@@ -95,7 +98,7 @@ def _planted_section(folder: Path) -> str:
         "- *Part covers it*: of the flagged graphs that are planted, how often the drawn part (unusual nodes and their "
         "neighbors) covers all that is wrong.\n"
         "- *By chance*: how often a connected part of the same size, grown from a random node, does.\n"
-        "- *Drawn*: the share of nodes drawn.\n"
+        "- *Drawn*: the share of nodes drawn; nothing where a detector judges graphs as a whole.\n"
         "- Guards: distance from the mean size, and from the mean counts of labels, in standard deviations.\n\n"
         f"{planted_table(record['values']['rows'])}\n"
         f"{ran(record)}"
