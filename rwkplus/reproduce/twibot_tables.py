@@ -59,8 +59,8 @@ def _section(record: Mapping[str, Any]) -> str:
         f"{twibot_table(record)}\n"
         f"{backbone['layers']} layers of {backbone['hidden_channels']} channels, {backbone['steps']} steps, dropout "
         f"{backbone['dropout']}; {settings['epochs']} epochs, learning rate {settings['lr']} halved every "
-        f"{settings['halve_lr_every']}, batches of {settings['batch_size']:,} nodes; {seeds} seed{'s' * (seeds != 1)}. Linear guards "
-        f"learn from up to {GUARD_NODES:,} users.\n\n{ran(record)}"
+        f"{settings['halve_lr_every']}, batches of {settings['batch_size']:,} nodes; "
+        f"{seeds} seed{'s' * (seeds != 1)}. Linear guards learn from up to {GUARD_NODES:,} users.\n\n{ran(record)}"
     )
 
 
