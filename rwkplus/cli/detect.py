@@ -69,15 +69,15 @@ def detect(
     _check_sources(dataset, train, score, model, stream=stream)
     if stream and (out_folder is not None or as_json):
         raise ParameterError("--stream answers on stdout, a line of JSON for each graph: leave --out and --json out.")
-    if model is not None and (detector != "surprise" or contamination != CONTAMINATION):
-        raise ParameterError("--model brings its own detector and contamination: leave --detector and --contamination.")
+    if model is not None and (detector, method, contamination) != ("surprise", "nearest", CONTAMINATION):
+        raise ParameterError("--model brings its own: leave --detector, --method and --contamination out.")
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
     from rwkplus.data import load
     from rwkplus.detect import load_detector
 
     chosen = _chosen(detector, method, contamination, tuple(ignore or ()), seed)
-    # Graphs of a stream come without degrees as labels, so those of files must.
+    # Graphs of a stream come without degrees as labels, so must those of files.
     reading = {"node_features": node_features, "without_features": "constant", "ignore": tuple(ignore or ())}
     usual = load(train, **reading) if train else []  # type: ignore[arg-type]
     fitted = load_detector(model) if model else chosen.fit(usual) if train else chosen

@@ -201,6 +201,8 @@ def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> di
         values["random_state"] = values.pop("seed")
     params = {name: values.pop(name) for name in ("kernel", "steps") if name in values}
     if params:
+        if not isinstance(values.get("model_params", {}), Mapping):
+            raise ParameterError(f"{path}: write {' and '.join(params)} into model_params, which is no plain mapping.")
         values["model_params"] = {**values.get("model_params", {}), **params}
     if isinstance(values.get("ignore"), str):
         values["ignore"] = [values["ignore"]]

@@ -22,6 +22,7 @@ def explain(
     from rwkplus.tasks import load_model
 
     check_output(out_file, None if force else "--force replaces it")
-    graphs = load(dataset, node_features=node_features)  # type: ignore[arg-type]
-    path = write_network_report(load_model(model), graphs, dataset, out_file)
+    trained = load_model(model)
+    graphs = load(dataset, node_features=node_features, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
+    path = write_network_report(trained, graphs, dataset, out_file)
     out.print(f"The page to look at is {path}.", soft_wrap=True)

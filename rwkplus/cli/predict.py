@@ -36,7 +36,8 @@ def predict(
     if out_file is not None:
         check_output(out_file, None if force else "--force overwrites it")
     trained = load_model(model)
-    lines = _lines(trained, load(graphs, node_features=node_features), unknown_label)  # type: ignore[arg-type]
+    read = load(graphs, node_features=node_features, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
+    lines = _lines(trained, read, unknown_label)
     text = io.StringIO()
     csv.writer(text).writerows(lines)
     if out_file is None:

@@ -1,5 +1,6 @@
 """Networks with scikit-learn's manners: ``fit``, ``predict``, ``score``, ``save``, ``load``."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -23,7 +24,7 @@ from rwkplus.tasks.training import train
 from rwkplus.types import UnknownLabel
 
 
-class GraphEstimator(NetworkEstimator):
+class GraphEstimator(NetworkEstimator, ABC):
     """What classifier and regressor share.
 
     Args:
@@ -131,8 +132,9 @@ class GraphEstimator(NetworkEstimator):
         inputs = trained.inputs
         return cls._restored(trained, features=inputs.features, ignore=inputs.ignore, **goal_of(trained.target))
 
+    @abstractmethod
     def _task(self, labels: NDArray[Any]) -> Task:
-        raise NotImplementedError
+        """What labels of this shape ask for."""
 
     def _adopt(self, trained: TrainedModel) -> None:
         super()._adopt(trained)

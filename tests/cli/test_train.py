@@ -75,6 +75,14 @@ def test_the_goal_reaches_the_model(tmp_path):
     assert sum(prior) == pytest.approx(1)
 
 
+def test_fields_that_training_left_out_are_left_out_of_predictions(tmp_path):
+    line = '{{"nodes": [{{"id": 0, "label": "{}", "charge": 1}}], "edges": [], "y": {}}}\n'
+    (tmp_path / "atoms.jsonl").write_text("".join(line.format("CN"[i % 2], i % 2) for i in range(8)))
+    quick = ("--model", "gin", "--epochs", 1, "--folds", 0, "--ignore", "charge", "--out", tmp_path / "run")
+    invoke("train", tmp_path / "atoms.jsonl", *quick)
+    assert len(invoke("predict", tmp_path / "run", tmp_path / "atoms.jsonl").splitlines()) == 9
+
+
 def test_files_may_call_options_by_their_names(tmp_path):
     (tmp_path / "config.yaml").write_text("seed: 3\nsteps: 2\nkernel: rwk-\nignore: edge_attr\n")
     quick = ("--epochs", 1, "--folds", 2, "--no-guards", "--out", tmp_path / "run")
@@ -217,6 +225,7 @@ def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_
         ("folds: two", "folds must be 0 or a whole number of at least 2, got 'two'"),
         ("model_params: 3", "model_params must be names and values"),
         ("model: 3", "model must be a name"),
+        ("steps: 2\nmodel_params: 3", "write steps into model_params"),
         ("ignore: 3", "ignore must be a name or a list of names"),
     ],
 )
