@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, and tensors in files that are never a pickle."""
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -39,6 +40,19 @@ def write_whole(path: str | Path, content: bytes | str) -> Path:
     with whole_file(path) as scratch:
         scratch.write_bytes(content.encode() if isinstance(content, str) else content)
     return Path(path)
+
+
+def json_text(values: Any) -> str:  # noqa: ANN401
+    """JSON that every program can read: nan and infinities, which it does not know, are null."""
+
+    def known(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, Mapping):
+            return {key: known(part) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [known(part) for part in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(known(values), indent=1, allow_nan=False)
 
 
 def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[str, Any], key: str = HEADER) -> Path:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from rwkplus.errors import ParameterError
+from rwkplus.files import json_text
 
 # Without markup: names of files, SMILES and extras have square brackets.
 out = Console(markup=False, highlight=False)
@@ -33,8 +34,6 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[..., Non
 
 def print_json(facts: Mapping[str, Any]) -> None:
     """Write facts for programs."""
-    from rwkplus.reproduce.results import json_text
-
     sys.stdout.write(json_text(facts) + "\n")
 
 

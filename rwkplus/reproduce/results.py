@@ -1,7 +1,6 @@
 """Result files: what was run, where, when and what came out. Tables in ``docs/results`` are made from them."""
 
 import json
-import math
 import os
 import platform
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rwkplus.errors import DataError
-from rwkplus.files import write_whole
+from rwkplus.files import json_text, write_whole
 
 RESULTS = Path("results")
 DATASET = re.compile(r"( --dataset \S+)")
@@ -23,19 +22,6 @@ def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any],
     """Write one result file whole or not at all."""
     record = {"config": dict(config), "environment": environment(), "values": dict(values)}
     return write_whole(folder / f"{name}.json", json_text(record) + "\n")
-
-
-def json_text(values: Any) -> str:  # noqa: ANN401
-    """JSON that every program can read: nan and infinities, which it does not know, are null."""
-
-    def known(value: Any) -> Any:  # noqa: ANN401
-        if isinstance(value, Mapping):
-            return {key: known(part) for key, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [known(part) for part in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return json.dumps(known(values), indent=1, allow_nan=False)
 
 
 def read_result(name: str, folder: Path = RESULTS) -> dict[str, Any]:
