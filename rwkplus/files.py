@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and tensors in files that are never a pickle."""
+"""Files that are written whole or not at all, text, and tensors in files that are never a pickle."""
 
 import json
 import math
@@ -40,6 +40,15 @@ def write_whole(path: str | Path, content: bytes | str) -> Path:
     with whole_file(path) as scratch:
         scratch.write_bytes(content.encode() if isinstance(content, str) else content)
     return Path(path)
+
+
+def read_text(path: str | Path) -> str:
+    """Text of a file in UTF-8, without the mark that some programs put at its beginning."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise DataError(f"cannot read {path}: {reason}.") from error
 
 
 def json_text(values: Any) -> str:  # noqa: ANN401

@@ -39,7 +39,7 @@ def detect(
     dataset: Annotated[
         str | None,
         typer.Argument(
-            help="Database to search: registered name, TU folder or zip, .smi or .jsonl file.", show_default=DEMO
+            help="Database to search: registered name, TU folder or zip, .smi, .jsonl or .csv file.", show_default=DEMO
         ),
     ] = None,
     out_folder: Annotated[

@@ -221,7 +221,7 @@ def _all(kind: type, values: object) -> bool:
 def _target_remedy(dataset: str) -> str:
     """Where a file of this kind has its targets."""
     if not dataset.endswith(".smi"):
-        return 'give every graph a y, such as "y": 1 in a line of JSON'
+        return 'give every graph a y, such as "y": 1 in a line of JSON, or a column y of a CSV file'
     lines = enumerate(Path(dataset).read_text().splitlines(), 1)
     short = [number for number, line in lines if len(line.split()) == 1]
     return "write a label behind every SMILES, with a space between" + (f"; line {short[0]} has none" if short else "")

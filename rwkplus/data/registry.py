@@ -14,7 +14,8 @@ from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.planted_anomalies import anomalous_molecules
 from rwkplus.data.synthetic import functional_groups
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import constant_features, one_hot_degree, read_json_lines, read_smiles, read_tu
+from rwkplus.graphs import constant_features, one_hot_degree, read_csv, read_json_lines, read_smiles, read_tu
+from rwkplus.graphs.csv_files import EDGES_FILE
 from rwkplus.graphs.tu import NodeFeatures
 
 DATA_VARIABLE = "RWKPLUS_DATA"
@@ -94,15 +95,16 @@ def load(
 
     Looks for a registered name below ``RWKPLUS_DATA`` first (``NAME/NAME.zip`` or a folder of text
     files), then lets PyG download it. Paths of folders or zip files in TU format, of ``.smi`` files (one SMILES per
-    line, optionally with a target behind it) and of ``.jsonl`` files (one graph per line, see
-    :mod:`rwkplus.graphs.json_lines`) work as well.
+    line, optionally with a target behind it), of ``.jsonl`` files (one graph per line, see
+    :mod:`rwkplus.graphs.json_lines`) and of ``.csv`` files or folders with ``edges.csv`` (see
+    :mod:`rwkplus.graphs.csv_files`) work as well.
 
     Args:
         name: Name of a data set (see ``rwkplus datasets``; every name of the TU collection works) or a path.
         node_features: ``"labels"``, continuous ``"attributes"`` or ``"both"`` as ``x``, for sets that have
             both.
         without_features: What sets that have neither get: one-hot degrees, or the same for all.
-        ignore: Fields of ``.jsonl`` files to leave out on purpose.
+        ignore: Fields of ``.jsonl`` and columns of ``.csv`` files to leave out on purpose.
 
     Returns:
         A list of PyG ``Data`` with targets in ``y``: one number, or the name of a class.
@@ -181,4 +183,6 @@ def _read_file(path: Path, node_features: NodeFeatures, ignore: Sequence[str]) -
         return read_smiles(path)
     if path.suffix == ".jsonl":
         return read_json_lines(path, ignore=ignore)
+    if path.suffix == ".csv" or (path / EDGES_FILE).is_file():
+        return read_csv(path, ignore=ignore)
     return read_tu(path, node_features=node_features)

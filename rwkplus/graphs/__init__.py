@@ -1,6 +1,7 @@
 """From whatever the user has to what the core reads: one door, checked and never silent."""
 
 from rwkplus.graphs.convert import Graphs, as_batch
+from rwkplus.graphs.csv_files import read_csv
 from rwkplus.graphs.egonets import EgoNets, egonets_of, extract_egonets
 from rwkplus.graphs.features import constant_features, one_hot, one_hot_degree
 from rwkplus.graphs.from_networkx import from_networkx
@@ -24,6 +25,7 @@ __all__ = [
     "graph_to_json",
     "one_hot",
     "one_hot_degree",
+    "read_csv",
     "read_json_lines",
     "read_smiles",
     "read_tu",

@@ -7,6 +7,7 @@ import torch
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError
+from rwkplus.files import read_text
 from rwkplus.graphs.targets import set_targets, typed
 from rwkplus.graphs.vocabulary import Vocabulary
 
@@ -76,11 +77,7 @@ def read_smiles(path: str | Path) -> list[Data]:
 
     Names are told from targets by hardly any occurring twice.
     """
-    try:
-        lines = enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
-        raise DataError(f"cannot read {path}: {reason}.") from error
+    lines = enumerate(read_text(path).splitlines(), start=1)
     rows = [(number, line.split()) for number, line in lines if line.strip()]
     if not rows:
         raise DataError(f"{path} holds no SMILES.")

@@ -1,0 +1,92 @@
+"""A CSV file as rows by column, with the place of every mistake."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from rwkplus.errors import DataError
+from rwkplus.files import read_text
+
+DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file's rows by column, each with the number of its line; empty cells are left out."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: list[tuple[int, dict[str, str]]]
+
+    @classmethod
+    def read(cls, path: str | Path, ignore: Sequence[str] = ()) -> Self:
+        """Read a file; cells end with commas, semicolons or tabs, and capitals in the header do not matter."""
+        text = read_text(path)
+        header, _, _ = text.partition("\n")
+        delimiter = next((mark for mark in DELIMITERS if mark in header), ",")
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        try:
+            lines = [(reader.line_num, [cell.strip() for cell in line]) for line in reader]
+        except csv.Error as error:
+            raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}.") from error
+        lines = [(number, line) for number, line in lines if any(line)]
+        if len(lines) < 2:
+            raise DataError(f"{path} is empty: expected a header with the names of columns, and lines below it.")
+        columns = [name.lower() for name in lines[0][1]]
+        for number, line in lines[1:]:
+            if len(line) != len(columns):
+                raise DataError(f"{path}, line {number}: {len(line)} cells, but the header has {len(columns)} columns.")
+        for name in columns:
+            if columns.count(name) > 1:
+                raise DataError(f"{path}: two columns are called {name!r}.")
+        left_out = {name.lower() for name in ignore}
+        rows = [
+            (n, {name: cell for name, cell in zip(columns, line, strict=True) if cell and name not in left_out})
+            for n, line in lines[1:]
+        ]
+        return cls(Path(path), tuple(name for name in columns if name not in left_out), rows)
+
+    def check(self, needed: Sequence[str], known: Sequence[str] = (), measured: str | None = None) -> None:
+        """Refuse columns that would be lost, and rows that lack what is needed."""
+        for name in needed:
+            if name not in self.columns:
+                raise DataError(f"{self.path} has no column {name!r}; it has {', '.join(map(repr, self.columns))}.")
+        for name in self.columns:
+            if name not in (*needed, *known) and name not in self.measurements(measured):
+                *names, last = *needed, *known, *([] if measured is None else [f"{measured}_{name}"])
+                raise DataError(
+                    f"{self.path}: column {name!r} would be lost. Call it {', '.join(names)} or {last}; or leave it "
+                    f"out: ignore=({name!r},)."
+                )
+        for number, row in self.rows:
+            for name in (*needed, *(["graph"] if "graph" in self.columns else [])):
+                if name not in row:
+                    raise DataError(f"{self.path}, line {number}: column {name!r} is empty.")
+
+    def measurements(self, name: str | None) -> list[str]:
+        """Columns of numbers that belong together."""
+        return [] if name is None else [c for c in self.columns if c == name or c.startswith(f"{name}_")]
+
+    def fields(self, number: int, row: dict[str, str], measured: str) -> dict[str, Any]:
+        """Attributes of the node or edge in a row, as the door reads them from networkx."""
+        fields: dict[str, Any] = {"label": row["label"]} if "label" in row else {}
+        if "weight" in row:
+            fields["weight"] = self._number(number, row, "weight")
+        if columns := self.measurements(measured):
+            fields[measured] = [self._number(number, row, column) for column in columns]
+        return fields
+
+    def _number(self, number: int, row: dict[str, str], column: str) -> float:
+        try:
+            value = float(row.get(column, ""))
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise DataError(
+                f"{self.path}, line {number}: column {column!r} must be a number, got {row.get(column, '')!r}."
+            )
+        return value

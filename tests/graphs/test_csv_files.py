@@ -1,0 +1,117 @@
+import networkx as nx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rwkplus.data import load
+from rwkplus.errors import DataError
+from rwkplus.graphs import from_networkx, read_csv
+from tests.strategies import real_graphs
+
+PAYMENTS = "graph,source,target,label\nmonday,ann,bob,card\nmonday,bob,eve,cash\ntuesday,bob,ann,cash\n"
+PEOPLE = "graph,node,label\nmonday,ann,buyer\nmonday,bob,shop\nmonday,eve,shop\ntuesday,ann,buyer\ntuesday,bob,shop\n"
+FRAUD = "graph,y\ntuesday,yes\nmonday,no\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in (("edges", PAYMENTS), ("nodes", PEOPLE), ("graphs", FRAUD)):
+        (tmp_path / f"{name}.csv").write_text(text)
+    return tmp_path
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graphs=st.lists(real_graphs(edge_colors=True, edge_weights=True, directed=False), min_size=1, max_size=3))
+def test_tables_and_networkx_give_the_same_graphs(tmp_path, graphs):
+    nodes, edges = ["graph;node;x_1;x_2"], ["graph;source;target;attr_a;attr_b;weight"]
+    for i, graph in enumerate(graphs):
+        nodes += [f"g{i};v{v};{x[0]};{x[1]}" for v, x in graph.nodes(data="x")]
+        edges += [f"g{i};v{u};v{v};{f['attr'][0]};{f['attr'][1]};{f['weight']}" for u, v, f in graph.edges(data=True)]
+    if len(edges) == 1:
+        return  # a table without lines is refused
+    (tmp_path / "nodes.csv").write_text("\n".join(nodes))
+    (tmp_path / "edges.csv").write_text("\n".join(edges))
+    for ours, theirs in zip(read_csv(tmp_path), from_networkx(graphs), strict=True):
+        for field in ("x", "edge_index", "edge_attr", "edge_weight"):
+            assert ours.get(field) is theirs.get(field) is None or ours[field].equal(theirs[field])
+
+
+def test_a_folder_of_tables_is_a_database(folder):
+    monday, tuesday = load(folder)
+    assert [monday.y, tuesday.y] == ["no", "yes"]
+    assert monday.node_label_names == ("buyer", "shop")
+    assert monday.x.argmax(1).tolist() == [0, 1, 1]
+    assert tuesday.edge_label_names == ("card", "cash")
+    assert tuesday.edge_attr.argmax(1).tolist() == [1, 1]
+    assert tuesday.edge_index.tolist() == [[0, 1], [1, 0]]
+
+
+def test_edges_alone_are_enough_and_may_be_given_in_both_directions(tmp_path):
+    path = tmp_path / "ring.csv"
+    path.write_text("Source\tTarget\na\tb\nb\tc\nc\ta\n")
+    once = read_csv(path)[0]
+    path.write_text("\ufeffSource,Target\na,b\nb,a\nb,c\nc,b\nc,a\na,c\n")
+    assert nx.utils.edges_equal(*(map(tuple, g.edge_index.t().tolist()) for g in (once, read_csv(path)[0])))
+    assert load(path)[0].x.size(0) == 3
+
+
+def test_directed_lines_are_edges_of_their_own(tmp_path):
+    path = tmp_path / "payments.csv"
+    path.write_text("source,target,weight\nann,bob,3\nann,bob,4\nbob,ann,1\n")
+    graph = read_csv(path, directed=True)[0]
+    assert graph.edge_index.tolist() == [[0, 0, 1], [1, 1, 0]]
+    assert graph.edge_weight.tolist() == [3, 4, 1]
+
+
+def test_molecules_with_targets(tmp_path):
+    path = tmp_path / "molecules.csv"
+    path.write_text("name,SMILES,y\nethanol,CCO,0.5\nnitrogen,N#N,2\n")
+    graphs = load(path, ignore=("name",))
+    assert [graph.num_nodes for graph in graphs] == [3, 2]
+    assert [graph.y.item() for graph in graphs] == [0.5, 2.0]
+    with pytest.raises(DataError, match=r"column 'name' would be lost.*ignore=\('name',\)"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "message"),
+    [
+        ("edges", "graph,source", "graph,from", "edges.csv has no column 'source'"),
+        ("edges", "target,label", "target,amount", "column 'amount' would be lost.*attr_amount"),
+        ("edges", "target,label", "target,attr", "line 2: column 'attr' must be a number, got 'card'"),
+        ("edges", "target,label", "target,source", "two columns are called 'source'"),
+        ("edges", "bob,eve", "bob,", "line 3: column 'target' is empty"),
+        ("edges", "bob,eve", "bob,joe", "line 3: column 'target' names the node 'joe', which .*nodes.csv"),
+        ("edges", "bob,eve,cash", "bob,eve", "line 3: 3 cells, but the header has 4"),
+        ("edges", "bob,eve,cash", "ann,bob,card", "line 3: the edge between 'ann' and 'bob' was in line 2"),
+        ("edges", "bob,eve,cash", "bob,ann,cash", "line 3: the edge between 'bob' and 'ann' was in line 2"),
+        ("edges", "bob,eve,cash", 'bob,"eve,cash', "not CSV"),
+        ("edges", PAYMENTS, "", "is empty"),
+        ("nodes", "graph,node", "day,node", "column 'day' would be lost"),
+        ("nodes", "monday,eve", "monday,bob", "line 4: the node 'bob' was there before"),
+        ("nodes", "eve,shop", "eve,", "node 'eve' has no 'label' although others have"),
+        ("nodes", PEOPLE, "node,label\nann,buyer\n", "only one of .* has a column 'graph'"),
+        ("graphs", "tuesday,yes", "sunday,yes", "line 2: the graph 'sunday' has neither nodes nor edges"),
+        ("graphs", "tuesday,yes", "monday,yes", "line 3: the graph 'monday' was there before"),
+        ("graphs", "tuesday,yes\n", "", "no line for the graph 'tuesday'"),
+    ],
+)
+def test_errors_name_file_line_and_column(folder, file, before, after, message):
+    path = folder / f"{file}.csv"
+    assert before in path.read_text()
+    path.write_text(path.read_text().replace(before, after))
+    with pytest.raises(ValueError, match=message):
+        read_csv(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("smiles\nCCO\nC1CC(\n", "line 3: molecule 1"), ("smiles,y\nCCO,1\nC,\n", "line 3: column 'y' is empty")],
+)
+def test_lines_of_wrong_molecules_are_named(tmp_path, text, message):
+    path = tmp_path / "molecules.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_csv(path)
+    with pytest.raises(DataError, match="belong to files of edges"):
+        read_csv(path, nodes=path)
