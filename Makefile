@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check lint bench results clean
+.PHONY: help demo test check lint bench results docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,5 +39,8 @@ bench: $(VENV)/.installed-dev ## Measure speed and memory beside the peers (minu
 results: $(VENV)/.installed-dev ## Rewrite docs/results/ from results/
 	$(BIN)/rwkplus reproduce tables
 
+docs: $(VENV)/.installed-dev ## Build the documentation: docs/_build/index.html
+	$(BIN)/python -m sphinx -q -W --keep-going docs docs/_build
+
 clean: ## Remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist docs/_build

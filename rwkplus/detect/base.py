@@ -29,8 +29,6 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     Attributes:
         decision_scores_: How anomalous every fitted graph is, compared with the others ``(B,)``.
         threshold_: The ``1 - contamination`` quantile of those.
-        labels_: 1 for the fitted graphs above the threshold, 0 for the others ``(B,)``.
-        offset_: ``-threshold_``.
     """
 
     contamination: float

@@ -1,0 +1,16 @@
+"""The documentation builds, and everything in it leads somewhere."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_the_documentation_builds_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", DOCS, tmp_path]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert 'id="rwkplus-mine"' in (tmp_path / "commands.html").read_text()
+    assert "unknown_label" in (tmp_path / "api" / "kernels.html").read_text()
+    assert "Pattern mining" in (tmp_path / "guide.html").read_text()
