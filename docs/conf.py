@@ -15,6 +15,7 @@ project, author, release = "rwkplus", "The rwkplus authors", rwkplus.__version__
 copyright = author  # noqa: A001
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 html_theme, html_title = "furo", f"rwkplus {release}"
+html_static_path, html_css_files = ["_static"], ["wide.css"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

@@ -14,9 +14,9 @@ PROMINENT = 0.5
 class Explanation(NamedTuple):
     """The unusual nodes of one graph."""
 
-    node_scores: Floats  # (n,): how unusual each node is, by the detector's own measure
-    nodes: tuple[int, ...]  # the unusual ones
-    part: tuple[int, ...]  # those and their neighbors: what to look at
+    node_scores: Floats  #: (n,): how unusual each node is, by the detector's own measure
+    nodes: tuple[int, ...]  #: the unusual ones
+    part: tuple[int, ...]  #: those and their neighbors: what to look at
 
     @property
     def strength(self) -> dict[int, float]:

@@ -37,15 +37,15 @@ MAX_WALKS = 12
 class ExplainedPatterns:
     """What every restart found: ``R`` restarts of ``k`` patterns of ``M`` nodes."""
 
-    adjacency: NDArray[np.int64]  # (R, k, M, M), zeros and ones
-    colors: NDArray[np.int64]  # (R, k, M): numbers of colors
-    names: tuple[str, ...]  # label of each color
-    explained: NDArray[np.float64]  # (R,): share of the walk features that a restart's patterns explain
-    relaxed: NDArray[np.float64]  # (R,): the same of the relaxed hidden graphs, before decoding
-    decoded: NDArray[np.float64]  # (R,): after decoding, before refinement
-    edge_weights: NDArray[np.float64]  # (R, k, M, M): edges of the relaxed hidden graphs
-    color_weights: NDArray[np.float64]  # (R, k, M, C): and their colors, as distributions
-    history: NDArray[np.float64]  # (epochs,): share that the best restart explains, by epoch
+    adjacency: NDArray[np.int64]  #: (R, k, M, M), zeros and ones
+    colors: NDArray[np.int64]  #: (R, k, M): numbers of colors
+    names: tuple[str, ...]  #: label of each color
+    explained: NDArray[np.float64]  #: (R,): share of the walk features that a restart's patterns explain
+    relaxed: NDArray[np.float64]  #: (R,): the same of the relaxed hidden graphs, before decoding
+    decoded: NDArray[np.float64]  #: (R,): after decoding, before refinement
+    edge_weights: NDArray[np.float64]  #: (R, k, M, M): edges of the relaxed hidden graphs
+    color_weights: NDArray[np.float64]  #: (R, k, M, C): and their colors, as distributions
+    history: NDArray[np.float64]  #: (epochs,): share that the best restart explains, by epoch
 
     @property
     def best(self) -> int:

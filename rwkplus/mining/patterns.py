@@ -25,8 +25,8 @@ BOND_ORDERS = {"-": 1.0, "=": 2.0, "#": 3.0, ":": 1.5}
 class Occurrence(NamedTuple):
     """One place where a pattern occurs."""
 
-    graph: int
-    nodes: tuple[int, ...]  # of the graph, in the order of the pattern's nodes
+    graph: int  #: its number in the database
+    nodes: tuple[int, ...]  #: of the graph, in the order of the pattern's nodes
 
 
 @dataclass(frozen=True)
