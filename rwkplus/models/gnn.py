@@ -132,8 +132,16 @@ class GNN(nn.Module):
     def _encode(self, x: Tensor) -> Tensor:
         if self.categories is not None:
             return dropout(self.encoder(x), self.input_dropout, self.training)
-        encoded: Tensor = self.encoder(dropout(x, self.input_dropout, self.training))
+        encoded: Tensor = self.encoder(_thinned(x, self.input_dropout) if self.training and self.input_dropout else x)
         return encoded
+
+
+def _thinned(x: Tensor, share: float) -> Tensor:
+    """Drop features; of a sparse matrix, which torch's dropout does not know, those that are not zero anyway."""
+    if x.layout != torch.sparse_csr:
+        return dropout(x, share)
+    values = dropout(x.values(), share)
+    return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
 
 
 def _conv(conv: Conv, channels: int, loops: dict[str, Any], walks: dict[str, Any]) -> nn.Module:

@@ -141,6 +141,17 @@ def test_dropout_acts_in_training_only(share, discrete):
     assert not torch.allclose(model(data), model(data))
 
 
+def test_features_of_sparse_rows_are_dropped_as_well():
+    x = torch.eye(6)
+    data = Data(x=x.to_sparse_csr(), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
+    network = GNN(6, 2, level="node", hidden_channels=4, input_dropout=0.5)
+    network(data).sum().backward()
+    dropped = network.encoder.lins[0].weight.grad.abs().sum(0) == 0
+    assert 0 < dropped.sum() < 6
+    dense = Data(x=x, edge_index=data.edge_index)
+    torch.testing.assert_close(network.eval()(data), network(dense))
+
+
 @pytest.mark.parametrize("conv", CONVS)
 def test_a_few_steps_of_training_fit_a_batch(conv):
     model, target = network(conv, **edges_of(conv, edge_channels=2)).train(), torch.tensor([0, 1, 0])
