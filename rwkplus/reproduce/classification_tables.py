@@ -1,5 +1,6 @@
 """The page about graph classification."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ def classification_page(folder: Path = RESULTS) -> str | None:
         "Mean ± standard deviation over folds, in percent; the p-value compares RWK+ with RWK-, both without StepNorm, "
         "as in the paper's table, corrected for overlapping training sets.\n\n"
         f"{classification_table(names, folder)}\n"
+        f"{_summary({name: record['values']['scores'] for name, record in records.items()})}"
         "Guards see no structure: the majority class, the numbers of nodes and edges, the sums of node colors.\n\n"
         f"{ran(*records.values())}"
     )
@@ -46,6 +48,28 @@ def classification_table(names: list[str], folder: Path = RESULTS) -> str:
         guards = [f"{100 * np.mean(scores['guards'][guard]):.1f}" if "guards" in scores else "" for guard in GUARDS]
         rows.append([name, *(f"{value:.1f}" for value in PAPER[name]), *ours, _p_value(scores), *guards])
     return table(head, rows)
+
+
+def _summary(scores: Mapping[str, Any]) -> str:
+    """Where ours reach the paper, and means over sets; of ENZYMES only the form that the paper's code reads."""
+    kernels = [method for method in METHODS if method != "GIN"]
+    names = [name for name in scores if name != "ENZYMES" and all(method in scores[name] for method in kernels)]
+    if not names:
+        return ""
+    accuracy = {
+        kernel: [100 * np.mean([fold["accuracy"] for fold in scores[name][kernel]]) for name in names]
+        for kernel in kernels
+    }
+    reached = {
+        kernel: sum(round(ours, 1) >= PAPER[name][1] for name, ours in zip(names, accuracy[kernel], strict=True))
+        for kernel in ("RWK+", "RWK+ with StepNorm")
+    }
+    means = ", ".join(f"{kernel} {np.mean(accuracy[kernel]):.1f}" for kernel in kernels)
+    return (
+        f"Of the {len(names)} data sets that are complete (ENZYMES with attributes, as the paper's code reads it), "
+        f"RWK+ reaches the paper's value on {reached['RWK+']}, and with StepNorm on {reached['RWK+ with StepNorm']}. "
+        f"Means over these sets: {means}.\n\n"
+    )
 
 
 def _p_value(scores: dict[str, Any]) -> str:
