@@ -6,8 +6,8 @@ from typing import Any
 from torch_geometric.data import Data
 
 from rwkplus.evaluate import guard_scores
-from rwkplus.reproduce.results import finished, save_result
-from rwkplus.tasks import FoldResult, GraphDataset, Settings, cross_validate
+from rwkplus.reproduce.results import finished, run_folder, save_result
+from rwkplus.tasks import FoldResult, GraphDataset, Place, Settings, cross_validate
 
 FOLDS = 5
 Methods = Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]
@@ -28,7 +28,7 @@ def run_methods(
 ) -> dict[str, Any]:
     """Return what is kept of every fold, by method, and the scores of guards on the graphs as these see them.
 
-    The result file is written after every method; an interrupted run goes on where it stopped.
+    The result file is written after every method; an interrupted run goes on in the epoch where it stopped.
     """
     tell = on_step or (lambda _: None)
     config = {**config, "folds": FOLDS, "settings": settings.to_dict()}
@@ -36,7 +36,10 @@ def run_methods(
     for method, (model, candidates) in methods.items():
         tell(f"{name.rpartition('/')[2]}: {method}")
         if method not in scores:
-            found = cross_validate(model, data, model_params=candidates, folds=FOLDS, settings=settings, n_jobs=jobs)
+            place = Place(run_folder(f"{name}/{method}", config, candidates), resume=True)
+            found = cross_validate(
+                model, data, model_params=candidates, folds=FOLDS, settings=settings, place=place, n_jobs=jobs
+            )
             scores[method] = [keep(fold) for fold in found.folds]
             save_result(name, config, {"scores": scores})
     if "guards" not in scores:

@@ -1,7 +1,5 @@
 """ZINC, ogbg-molhiv and ogbg-molpcba: one backbone for every graph convolution, without bonds and with them."""
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +9,7 @@ from typing import Any
 from rwkplus.data.molecule_sets import MOLECULE_SETS, MoleculeSet
 from rwkplus.errors import ParameterError
 from rwkplus.evaluate.molecule_guards import molecule_guards
-from rwkplus.reproduce.results import RESULTS, finished, save_result
+from rwkplus.reproduce.results import RESULTS, finished, run_folder, save_result
 from rwkplus.tasks import GraphDataset, Place, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job
@@ -144,9 +142,8 @@ class Plan:
         data = self.bonded if row.endswith(BONDS) else self.plain
         molecules, params = self.molecules, self.params(row)
         job = Job(data, "gnn", params, molecules.train, molecules.validation, self.settings(seed))
-        digest = hashlib.sha256(json.dumps([params, self.config]).encode()).hexdigest()[:8]
-        place = Place(self.runs / self.experiment.name / f"{row} {seed} {digest}", resume=True)
-        result = tested(data, job.run(place), seed, molecules.test)
+        folder = run_folder(f"{self.experiment.name}/{row} {seed}", params, self.config, folder=self.runs)
+        result = tested(data, job.run(Place(folder, resume=True)), seed, molecules.test)
         metric = self.experiment.metric
         return {
             "seed": seed,

@@ -1,5 +1,6 @@
 """Result files: what was run, where, when and what came out. Tables in ``docs/results`` are made from them."""
 
+import hashlib
 import json
 import os
 import platform
@@ -13,7 +14,7 @@ from typing import Any
 from rwkplus.errors import DataError
 from rwkplus.files import json_text, write_whole
 
-RESULTS = Path("results")
+RESULTS, RUNS = Path("results"), Path("runs")
 DATASET = re.compile(r"( --dataset \S+)")
 PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "scipy", "numba", "grakel")
 
@@ -55,6 +56,12 @@ def finished(
     same = [{key: value for key, value in part.items() if key not in ignoring} for part in (record["config"], wanted)]
     values: dict[str, Any] = record["values"] if same[0] == same[1] else {}
     return values
+
+
+def run_folder(name: str, *depends_on: Any, folder: Path = RUNS) -> Path:  # noqa: ANN401
+    """Where a run keeps its networks, so that it can be killed: another folder for whatever else it depends on."""
+    digest = hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:8]
+    return folder / f"{name} {digest}"
 
 
 def environment() -> dict[str, Any]:
