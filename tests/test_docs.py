@@ -4,7 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import rwkplus
+
 DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_everything_public_has_a_page():
+    pages = {page.stem for page in (DOCS / "api").glob("*.md")} - {"index"}
+    assert pages == set(rwkplus.__all__) - {"load_model", "types"}, "names of types have no text of their own"
 
 
 def test_the_documentation_builds_without_a_warning(tmp_path):

@@ -12,6 +12,8 @@ from rwkplus.errors import DataError
 from rwkplus.files import read_text
 
 DELIMITERS = ",;\t"
+FULL = ("graph", "y")
+"""Columns that need not be there, but then in every row."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Table:
                     f"out: ignore=({name!r},)."
                 )
         for number, row in self.rows:
-            for name in (*needed, *(["graph"] if "graph" in self.columns else [])):
+            for name in (*needed, *(column for column in FULL if column in self.columns)):
                 if name not in row:
                     raise DataError(f"{self.path}, line {number}: column {name!r} is empty.")
 

@@ -1,5 +1,6 @@
 """Cross-validate one network after the other, and keep what is finished."""
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,8 @@ def run_methods(
 ) -> dict[str, Any]:
     """Return what is kept of every fold, by method, and the scores of guards on the graphs as these see them.
 
-    The result file is written after every method; an interrupted run goes on in the epoch where it stopped.
+    The result file is written after every method; an interrupted run goes on in the epoch where it stopped. Networks
+    of finished methods are removed, lest one who deletes the result file to start anew gets the old ones.
     """
     tell = on_step or (lambda _: None)
     config = {**config, "folds": FOLDS, "settings": settings.to_dict()}
@@ -42,6 +44,7 @@ def run_methods(
             )
             scores[method] = [keep(fold) for fold in found.folds]
             save_result(name, config, {"scores": scores})
+            shutil.rmtree(place.folder)
     if "guards" not in scores:
         alike = data.balance == "logits"  # rare classes weigh as much as others
         scores["guards"] = guard_scores(

@@ -1,6 +1,5 @@
-import networkx as nx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rwkplus.data import load
@@ -27,8 +26,7 @@ def test_tables_and_networkx_give_the_same_graphs(tmp_path, graphs):
     for i, graph in enumerate(graphs):
         nodes += [f"g{i};v{v};{x[0]};{x[1]}" for v, x in graph.nodes(data="x")]
         edges += [f"g{i};v{u};v{v};{f['attr'][0]};{f['attr'][1]};{f['weight']}" for u, v, f in graph.edges(data=True)]
-    if len(edges) == 1:
-        return  # a table without lines is refused
+    assume(len(edges) > 1)  # a table without lines is refused
     (tmp_path / "nodes.csv").write_text("\n".join(nodes))
     (tmp_path / "edges.csv").write_text("\n".join(edges))
     for ours, theirs in zip(read_csv(tmp_path), from_networkx(graphs), strict=True):
@@ -51,7 +49,9 @@ def test_edges_alone_are_enough_and_may_be_given_in_both_directions(tmp_path):
     path.write_text("Source\tTarget\na\tb\nb\tc\nc\ta\n")
     once = read_csv(path)[0]
     path.write_text("\ufeffSource,Target\na,b\nb,a\nb,c\nc,b\nc,a\na,c\n")
-    assert nx.utils.edges_equal(*(map(tuple, g.edge_index.t().tolist()) for g in (once, read_csv(path)[0])))
+    both = read_csv(path)[0]
+    assert sorted(both.edge_index.t().tolist()) == sorted(once.edge_index.t().tolist())
+    assert sorted(once.edge_index.t().tolist()) == [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
     assert load(path)[0].x.size(0) == 3
 
 

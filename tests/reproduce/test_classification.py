@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from rwkplus.reproduce import classification, cross_validated
@@ -52,3 +54,6 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(cross_validation, "tested", test)
     assert run("killed") == whole
     assert len(trained) == 4 * cross_validated.FOLDS
+    Path("results/classification/functional-groups.json").unlink()
+    assert run("killed") == whole
+    assert len(trained) == 6 * cross_validated.FOLDS, "whoever deletes a result starts anew"

@@ -16,7 +16,10 @@ def classification(
     seed: Annotated[int, typer.Option(help="Seed of folds and initial weights.")] = 0,
     jobs: Jobs = 1,
 ) -> None:
-    """KerGNN with RWK- and RWK+, a GIN and guards (Sec. 5.1); writes results/classification/."""
+    """KerGNN with RWK- and RWK+, a GIN and guards (Sec. 5.1); writes results/classification/.
+
+    If it is killed, the same command goes on from what it left in runs/.
+    """
     from rwkplus.reproduce.classification import METHODS, PAPER, run_classification
     from rwkplus.reproduce.classification_tables import classification_table
 
@@ -70,7 +73,10 @@ def anomaly(
     seed: Annotated[int, typer.Option(help="Seed of the draw of actives, folds and initial weights.")] = 0,
     jobs: Jobs = 1,
 ) -> None:
-    """Anomalous graphs by iGAD with RWK and RWK+, and guards (Sec. 5.1.1); writes results/anomaly/."""
+    """Anomalous graphs by iGAD with RWK and RWK+, and guards (Sec. 5.1.1); writes results/anomaly/.
+
+    If it is killed, the same command goes on from what it left in runs/.
+    """
     from rwkplus.reproduce.anomaly import METHODS, PAPER, run_anomaly
     from rwkplus.reproduce.anomaly_tables import anomaly_table
 
