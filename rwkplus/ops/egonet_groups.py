@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -10,6 +11,9 @@ from torch import Tensor
 
 from rwkplus.ops import egonet_loops as loops
 from rwkplus.ops.egonet_loops import Bank, Plan, group_size
+
+# Slots of a part of a plan. Fewer multiply the calls of loops, more leave the caches.
+PART = 8192
 
 
 def plan_of(egonets: Sequence[Tensor], y0: Tensor, count: Tensor | None = None) -> Plan:
@@ -23,6 +27,41 @@ def plan_of(egonets: Sequence[Tensor], y0: Tensor, count: Tensor | None = None) 
     return plan
 
 
+class Part(NamedTuple):
+    """Some blocks of a plan, as a plan of their own."""
+
+    plan: Plan
+    slots: slice
+    egonets: slice
+
+
+def parts_of(plan: Plan) -> list[Part]:
+    """Cut a plan so that the walks of a part stay in the caches."""
+    if plan.node.size <= PART:
+        return [Part(plan, slice(None), slice(None))]
+    first = plan.slot[plan.block]
+    bounds = [*np.unique(first[:-1] // PART, return_index=True)[1].tolist(), len(first) - 1]
+    return [_part(plan, begin, end) for begin, end in pairwise(bounds)]
+
+
+def _part(plan: Plan, begin: int, end: int) -> Part:
+    blocks = plan.block[begin : end + 1]
+    egonets, bounds = slice(blocks[0], blocks[-1]), slice(blocks[0], blocks[-1] + 1)
+    slots, links = (slice(first[blocks[0]], first[blocks[-1]]) for first in (plan.slot, plan.link))
+    own = plan._replace(
+        node=plan.node[slots],
+        slot=plan.slot[bounds] - slots.start,
+        link=plan.link[bounds] - links.start,
+        block=blocks - egonets.start,
+        source=plan.source[links],
+        target=plan.target[links],
+        target_node=plan.target_node[links],
+        value=plan.value[links],
+        count=plan.count[egonets],
+    )
+    return Part(own, slots, egonets)
+
+
 def banks_of(y0: Tensor, hidden: Tensor) -> list[Bank]:
     """Cut the hidden graphs into groups."""
     size = group_size(y0.size(2))
@@ -30,6 +69,11 @@ def banks_of(y0: Tensor, hidden: Tensor) -> list[Bank]:
         loops.hidden_bank(*arrays(colors.flatten(1), part))
         for colors, part in zip(y0.split(size, 1), hidden.split(size), strict=True)
     ]
+
+
+def widths(y0: Tensor) -> list[int]:
+    """Hidden nodes in each group."""
+    return [part.size(1) * y0.size(2) for part in y0.split(group_size(y0.size(2)), 1)]
 
 
 def zero_gradients(bank: Bank) -> Bank:
@@ -62,6 +106,11 @@ def sums_over_nodes_backward(grad: Tensor, hidden_nodes: int) -> list[Tensor]:
 def _graph_of_node(width: int, hidden_nodes: int, dtype: torch.dtype) -> Tensor:
     """Which hidden node is of which hidden graph, ``(W, L)``: products with it are the fastest short sums."""
     return torch.eye(width // hidden_nodes, dtype=dtype).repeat_interleave(hidden_nodes, 0)
+
+
+def float_type(y0: Tensor) -> type[np.floating[Any]]:
+    """What numpy calls the type of a tensor."""
+    return np.float32 if y0.dtype == torch.float32 else np.float64
 
 
 def arrays(*tensors: Tensor) -> tuple[Any, ...]:

@@ -363,42 +363,46 @@ def _score_backward(
                     over_walkers[row, j] = reached[row, j] * by_walker[v, j]
 
 
-# One step of all egonets at once, because normalization joins them. Walks are (T, R, W), one row per slot.
+# One step of many egonets, because normalization joins all. Walks are (R, W), one row per slot.
 
 
 class Moments(NamedTuple):
     """Of the columns of some rows, taken block by block: as exact as in two passes over all rows."""
 
+    number: Any  # (1,): how many rows
     mean: Any  # (W,)
     square: Any  # (W,): sum of the squared deviations
 
 
 @njit(**LOOP)
-def take_step(plan: Any, bank: Any, step: int, match_all: bool, measure: bool, reached: Any, normal: Any) -> Any:
-    """Line 4: write where walkers get in a step, counted from 0; return the moments, egonets by count, if wanted."""
-    width, channels = reached.shape[2], bank.mix.shape[0]
-    moments, number = Moments(np.zeros(width), np.zeros(width)), 0.0
+def take_step(
+    plan: Any, bank: Any, first: bool, match_all: bool, measure: bool, normal: Any, reached: Any, moments: Any
+) -> None:
+    """Line 4: write where walkers get in a step, and add to the moments, egonets by count, if wanted.
+
+    All but the first begin where the step before has led, normalized.
+    """
+    width, channels = reached.shape[1], bank.mix.shape[0]
     walkers, moved = np.empty((plan.rows, width), reached.dtype), np.empty((plan.rows, width), reached.dtype)
     for block in range(plan.block.size - 1):
-        first, last = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
-        rows = reached[step, first:last]
-        clear(rows, last - first)
-        if step > 0:
-            leave(plan, first, last - first, bank, match_all, normal[step - 1, first:last], walkers)
+        begin, end = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
+        rows = reached[begin:end]
+        clear(rows, end - begin)
+        if not first:
+            leave(plan, begin, end - begin, bank, match_all, normal[begin:end], walkers)
         for c in range(channels):
-            if step > 0:
-                multiply(walkers[: last - first], bank.mix[c].T, moved[: last - first])
-                reach(plan, block, c, moved, plan.target, rows)
-            else:
+            if first:
                 reach(plan, block, c, bank.ahead[c], plan.target_node, rows)
+            else:
+                multiply(walkers[: end - begin], bank.mix[c].T, moved[: end - begin])
+                reach(plan, block, c, moved, plan.target, rows)
         if measure:
-            number = _add_moments(plan, block, rows, moments, number)
-    return moments
+            _add_moments(plan, block, rows, moments)
 
 
 @njit(**LOOP)
-def _add_moments(plan: Any, block: int, rows: Any, moments: Any, number: float) -> float:
-    """Join the moments of a block to those of the blocks before, which were of so many rows."""
+def _add_moments(plan: Any, block: int, rows: Any, moments: Any) -> None:
+    """Join the moments of a block to those of the blocks before."""
     width, start, more = rows.shape[1], plan.slot[plan.block[block]], 0.0
     mean, square = np.zeros(width, rows.dtype), np.zeros(width, rows.dtype)
     for v in range(plan.block[block], plan.block[block + 1]):
@@ -408,7 +412,7 @@ def _add_moments(plan: Any, block: int, rows: Any, moments: Any, number: float) 
             for j in range(width):
                 mean[j] += count * rows[row, j]
     if more == 0:
-        return number
+        return
     for j in range(width):
         mean[j] /= more
     for v in range(plan.block[block], plan.block[block + 1]):
@@ -416,12 +420,13 @@ def _add_moments(plan: Any, block: int, rows: Any, moments: Any, number: float) 
         for row in range(plan.slot[v] - start, plan.slot[v + 1] - start):
             for j in range(width):
                 square[j] += count * (rows[row, j] - mean[j]) * (rows[row, j] - mean[j])
+    number = moments.number[0]
     share = more / (number + more)
     for j in range(width):
         distance = mean[j] - moments.mean[j]
         moments.mean[j] += distance * share
         moments.square[j] += square[j] + distance * distance * share * number
-    return number + more
+    moments.number[0] += more
 
 
 @njit(**LOOP)
@@ -446,14 +451,22 @@ def match(plan: Any, bank: Any, normal: Any, scores: Any) -> None:
 
 @njit(**LOOP)
 def match_backward(
-    plan: Any, bank: Any, reached: Any, normal: Any, scores: Any, match_all: bool, mean: Any, grad: Any, grads: Any
-) -> Any:
+    plan: Any,
+    bank: Any,
+    match_all: bool,
+    mean: Any,
+    reached: Any,
+    normal: Any,
+    scores: Any,
+    grad: Any,
+    grads: Any,
+    sums: Any,
+) -> None:
     """Turn ``grad`` of the walkers into that of the step before the sigmoid, and add to ``grads`` of the bank.
 
-    Returns its sum over each column, and the sum of its products with the deviations from the mean.
+    Its sum over each column, and that of its products with the deviations from the mean, go to ``sums``.
     """
     width = grad.shape[1]
-    total, product = np.zeros(width), np.zeros(width)
     part, part_product = np.empty(width, grad.dtype), np.empty(width, grad.dtype)
     for v in range(plan.slot.size - 1):
         for j in range(width):
@@ -477,14 +490,13 @@ def match_backward(
                 part[j] += grad[row, j]
                 part_product[j] += grad[row, j] * (reached[row, j] - mean[j])
         for j in range(width):
-            total[j] += part[j]
-            product[j] += part_product[j]
-    return total, product
+            sums[0, j] += part[j]
+            sums[1, j] += part_product[j]
 
 
 @njit(**LOOP)
 def take_step_backward(
-    plan: Any, bank: Any, reached: Any, normal: Any, step: int, match_all: bool, lines: Any, grad: Any, grads: Any
+    plan: Any, bank: Any, first: bool, match_all: bool, lines: Any, reached: Any, normal: Any, grad: Any, grads: Any
 ) -> None:
     """Turn ``grad`` of the step before the sigmoid into that of the walkers before the step.
 
@@ -494,23 +506,23 @@ def take_step_backward(
     over, moved = np.empty((plan.rows, width), grad.dtype), np.empty((plan.rows, width), grad.dtype)
     walkers, spare = np.empty((plan.rows, width), grad.dtype), np.empty((plan.rows, width), grad.dtype)
     for block in range(plan.block.size - 1):
-        first, last = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
-        rows = last - first
+        begin, end = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
+        rows = end - begin
         for v in range(plan.block[block], plan.block[block + 1]):
             count = plan.count[v]
             for row in range(plan.slot[v], plan.slot[v + 1]):
                 for j in range(width):
-                    line = lines[1, j] * reached[step, row, j] + lines[2, j]
-                    over[row - first, j] = lines[0, j] * grad[row, j] + count * line
-        if step > 0:
-            leave(plan, first, rows, bank, match_all, normal[step - 1, first:last], walkers)
-            clear(grad[first:last], rows)
+                    line = lines[1, j] * reached[row, j] + lines[2, j]
+                    over[row - begin, j] = lines[0, j] * grad[row, j] + count * line
+        if not first:
+            leave(plan, begin, rows, bank, match_all, normal[begin:end], walkers)
+            clear(grad[begin:end], rows)
         for c in range(bank.mix.shape[0]):
-            if step == 0:
+            if first:
                 reach_backward(plan, block, c, over, plan.target_node, grads.ahead[c])
                 continue
             clear(moved, rows)
             reach_backward(plan, block, c, over, plan.target, moved)
             add_outer(moved[:rows], walkers[:rows], grads.mix[c])
             multiply(moved[:rows], bank.mix[c], spare[:rows])
-            add_rows(spare[:rows], grad[first:last])
+            add_rows(spare[:rows], grad[begin:end])

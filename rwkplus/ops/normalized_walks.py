@@ -1,33 +1,29 @@
 """Walk kernels of all egonets with StepNorm between lines 4 and 5, on the CPU, as one torch operator.
 
-Normalization joins all egonets at every step, so they take their steps together. Only what is reached in a step is
-kept for the backward pass. The slow twin is
+Normalization joins all egonets at every step, so they take their steps together. The slow twin is
 :func:`rwkplus.functional.egonet_scores` with :class:`rwkplus.nn.StepNorm` as ``normalize``.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch import distributed as dist
 
-from rwkplus.ops import egonet_loops as loops
 from rwkplus.ops.egonet_groups import (
     arrays,
     banks_backward,
     banks_of,
+    float_type,
     plan_of,
     sums_over_nodes,
     sums_over_nodes_backward,
-    zero_gradients,
+    widths,
 )
-from rwkplus.ops.egonet_loops import Bank, Plan, group_size
+from rwkplus.ops.normalized_groups import Floats, Group, GroupBackward, groups_of, room_for
 from rwkplus.ops.precision import in_full_precision
-
-Floats = NDArray[np.floating[Any]]
 
 
 @in_full_precision
@@ -48,21 +44,21 @@ def _score(
     """Scores and moments, and what is kept for the backward pass."""
     weights, biases, *known = arrays(*(part.double() for part in (weight, bias, mean, var)))
     moments = np.stack([*known, np.zeros_like(weights)])
-    kept = y0.new_empty(len(weights) * egonets[0].numel() * y0[:1].numel())
-    plan, number = plan_of(egonets, y0, count), int((count * egonets[1]).sum()) * y0.size(2)
-    groups = _groups(banks_of(y0, hidden), plan, kept, len(weights))
+    plan, rows = plan_of(egonets, y0, count), int((count * egonets[1]).sum())
+    kept = room_for(len(weights), egonets[0].numel(), y0)
+    walks = [y0.new_empty(len(weights), count.numel(), width) for width in widths(y0)]
+    groups = groups_of(banks_of(y0, hidden), plan, kept, walks)
     for step, (center, spread, values) in enumerate(moments.swapaxes(0, 1)):
-        found = [loops.take_step(plan, g.bank, step, match_all, training, g.reached, g.normal) for g in groups]
+        found = [group.take_step(step, match_all, training) for group in groups]
         if training:
-            means, squares = (_joined(part, y0) for part in zip(*found, strict=True))
-            rows = number // y0.size(2)
-            center[:], values[:] = _average(rows * means.sum(1), number, sync)
-            spread[:], _ = _average((squares + rows * (means - center[:, None]) ** 2).sum(1), number, sync)
-        _normalize(groups, step, weights[step] / np.sqrt(spread + eps), center, biases[step], y0)
-        for group in groups:
-            loops.match(plan, group.bank, group.normal[step], group.walks[step])
-    scores = sums_over_nodes([torch.from_numpy(g.walks) for g in groups], y0.size(2))
-    return scores, torch.from_numpy(moments).to(y0.dtype), kept
+            means, squares = (_joined(part, y0) for part in zip(*((m.mean, m.square) for m in found), strict=True))
+            center[:], values[:] = _average(rows * means.sum(1), rows * y0.size(2), sync)
+            squares += rows * (means - center[:, None]) ** 2
+            spread[:], _ = _average(squares.sum(1), rows * y0.size(2), sync)
+        _set_lines(groups, step, weights[step] / np.sqrt(spread + eps), center, biases[step], y0)
+    for group in groups:
+        group.match_last()
+    return sums_over_nodes(walks, y0.size(2)), torch.from_numpy(moments).to(y0.dtype), kept
 
 
 @in_full_precision
@@ -86,18 +82,15 @@ def _score_backward(
     weights, biases, means, variances = arrays(*(part.double() for part in (weight, bias, mean, var)))
     plan, number = plan_of(egonets, y0, count), int((count * egonets[1]).sum()) * y0.size(2)
     banks = banks_of(y0, hidden)
-    groups = _groups(banks, plan, kept, len(weights), sums_over_nodes_backward(grad, y0.size(2)))
+    groups = groups_of(banks, plan, kept, sums_over_nodes_backward(grad, y0.size(2)))
     inverses = 1 / np.sqrt(variances + eps)
     slopes = weights * inverses
     for step in range(len(weights)):
-        _normalize(groups, step, slopes[step], means[step], biases[step], y0)
-    grads, walkers = [zero_gradients(bank) for bank in banks], [np.zeros_like(g.normal[0]) for g in groups]
+        _set_lines(groups, step, slopes[step], means[step], biases[step], y0)
+    back = [GroupBackward(group, part, match_all) for group, part in zip(groups, _by_node(means, y0), strict=True)]
+    sums = [group.match_last() for group in back]
     grad_weight, grad_bias = np.empty_like(weights), np.empty_like(weights)
     for step in reversed(range(len(weights))):
-        rows = zip(groups, _by_node(means[step], y0), walkers, grads, strict=True)
-        sums = [
-            loops.match_backward(plan, g.bank, *(part[step] for part in g[1:]), match_all, *row) for g, *row in rows
-        ]
         total, product = (_joined(part, y0).sum(1) for part in zip(*sums, strict=True))
         grad_weight[step], grad_bias[step] = product * inverses[step], total
         lines = np.stack([slopes[step], np.zeros_like(total), np.zeros_like(total)])
@@ -105,11 +98,9 @@ def _score_backward(
             (total, product), _ = _average(np.stack([total, product]), number, sync)
             lines[1] = -slopes[step] * inverses[step] ** 2 * product
             lines[2] = -slopes[step] * total - lines[1] * means[step]
-        columns = [np.stack(rows) for rows in zip(*(_by_node(line, y0) for line in lines), strict=True)]
-        for group, *row in zip(groups, columns, walkers, grads, strict=True):
-            loops.take_step_backward(plan, *group[:3], step, match_all, *row)
+        sums = [group.take_step(step, part) for group, part in zip(back, _by_node(lines, y0), strict=True)]
     grad_norm = [torch.from_numpy(part).to(weight.dtype) for part in (grad_weight, grad_bias)]
-    return *banks_backward(y0, hidden, banks, grads), grad_norm[0], grad_norm[1]
+    return *banks_backward(y0, hidden, banks, [group.grads for group in back]), grad_norm[0], grad_norm[1]
 
 
 normalized_walks = torch.library.custom_op("rwkplus::normalized_walks", _score, mutates_args=(), device_types="cpu")
@@ -210,35 +201,9 @@ def score_normalized(
     return scores, moments
 
 
-class _Group(NamedTuple):
-    """A group of hidden graphs and the walks of all egonets with it."""
-
-    bank: Bank
-    reached: Floats  # (T, R, W)
-    normal: Floats  # (T, R, W)
-    walks: Floats  # (T, B, W): sums over the members of each egonet, or the gradients of these
-
-
-def _groups(
-    banks: Sequence[Bank], plan: Plan, kept: Tensor, steps: int, walks: Sequence[Tensor] | None = None
-) -> list[_Group]:
-    """Cut what is kept into groups, with room for the rest."""
-    widths = [bank.mix.shape[1] for bank in banks]
-    if walks is None:
-        walks = [kept.new_empty(steps, plan.count.size, width) for width in widths]
-    groups = []
-    parts = kept.split([steps * plan.node.size * width for width in widths])
-    for bank, width, part, walk in zip(banks, widths, parts, walks, strict=True):
-        reached = part.view(steps, plan.node.size, width)
-        groups.append(_Group(bank, reached.numpy(), torch.empty_like(reached).numpy(), walk.numpy()))
-    return groups
-
-
-def _normalize(groups: Sequence[_Group], step: int, scale: Floats, mean: Floats, bias: Floats, y0: Tensor) -> None:
-    lines = zip(groups, _by_node(scale, y0), _by_node(bias - mean * scale, y0), strict=True)
-    for group, slope, shift in lines:
-        loops.scale_and_shift(group.reached[step], slope, shift, group.normal[step])
-        torch.from_numpy(group.normal[step]).sigmoid_()
+def _set_lines(groups: Sequence[Group], step: int, scale: Floats, mean: Floats, bias: Floats, y0: Tensor) -> None:
+    for group, line in zip(groups, _by_node(np.stack([scale, bias - mean * scale]), y0), strict=True):
+        group.lines[step] = line
 
 
 def _joined(columns: Sequence[Floats], y0: Tensor) -> Floats:
@@ -247,10 +212,9 @@ def _joined(columns: Sequence[Floats], y0: Tensor) -> Floats:
 
 
 def _by_node(values: Floats, y0: Tensor) -> list[Floats]:
-    """Repeat one value per hidden graph for each of its nodes, group by group."""
-    width = group_size(y0.size(2)) * y0.size(2)
-    row: Floats = np.repeat(values, y0.size(2)).astype(np.float32 if y0.dtype == torch.float32 else np.float64)
-    return [row[i : i + width] for i in range(0, row.size, width)]
+    """Repeat one value per hidden graph ``(..., K)`` for each of its nodes, group by group."""
+    rows: Floats = np.repeat(values, y0.size(2), -1).astype(float_type(y0))
+    return [np.ascontiguousarray(part) for part in np.split(rows, np.cumsum(widths(y0))[:-1], -1)]
 
 
 def _average(total: Floats, count: int, sync: bool) -> tuple[Floats, int]:

@@ -12,8 +12,9 @@ from rwkplus.functional import color_similarity, rwk_minus, rwk_plus
 from rwkplus.functional.egonet_kernels import merge_egonets
 from rwkplus.graphs import EgoNets, egonets_of, extract_egonets
 from rwkplus.nn import KernelConv
-from rwkplus.ops import egonet_loops as loops
-from rwkplus.ops.egonet_groups import banks_of, plan_of
+from rwkplus.ops import egonet_groups
+from rwkplus.ops.egonet_groups import banks_of, parts_of, plan_of
+from rwkplus.ops.normalized_groups import Group
 from tests.strategies import data_list, random_graphs, real_graphs
 
 GRAPHS = data_list(random_graphs(4, real=True))
@@ -96,6 +97,23 @@ def test_compiled_loops_agree_with_the_plain_recurrence(step_norm, kernel, train
         output.square().sum().backward()
         results.append((output, x.grad, *(p.grad for p in conv.parameters()), *conv.buffers()))
     torch.testing.assert_close(*results)
+
+
+@pytest.mark.parametrize("kernel", ["rwk+", "rwk-"])
+@pytest.mark.parametrize("training", [True, False])
+def test_normalized_walks_part_by_part_are_those_of_the_whole(kernel, training, monkeypatch):
+    batch = Batch.from_data_list(data_list(random_graphs(40, real=True)))
+    egonets, results = extract_egonets(batch.edge_index, batch.num_nodes), []
+    for slots in (egonets.member.numel(), 200, 1):
+        monkeypatch.setattr(egonet_groups, "PART", slots)
+        conv = layer(11, kernel=kernel, step_norm="propagate").train(training)
+        x = batch.x.clone().requires_grad_()
+        output = conv(x, egonets)
+        output.square().sum().backward()
+        results.append((output, x.grad, *(p.grad for p in conv.parameters()), *conv.buffers()))
+    assert egonets.member.numel() > 600
+    torch.testing.assert_close(results[1], results[0])
+    torch.testing.assert_close(results[2], results[0])
 
 
 @WAYS
@@ -370,7 +388,8 @@ def test_moments_are_not_taken_in_evaluation():
     y0 = color_similarity(BATCH.x, conv.hidden.x).detach()
     tensors = [*egonets[:4], y0.new_empty(len(egonets.link), 0), egonets.undirected]
     plan, (bank,) = plan_of(tensors, y0), banks_of(y0, conv.hidden.adj.detach().unsqueeze(-1))
-    walks = np.zeros((2, 1, egonets.member.numel(), bank.mix.shape[1]))
+    reached = np.zeros((1, egonets.member.numel(), bank.mix.shape[1]))
+    group = Group(bank, parts_of(plan), reached, reached)
     for measure in (True, False):
-        moments = loops.take_step(plan, bank, 0, True, measure, *walks)
+        moments = group.take_step(0, match_all=True, measure=measure)
         assert moments.square.any() == measure
