@@ -4,12 +4,12 @@ All are undirected networkx graphs with a color in the node attribute ``label``.
 an argument: which nodes link two triangles, how a ring is colored, which of the two 3-regular graphs on six nodes.
 """
 
-from typing import Literal, get_args
+from typing import Literal
 
 import networkx as nx
 import numpy as np
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, check_choice
 
 Linking = Literal["rand", "apexbase", "base"]
 COLORS = {"R": "red", "B": "blue", "P": "purple", "G": "green"}
@@ -36,8 +36,7 @@ def triangle_chains(num_graphs: int = 100, linking: Linking = "rand", seed: int 
         seed: Seed of lengths, colors and bridges.
     """
     _check_count(num_graphs)
-    if linking not in get_args(Linking):
-        raise ParameterError(f"linking must be one of {', '.join(get_args(Linking))}, got {linking!r}.")
+    check_choice("linking", linking, Linking)
     rng = np.random.default_rng(seed)
     return [_chain(linking, rng) for _ in range(num_graphs)]
 

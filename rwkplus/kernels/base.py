@@ -1,14 +1,14 @@
 """What the estimators share: reading graphs through the door, and the scikit-learn manners."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError, ParameterError, check_choice
 from rwkplus.graphs import Graphs, Schema, as_batch
 from rwkplus.kernels.steps import step_weights
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks
@@ -72,9 +72,3 @@ class WalkEstimator(BaseEstimator):
 def is_positive_integer(value: object) -> bool:
     """Whether ``value`` is an integer, of Python or numpy, of at least 1."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
-
-
-def check_choice(name: str, value: object, choices: object) -> None:
-    """Raise unless ``value`` is one of a ``Literal``'s choices."""
-    if value not in get_args(choices):
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, get_args(choices)))}; got {value!r}.")

@@ -11,10 +11,10 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
+from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning, check_choice
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
-from rwkplus.kernels.base import WalkEstimator, check_choice
+from rwkplus.kernels.base import WalkEstimator
 from rwkplus.kernels.blocks import BlockKernel
 from rwkplus.kernels.feature_map import FeatureMap
 from rwkplus.kernels.gram import cosine, feature_gram, finite

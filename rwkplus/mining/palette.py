@@ -1,14 +1,14 @@
 """The distinct colors of a database's nodes under a view: what a node of a mined pattern can be."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError, check_choice
 from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors
 from rwkplus.graphs.arrays import GraphArrays, Ints, as_arrays
 from rwkplus.graphs.features import is_one_hot, label_numbers
@@ -42,8 +42,7 @@ def paint(batch: Batch, view: Paint = "labels", *, random_state: int = 0) -> Pai
             apart that no walk can, and suit graphs that are alike; a color then shows its most frequent label.
         random_state: Seed of the random network.
     """
-    if view not in get_args(Paint):
-        raise ParameterError(f"view must be one of {', '.join(get_args(Paint))}, got {view!r}.")
+    check_choice("view", view, Paint)
     _check(batch)
     arrays = as_arrays(batch, labels=True)
     names = tuple(batch.get("node_label_names") or map(str, range(batch.x.size(1))))

@@ -1,7 +1,7 @@
 """One backbone for every graph convolution, so that comparisons differ in nothing but the layer."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from torch.nn.functional import dropout
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, check_choice
 from rwkplus.models.encoders import Embeddings, OneHots
 from rwkplus.models.heads import graphs_of
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
@@ -73,7 +73,10 @@ class GNN(nn.Module):
     ) -> None:
         super().__init__()
         _check_sizes(in_channels, out_channels, hidden_channels, layers, categories)
-        _check_choices(conv=(conv, Conv), level=(level, Level), pool=(pool, Pool), combine=(combine, ("last", "sum")))
+        check_choice("conv", conv, Conv)
+        check_choice("level", level, Level)
+        check_choice("pool", pool, Pool)
+        check_choice("combine", combine, ("last", "sum"))
         edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
         _check_edges(conv, edge_channels, edge_categories)
         self.level, self.pool, self.residual = level, pool, residual
@@ -171,13 +174,6 @@ def _check_sizes(
         )
     if categories is not None and len(categories) != in_channels:
         raise ParameterError(f"x has in_channels={in_channels} columns but there are {len(categories)} categories.")
-
-
-def _check_choices(**choices: tuple[str, object]) -> None:
-    for name, (choice, known) in choices.items():
-        names = known if isinstance(known, tuple) else get_args(known)
-        if choice not in names:
-            raise ParameterError(f"{name} must be one of {', '.join(names)}, got {choice!r}.")
 
 
 def _check_edges(conv: Conv, channels: int | None, categories: Sequence[int] | None) -> None:

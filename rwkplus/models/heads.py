@@ -1,13 +1,13 @@
 """What networks share between their graphs and their outputs."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import check_choice
 from rwkplus.functional.kernels import count_graphs
 from rwkplus.nn.fixed_scale import FixedScale
 
@@ -24,8 +24,7 @@ def graphs_of(data: Data) -> tuple[Tensor, int]:
 
 def make_norm(norm: Norm, channels: int) -> nn.BatchNorm1d | FixedScale:
     """Make BatchNorm, or a scale that the first batch sets."""
-    if norm not in get_args(Norm):
-        raise ParameterError(f"norm must be one of {', '.join(get_args(Norm))}, got {norm!r}.")
+    check_choice("norm", norm, Norm)
     return nn.BatchNorm1d(channels) if norm == "batch" else FixedScale(channels)
 
 

@@ -6,7 +6,7 @@ from typing import Literal, Self
 import torch
 from torch import Tensor, nn
 
-from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.errors import ShapeError, check_choice
 from rwkplus.functional import rwk_minus, rwk_plus
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 
@@ -44,10 +44,8 @@ class KCN(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        if kernel not in KERNELS:
-            raise ParameterError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}.")
-        if combine not in ("sum", "last"):
-            raise ParameterError(f"combine must be sum or last, got {combine!r}.")
+        check_choice("kernel", kernel, KERNELS)
+        check_choice("combine", combine, ("sum", "last"))
         self.kernel = kernel
         self.steps = steps
         self.combine = combine

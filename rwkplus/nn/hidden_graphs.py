@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, check_choice
 
 AdjacencyMap = Literal["sigmoid", "relu", "discrete"]
 FeatureMap = Literal["raw", "softmax", "sigmoid"]
@@ -170,8 +170,7 @@ def _check(
             "hidden graphs need at least one graph, node and feature, "
             f"got num_hidden={num_hidden}, hidden_nodes={hidden_nodes}, num_features={widths}."
         )
-    if adjacency not in get_args(AdjacencyMap):
-        raise ParameterError(f"adjacency must be one of {', '.join(get_args(AdjacencyMap))}, got {adjacency!r}.")
+    check_choice("adjacency", adjacency, AdjacencyMap)
     if len(maps) != len(widths) or not set(maps) <= set(get_args(FeatureMap)):
         raise ParameterError(
             f"features must be one of {', '.join(get_args(FeatureMap))}, or one for each of the {len(widths)} views, "

@@ -1,14 +1,15 @@
 """Kernels of the neighborhood of every node with hidden graphs."""
 
-from typing import Literal, Unpack, get_args
+from typing import Literal, Unpack
 
 import torch
 from torch import Tensor
 
+from rwkplus.errors import check_choice
 from rwkplus.functional.egonet_kernels import Egonets, merge_egonets
 from rwkplus.functional.propagate import check_edges
 from rwkplus.graphs.egonets import check_extent, extract_egonets
-from rwkplus.nn.kernel_module import KernelModule, KernelOptions, check_choice
+from rwkplus.nn.kernel_module import KernelModule, KernelOptions
 
 Aggregation = Literal["sum", "mean"]
 # Merging costs about as much as a quarter of the egonets.
@@ -60,7 +61,7 @@ class KernelConv(KernelModule):
     ) -> None:
         super().__init__(in_channels, out_channels, **options)
         check_extent(hops, max_nodes)
-        check_choice("aggr", aggr, get_args(Aggregation))
+        check_choice("aggr", aggr, Aggregation)
         self.out_channels = out_channels
         self.hops = hops
         self.max_nodes = max_nodes

@@ -1,12 +1,11 @@
 """What layers of kernels with hidden graphs share: the hidden graphs, the kernel, and how steps are combined."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict
 
 import torch
 from torch import Tensor, nn
 
-from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.errors import ParameterError, ShapeError, check_choice
 from rwkplus.functional.egonet_kernels import (
     Egonets,
     compiles,
@@ -90,12 +89,9 @@ class KernelModule(nn.Module):
         compiled: bool | None = None,
     ) -> None:
         super().__init__()
-        for name, value, known in (
-            ("kernel", kernel, get_args(Kernel)),
-            ("combine", combine, get_args(StepCombine)),
-            ("walks", walks, get_args(Walks)),
-        ):
-            check_choice(name, value, known)
+        check_choice("kernel", kernel, Kernel)
+        check_choice("combine", combine, StepCombine)
+        check_choice("walks", walks, Walks)
         if walks == "closed" and step_norm == "propagate":
             raise ParameterError("closed walks cannot be normalized between their steps: use step_norm='readout'.")
         self.kernel = kernel
@@ -179,9 +175,3 @@ class KernelModule(nn.Module):
     def __repr__(self) -> str:
         sizes = f"{self.in_channels}, {self.hidden.num_hidden}, hidden_nodes={self.hidden.hidden_nodes}"
         return f"{type(self).__name__}({sizes}, steps={self.steps}, kernel={self.kernel!r})"
-
-
-def check_choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a value that is not among the known ones."""
-    if value not in known:
-        raise ParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}.")

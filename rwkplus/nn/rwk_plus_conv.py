@@ -1,7 +1,5 @@
 """RWK+Conv: a graph convolution that walks several steps and matches colors at each, in the place of ``GCNConv``."""
 
-from typing import get_args
-
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
@@ -9,7 +7,7 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.inits import zeros
 from torch_geometric.typing import Adj
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, check_choice
 from rwkplus.functional.convolution import Readout, rwk_plus_conv
 from rwkplus.nn.conv_inputs import Adjacency, Edges, adjacency, check_colors, check_nodes, normalized, read_edges
 from rwkplus.nn.conv_parameters import HiddenColors, draw_hidden_adj
@@ -215,7 +213,6 @@ def _check_arguments(out_channels: int, steps: int, combine: str, edge_dim: int 
             "out_channels, steps and edge_dim must be at least 1, "
             f"got out_channels={out_channels}, steps={steps}, edge_dim={edge_dim}."
         )
-    if combine not in get_args(Readout):
-        raise ParameterError(f"combine must be one of {', '.join(get_args(Readout))}, got {combine!r}.")
+    check_choice("combine", combine, Readout)
     if bare_loops:
         raise ParameterError("add_self_loops needs normalize; without it, add self-loops to edge_index beforehand.")

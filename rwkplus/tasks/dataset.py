@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.data.splits import Index, plain_folds, stratified_folds
-from rwkplus.errors import GraphError, ParameterError, RWKPlusError
+from rwkplus.errors import GraphError, ParameterError, RWKPlusError, check_choice
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
 from rwkplus.models.registry import parameters_of
@@ -46,9 +46,8 @@ class GraphDataset:
         loss: Loss = "squared",
         balance: Balance = "none",
     ) -> None:
-        for name, value, known in (("loss", loss, get_args(Loss)), ("balance", balance, get_args(Balance))):
-            if value not in known:
-                raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
+        check_choice("loss", loss, Loss)
+        check_choice("balance", balance, Balance)
         items = graph_list(graphs)
         self.inputs, self.graphs = Inputs.of(items, features, ignore)
         self.y = read_labels(items, y)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import networkx as nx
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError, ParameterError, check_choice
 from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, from_networkx, one_hot_degree
 from rwkplus.graphs.checks import NAMES
 from rwkplus.graphs.convert import graph_list
@@ -49,8 +49,7 @@ class Inputs:
         ``features="auto"`` reads ``x`` where graphs have it, as label numbers if it holds integers beyond 0 and 1, and
         makes one-hot degrees where they have not.
         """
-        if features not in get_args(Features):
-            raise ParameterError(f"features must be one of {', '.join(get_args(Features))}; got {features!r}.")
+        check_choice("features", features, Features)
         items = _as_data(graphs, ignore)
         if features == "auto":
             features = _guess(items)

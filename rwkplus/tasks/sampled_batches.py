@@ -1,13 +1,13 @@
 """How a graph is cut into batches to learn from."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.data.csr_graph import CSRGraph
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, check_choice
 from rwkplus.files import whole_file
 from rwkplus.loader import ClusterLoader, NeighborLoader
 from rwkplus.loader.base import PartLoader
@@ -37,11 +37,9 @@ class Cutting:
     induced: bool = False
 
     def __post_init__(self) -> None:
-        if self.cut not in get_args(Cut) or self.cluster_size < 1:
-            raise ParameterError(
-                f"cut must be one of {', '.join(get_args(Cut))} and cluster_size at least 1, got {self.cut!r} and "
-                f"{self.cluster_size}."
-            )
+        check_choice("cut", self.cut, Cut)
+        if self.cluster_size < 1:
+            raise ParameterError(f"cluster_size must be at least 1, got {self.cluster_size}.")
 
     def loader(self, graph: CSRGraph, nodes: NDArray[np.int64], settings: Settings) -> PartLoader:
         """Batches to learn from ``nodes``, divided among the processes of a run."""

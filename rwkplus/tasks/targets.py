@@ -6,7 +6,7 @@ the user knows, and is saved beside the weights.
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, l1_loss, mse_loss
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, check_choice
 
 Array = NDArray[Any]
 Scaling = Literal["standard", "std", "none"]
@@ -218,8 +218,7 @@ def make_target(y: Array, task: Task = "auto") -> Target:
     ``"auto"`` takes whole numbers, truth values and names for classes, other numbers for measurements, and
     columns of 0, 1 and nan for questions. ``"counting"`` is regression without centering.
     """
-    if task not in get_args(Task):
-        raise ParameterError(f"task must be one of {', '.join(get_args(Task))}; got {task!r}.")
+    check_choice("task", task, Task)
     if task == "auto":
         task = _guess(y)
     if task == "classification":
