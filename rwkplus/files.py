@@ -78,8 +78,13 @@ def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[
     from safetensors.torch import save
     from torch import Tensor
 
+    def plain(value: object) -> object:
+        if not isinstance(value, np.generic):
+            raise TypeError(f"{type(value).__name__} is neither a number nor a name")
+        return value.item()
+
     try:
-        metadata = {key: json.dumps(record)}
+        metadata = {key: json.dumps(record, default=plain)}
     except (TypeError, ValueError) as error:
         raise DataError(f"the parameters that belong into {path} cannot be written as JSON: {error}.") from error
     if any(isinstance(value, Tensor) for value in tensors.values()):

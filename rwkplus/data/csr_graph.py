@@ -57,6 +57,8 @@ class CSRGraph:
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < self.num_nodes:
             raise GraphError(f"{where}indices must name nodes from 0 to {self.num_nodes - 1}.")
         for name, values in self.nodes.items():
+            if name in ENDS or not name.isidentifier():
+                raise GraphError(f"{where}nodes cannot have an array {name!r}, which would be a file: rename it.")
             if len(values) != self.num_nodes:
                 raise GraphError(f"{where}{name} has {len(values)} rows but there are {self.num_nodes} nodes.")
 

@@ -13,6 +13,7 @@ from rwkplus.functional.walks import Normalize
 from rwkplus.ops.egonet_kinds import merge_kinds
 from rwkplus.ops.egonet_walks import score_egonets
 from rwkplus.ops.normalized_walks import score_normalized
+from rwkplus.ops.transforms import is_transformed
 
 
 class Egonets(NamedTuple):
@@ -68,6 +69,7 @@ def whole_graphs(
     """Graphs of a batch in the form of egonets, one for each graph, so that the same loops walk on them."""
     check_edges(edge_index, edge_weight=weight, edge_attr=attr)
     size = torch.bincount(batch, minlength=num_graphs or 0)
+    _check_graphs(edge_index, batch, size.numel(), num_graphs)
     first, member = size.cumsum(0) - size, torch.arange(batch.numel(), device=batch.device)
     position = member
     if bool((batch[1:] < batch[:-1]).any()):
@@ -87,6 +89,16 @@ def whole_graphs(
         link, ends = link[order], ends[:, order]
         weight, attr = (None if part is None else part[order] for part in (weight, attr))
     return Egonets(member, size, link, torch.bincount(ends[0], minlength=size.numel()), weight, attr)
+
+
+def _check_graphs(edge_index: Tensor, batch: Tensor, found: int, num_graphs: int | None) -> None:
+    if num_graphs is not None and found > num_graphs:
+        raise ShapeError(f"batch names {found} graphs but num_graphs is {num_graphs}.")
+    lowest, highest = (int(bound) for bound in edge_index.aminmax()) if edge_index.numel() else (0, -1)
+    if lowest < 0 or highest >= batch.numel():
+        raise GraphError(
+            f"edge_index names nodes from {lowest} to {highest} but there are {batch.numel()}, counted from 0."
+        )
 
 
 class StepNormState(NamedTuple):
@@ -147,7 +159,8 @@ def egonet_scores(
     _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)
     edge_attr = None if hidden_edge_attr is None else egonets.attr
-    if closed or normalize is not None or readout is not None or learns_edges(egonets.weight, edge_attr):
+    walks_plainly = closed or normalize is not None or readout is not None or is_transformed()
+    if walks_plainly or learns_edges(egonets.weight, edge_attr):
         if compiled:
             raise ParameterError(
                 "there are no compiled loops for closed or normalized walks, nor for gradients of edges: "

@@ -140,6 +140,12 @@ def color_similarity(x: Float[Tensor, "N D"], hidden_x: Float[Tensor, "K M D"]) 
     return similarity
 
 
+def check_batch(x: Float[Tensor, "N D"], batch: Int[Tensor, " N"]) -> None:
+    """Refuse a batch that leaves nodes without a graph."""
+    if batch.shape != x.shape[:1]:
+        raise ShapeError(f"batch must name a graph for each of the {x.size(0)} nodes, got {tuple(batch.shape)}.")
+
+
 def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
     """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that."""
     if num_graphs is None:
@@ -264,10 +270,7 @@ def _check(x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidde
             f"hidden_adj must be (K, M, M) for hidden_x (K, M, D), got {tuple(hidden_adj.shape)} "
             f"and {tuple(hidden_x.shape)}."
         )
-    if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise ShapeError(f"edge_index must be (2, E), got {tuple(edge_index.shape)}.")
-    if batch.shape != x.shape[:1]:
-        raise ShapeError(f"batch must name a graph for each of the {x.size(0)} nodes, got {tuple(batch.shape)}.")
+    check_batch(x, batch)
 
 
 def finite_scores(scores: Tensor) -> Tensor:

@@ -75,7 +75,16 @@ def bank_propagation(
 
 
 def check_edges(edge_index: Int[Tensor, "2 E"], **values: Tensor | None) -> None:
-    """Refuse weights, types or colors that are not one for each edge: torch would give a single one to all edges."""
+    """Refuse what is no list of edges, and weights, types or colors that are not one for each of them.
+
+    Torch would read two rows of a matrix as edges, and give a single weight to all edges.
+    """
+    integers = not edge_index.is_floating_point() and edge_index.dtype != torch.bool
+    if edge_index.layout != torch.strided or edge_index.dim() != 2 or edge_index.size(0) != 2 or not integers:
+        raise ShapeError(
+            f"edge_index must hold both ends of every edge as integers (2, E), got {edge_index.dtype} "
+            f"{tuple(edge_index.shape)}. See torch_geometric.utils for matrices: dense_to_sparse, to_edge_index."
+        )
     num_edges = edge_index.size(1)
     for name, value in values.items():
         if value is None:

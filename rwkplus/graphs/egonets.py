@@ -7,6 +7,7 @@ from torch_geometric.transforms import BaseTransform
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.functional.egonet_kernels import Egonets
+from rwkplus.functional.propagate import check_edges
 from rwkplus.ops.egonet_kinds import edge_hash, egonet_kinds, row_hashes
 from rwkplus.ops.egonets import find_egonets
 
@@ -110,6 +111,7 @@ def extract_egonets(
         edge_attr: Colors ``(E, C)`` or ``(E,)``.
     """
     check_extent(hops, max_nodes)
+    check_edges(edge_index, edge_weight=edge_weight, edge_attr=edge_attr)
     limit = -1 if max_nodes is None else max_nodes
     found = find_egonets(edge_index.cpu().long(), num_nodes, hops, limit)
     member, size, link, link_count, edge, mirror = (part.to(edge_index.device) for part in found)

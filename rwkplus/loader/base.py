@@ -18,6 +18,8 @@ from rwkplus.ops.sampling import Part, Sampler
 
 Index = NDArray[np.int64]
 Nodes: TypeAlias = NDArray[Any] | Tensor | Sequence[int] | Sequence[bool]
+OWN = ("edge_index", "n_id", "batch_size", "num_nodes")
+"""What a batch is given beside the arrays of the graph."""
 Share = Callable[[], tuple[int, int]]
 
 
@@ -33,8 +35,8 @@ class PartLoader(ABC):
     every array of the graph. The first ``batch_size`` nodes are the ones the batch was drawn for.
 
     What is drawn is divided into batches, and each batch among the processes, as evenly as possible: no batch is
-    small, and no process waits for another one in vain. All of it depends on ``seed``, the attribute ``epoch`` and the
-    number of the batch alone.
+    small, and no process waits for another one in vain. All of it depends on ``seed``, the attribute ``epoch``, which
+    counts how often the loader was begun, and the number of the batch alone.
 
     Args:
         graph: The graph.
@@ -60,8 +62,15 @@ class PartLoader(ABC):
             )
         if seed is not None and (not isinstance(seed, Integral) or seed < 0):
             raise ParameterError(f"seed must be None or an integer of at least 0, got {seed!r}.")
+        if not isinstance(graph, CSRGraph):
+            raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
         self.graph, self.items, self.seed, self.share = graph, items, seed, share
         self.arrays = {name: graph[name] for name in (graph.nodes if fields is None else fields)}
+        taken = [name for name in self.arrays if name in OWN]
+        if taken:
+            raise ParameterError(
+                f"batches have {taken[0]} of their own: rename the graph's, or leave it out of fields."
+            )
         self.sampler = Sampler(graph.indptr, graph.indices)
         self.epoch = 0
         self.num_batches = -(-items.size // batch_size)
@@ -76,15 +85,17 @@ class PartLoader(ABC):
                 f"{self.items.size} items in {self.num_batches} batches are too few for {world} processes: each needs "
                 "one of every batch. Use fewer processes or larger batches."
             )
-        order = self.items
+        order, key = self.items, (self.seed or 0, 0)
         if self.seed is not None:
-            order = np.random.default_rng(new_key(self.seed, self.epoch)).permutation(order)
+            key = self.seed, self.epoch
+            self.epoch += 1
+            order = np.random.default_rng(new_key(*key)).permutation(order)
         for number, batch in enumerate(np.array_split(order, self.num_batches)):
-            yield self._batch(np.array_split(batch, world)[rank], number)
+            yield self._batch(np.array_split(batch, world)[rank], (*key, number))
 
     @abstractmethod
-    def _batch(self, items: Index, number: int) -> Data:
-        """The part of the graph for some items."""
+    def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:
+        """The part of the graph for some items; draws depend on seed, epoch and number of the batch."""
 
     def _data(self, part: Part, batch_size: int) -> Data:
         rows = {name: torch.from_numpy(_take(values, part.nodes)) for name, values in self.arrays.items()}

@@ -37,6 +37,7 @@ class ClusterLoader(PartLoader):
         share: Share = alone,
         fields: tuple[str, ...] | None = None,
     ) -> None:
+        clusters = np.asarray(clusters)
         if clusters.shape != (graph.num_nodes,) or clusters.min() < 0:
             raise ParameterError(f"clusters must be a number from 0 for each of the {graph.num_nodes} nodes.")
         sizes = np.bincount(clusters)
@@ -46,7 +47,7 @@ class ClusterLoader(PartLoader):
         self.members = np.split(np.argsort(clusters, kind="stable"), np.cumsum(sizes)[:-1])
         self._whole: Data | None = None
 
-    def _batch(self, items: Index, number: int) -> Data:
+    def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:
         if self._whole is not None:
             return self._whole
         nodes = np.concatenate([self.members[item] for item in items])

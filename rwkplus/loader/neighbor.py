@@ -25,7 +25,7 @@ class NeighborLoader(PartLoader):
         replace: Whether a neighbor may be drawn again.
         induced: Whether all edges among the sampled nodes belong to the batch, instead of those drawn: walks can then
             go back.
-        seed: Seed of order and draws; None keeps the order and draws as for 0.
+        seed: Seed of order and draws, which differ from epoch to epoch; None keeps the order and always draws the same.
         share: Gives number of this process and of all processes.
         fields: Arrays of the graph to give; all by default.
 
@@ -52,14 +52,14 @@ class NeighborLoader(PartLoader):
         share: Share = alone,
         fields: tuple[str, ...] | None = None,
     ) -> None:
+        num_neighbors = tuple(int(number) for number in num_neighbors)
         if not num_neighbors or min(num_neighbors) < -1:
             raise ParameterError(
                 f"num_neighbors must be numbers of at least -1, one for each hop, got {num_neighbors}."
             )
         super().__init__(graph, node_numbers(input_nodes, graph.num_nodes), batch_size, seed, share, fields)
-        self.num_neighbors, self.replace, self.induced = tuple(num_neighbors), replace, induced
+        self.num_neighbors, self.replace, self.induced = num_neighbors, replace, induced
 
-    def _batch(self, items: Index, number: int) -> Data:
-        key = new_key(self.seed or 0, self.epoch, number)
-        part: Part = self.sampler.neighborhood(items, self.num_neighbors, key, replace=self.replace)
+    def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:
+        part: Part = self.sampler.neighborhood(items, self.num_neighbors, new_key(*key), replace=self.replace)
         return self._data(self.sampler.induced(part.nodes) if self.induced else part, items.size)

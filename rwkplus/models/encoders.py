@@ -19,8 +19,6 @@ class Columns(nn.Module):
         field: Name of the input, for messages.
     """
 
-    first: Tensor  # (F,), a buffer
-
     def __init__(self, categories: Sequence[int], field: str) -> None:
         super().__init__()
         if not categories or min(categories) < 1:
@@ -28,7 +26,7 @@ class Columns(nn.Module):
         self.categories = tuple(categories)
         self.field = field
         self.blank = sum(categories)
-        self.register_buffer("first", torch.tensor([0, *accumulate(categories)][:-1]), persistent=False)
+        self.first = [0, *accumulate(categories)][:-1]
 
     def forward(self, values: Tensor) -> Tensor:
         """Check and shift the values."""
@@ -40,7 +38,7 @@ class Columns(nn.Module):
             )
         if not torch.compiler.is_compiling():
             self._check_range(values)
-        return torch.where(values < 0, self.blank, values + self.first)
+        return torch.where(values < 0, self.blank, values + values.new_tensor(self.first))
 
     def _check_range(self, values: Tensor) -> None:
         wrong = ((values < -1) | (values >= values.new_tensor(self.categories))).nonzero()

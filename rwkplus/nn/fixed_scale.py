@@ -52,7 +52,7 @@ class FixedScale(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map ``(N, num_features)`` to the same shape."""
-        if self.training and self.seen < self.batches:
+        if self.training and self.seen < self.batches and x.size(0):
             self._measure(x.detach())
         return (x - self.mean) / self.deviation * self.weight + self.bias
 

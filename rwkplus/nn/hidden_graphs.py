@@ -30,8 +30,6 @@ class HiddenGraphs(nn.Module):
         generator: Source of the initial values, also of those that come late; torch's global one by default.
     """
 
-    upper: Tensor  # (2, M(M-1)/2), a buffer: moves with the module, is not saved
-
     def __init__(
         self,
         num_hidden: int,
@@ -51,16 +49,15 @@ class HiddenGraphs(nn.Module):
         self.widths = widths
         self.adjacency = adjacency
         self.features = maps
-        upper = torch.triu_indices(hidden_nodes, hidden_nodes, offset=1)
-        self.register_buffer("upper", upper, persistent=False)
-        self.edge_logits = nn.Parameter(torch.empty(num_hidden, upper.size(1)))
+        pairs = hidden_nodes * (hidden_nodes - 1) // 2
+        self.edge_logits = nn.Parameter(torch.empty(num_hidden, pairs))
         if widths == (LAZY,):
             self.node_logits = _LazyParameters([UninitializedParameter()])
             self._register_load_state_dict_pre_hook(self._initialize_like)  # type: ignore[no-untyped-call]
         else:
             self.node_logits = _LazyParameters(torch.empty(num_hidden, hidden_nodes, width) for width in widths)
         self.edge_colors = (
-            nn.Parameter(torch.empty(num_hidden, upper.size(1), num_edge_features)) if num_edge_features else None
+            nn.Parameter(torch.empty(num_hidden, pairs, num_edge_features)) if num_edge_features else None
         )
         self.reset_parameters(generator)
 
@@ -101,6 +98,11 @@ class HiddenGraphs(nn.Module):
         return self.edge_logits.size(0)
 
     @property
+    def upper(self) -> Tensor:
+        """Both ends of every pair of nodes, ``(2, M(M-1)/2)``; no buffer, which would be lost on a meta device."""
+        return torch.triu_indices(self.hidden_nodes, self.hidden_nodes, 1, device=self.edge_logits.device)
+
+    @property
     def adj(self) -> Tensor:
         """Symmetric adjacencies with an empty diagonal: ``(K, M, M)``."""
         return self._both_ways(_weights(self.edge_logits, self.adjacency))
@@ -113,7 +115,8 @@ class HiddenGraphs(nn.Module):
     def _both_ways(self, values: Tensor) -> Tensor:
         """Write values of pairs of nodes ``(K, M(M-1)/2, ...)`` into symmetric matrices."""
         dense = values.new_zeros(values.size(0), self.hidden_nodes, self.hidden_nodes, *values.shape[2:])
-        dense[:, self.upper[0], self.upper[1]] = values
+        first, second = self.upper
+        dense[:, first, second] = values
         return dense + dense.transpose(1, 2)
 
     @property

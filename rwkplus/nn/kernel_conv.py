@@ -7,7 +7,6 @@ from torch import Tensor
 
 from rwkplus.errors import check_choice
 from rwkplus.functional.egonet_kernels import Egonets, merge_egonets
-from rwkplus.functional.propagate import check_edges
 from rwkplus.graphs.egonets import check_extent, extract_egonets
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions
 
@@ -89,7 +88,6 @@ class KernelConv(KernelModule):
         self.expect(x)
         egonets = edge_index
         if isinstance(egonets, Tensor):
-            check_edges(egonets, edge_weight=edge_weight, edge_attr=edge_attr)
             egonets = extract_egonets(egonets, x.size(0), self.hops, self.max_nodes, edge_weight, edge_attr)
         if merge and self._can_merge(x, egonets):
             distinct, which = merge_egonets(egonets)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from rwkplus.functional import rwk_minus, rwk_plus
 from rwkplus.functional.egonet_kernels import whole_graphs
+from rwkplus.functional.kernels import check_batch
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions
 
 
@@ -58,6 +59,7 @@ class KernelLayer(KernelModule):
         self.expect(x)
         if batch is None:
             batch, num_graphs = edge_index.new_zeros(x.size(0)), 1
+        check_batch(x, batch)
         if self._can_loop(edge_weight, edge_attr):
             graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
             return self.combined(self.scores(x, graphs))

@@ -15,6 +15,7 @@ from rwkplus.functional.egonet_kernels import (
 )
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.step_norm import Placement, StepNorm
+from rwkplus.ops.transforms import is_transformed
 from rwkplus.types import Walks
 
 Kernel = Literal["rwk+", "rwk-"]
@@ -160,7 +161,7 @@ class KernelModule(nn.Module):
     def uses_loops(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
         """Whether open walks along these edges run through compiled loops."""
         loops = compiles(self.hidden.edge_logits) if self.compiled is None else self.compiled
-        return loops and not self.learns_edges(edge_weight, edge_attr)
+        return loops and not self.learns_edges(edge_weight, edge_attr) and not is_transformed()
 
     def learns_edges(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
         """Whether gradients by edges are wanted; without ``edge_dim``, their colors are not used."""
@@ -169,6 +170,8 @@ class KernelModule(nn.Module):
     def expect(self, x: Tensor) -> None:
         """Read open sizes off the node features, or refuse other features than before."""
         self.hidden.initialize(x.size(-1))
+        if not x.is_floating_point():
+            raise ShapeError(f"{self} expects floating-point features, got {x.dtype}: call x.float().")
         if x.size(-1) != self.in_channels:
             raise ShapeError(f"{self} expects {self.in_channels} features per node, got {x.size(-1)}.")
 

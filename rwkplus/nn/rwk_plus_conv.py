@@ -12,6 +12,7 @@ from rwkplus.functional.convolution import Readout, rwk_plus_conv
 from rwkplus.nn.conv_inputs import Adjacency, Edges, adjacency, check_colors, check_nodes, normalized, read_edges
 from rwkplus.nn.conv_parameters import HiddenColors, draw_hidden_adj
 from rwkplus.ops.conv import fused_conv
+from rwkplus.ops.transforms import is_transformed
 
 # Where PyG lets hooks watch or change what a layer does: compiled loops would go past them.
 HOOKED = [f"{part}_forward{when}" for part in ("propagate", "message", "aggregate") for when in ("_pre", "")]
@@ -201,6 +202,7 @@ class RWKPlusConv(MessagePassing):
             and not self.explain
             and not any(getattr(self, f"_{place}_hooks") for place in HOOKED)
             and not torch.compiler.is_exporting()
+            and not is_transformed()
         )
 
     def __repr__(self) -> str:
@@ -208,6 +210,8 @@ class RWKPlusConv(MessagePassing):
 
 
 def _check_arguments(out_channels: int, steps: int, combine: str, edge_dim: int | None, bare_loops: bool) -> None:
+    if isinstance(steps, bool):
+        raise ParameterError("steps must be a number of edges. What GCNConv calls improved is given by name here.")
     if out_channels < 1 or steps < 1 or (edge_dim is not None and edge_dim < 1):
         raise ParameterError(
             "out_channels, steps and edge_dim must be at least 1, "

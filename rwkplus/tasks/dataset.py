@@ -207,8 +207,13 @@ def read_labels(items: Sequence[Any], y: object = None) -> NDArray[Any]:
         raise ParameterError("y must hold as many labels for every graph.") from error
     if labels.ndim not in (1, 2) or len(labels) != len(items):
         raise ParameterError(f"y must hold one label per graph: it has shape {labels.shape} for {len(items)} graphs.")
-    if labels.dtype == object:
-        raise ParameterError("y must hold numbers or names, all of one kind; some labels are missing or mixed.")
+    if labels.dtype == object:  # as pandas keeps names
+        names = [isinstance(label, str) for label in labels.flat]
+        labels = np.array(labels.tolist())
+        if any(names) != all(names) or labels.dtype == object:
+            raise ParameterError("y must hold numbers or names, all of one kind; some labels are missing or mixed.")
+    if labels.ndim == 2 and labels.shape[1] == 1 and not (labels != labels).any():  # with nan, a question
+        return labels[:, 0]
     return labels
 
 

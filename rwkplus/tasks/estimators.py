@@ -17,7 +17,7 @@ from rwkplus.graphs.convert import graph_list
 from rwkplus.tasks.dataset import GraphDataset, read_labels
 from rwkplus.tasks.inputs import Features
 from rwkplus.tasks.loop import OnEpoch
-from rwkplus.tasks.network_estimator import NetworkEstimator
+from rwkplus.tasks.network_estimator import NetworkEstimator, refuse_weights
 from rwkplus.tasks.targets import Balance, Classes, Loss, Task, goal_of
 from rwkplus.tasks.trained import TrainedModel
 from rwkplus.tasks.training import train
@@ -49,7 +49,7 @@ class GraphEstimator(NetworkEstimator, ABC):
     Attributes:
         trained_: The network and how to read graphs, a :class:`rwkplus.tasks.TrainedModel`.
         model_: The network itself.
-        history_: Losses and chosen score, epoch by epoch.
+        history_: Losses and chosen score, epoch by epoch; not in files.
         best_epoch_: Epoch whose weights were kept, counted from 0.
     """
 
@@ -115,8 +115,13 @@ class GraphEstimator(NetworkEstimator, ABC):
         result = train(self.model, data, model_params=self.model_params, settings=self._settings(), on_epoch=on_epoch)
         self._adopt(result.trained)
         self.history_ = result.history
-        self.best_epoch_ = result.best_epoch
         return self
+
+    def save(self, path: str | Path) -> Path:
+        """Write the network to one safetensors file; never a pickle."""
+        check_is_fitted(self)
+        self.trained_.facts["unknown_label"] = self.unknown_label
+        return super().save(path)
 
     def predict(self, graphs: Graphs) -> NDArray[Any]:
         """Predict the label of every graph."""
@@ -129,8 +134,10 @@ class GraphEstimator(NetworkEstimator, ABC):
         trained = TrainedModel.load(path)
         if trained.target.kind not in cls.kinds:
             raise DataError(f"{path} holds a {trained.target.kind} model, not one for {cls.__name__}.")
-        inputs = trained.inputs
-        return cls._restored(trained, features=inputs.features, ignore=inputs.ignore, **goal_of(trained.target))
+        given = {"features": trained.inputs.features, "ignore": trained.inputs.ignore}
+        if "unknown_label" in trained.facts:
+            given["unknown_label"] = trained.facts["unknown_label"]
+        return cls._restored(trained, **given, **goal_of(trained.target))
 
     @abstractmethod
     def _task(self, labels: NDArray[Any]) -> Task:
@@ -139,13 +146,15 @@ class GraphEstimator(NetworkEstimator, ABC):
     def _adopt(self, trained: TrainedModel) -> None:
         super()._adopt(trained)
         self.n_features_in_ = trained.inputs.schema.nodes.width
+        self.best_epoch_ = trained.facts.get("best_epoch")
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):
     """Classify graphs with a network; arguments and attributes are those of :class:`GraphEstimator`.
 
     One label per graph makes a classifier; rows of 0, 1 and nan make several yes-or-no questions at once, where nan
-    marks what is not known. ``classes_`` are the classes in the order of the columns of ``predict_proba``.
+    marks what is not known. ``classes_`` are the classes, or the numbers of the questions, in the order of the columns
+    of ``predict_proba``.
 
     Example:
         >>> from rwkplus.data import load
@@ -164,6 +173,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     def score(self, graphs: Graphs, y: object = None, sample_weight: None = None) -> float:
         """Accuracy; for several questions the mean area under the ROC curve."""
+        refuse_weights(sample_weight)
         check_is_fitted(self)
         scores = self.trained_.scores(graphs, y, unknown_label=self.unknown_label)
         return scores.get("accuracy", scores["roc_auc"])
@@ -173,8 +183,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     def _adopt(self, trained: TrainedModel) -> None:
         super()._adopt(trained)
-        names = trained.target.names if isinstance(trained.target, Classes) else (0, 1)
-        self.classes_ = np.array(names)
+        target = trained.target
+        self.classes_ = np.array(target.names if isinstance(target, Classes) else range(target.width))
 
 
 class GraphRegressor(RegressorMixin, GraphEstimator):
@@ -187,6 +197,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
     def score(self, graphs: Graphs, y: object = None, sample_weight: None = None) -> float:
         """Coefficient of determination, mean over columns."""
+        refuse_weights(sample_weight)
         check_is_fitted(self)
         return self.trained_.scores(graphs, y, unknown_label=self.unknown_label)["r2"]
 

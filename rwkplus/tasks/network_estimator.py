@@ -9,9 +9,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from rwkplus.errors import ParameterError
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.trained import TrainedModel
+
+
+def refuse_weights(sample_weight: object) -> None:
+    """Scores are not weighted, and must not look as if they were."""
+    if sample_weight is not None:
+        raise ParameterError("scores know no sample_weight: give what predict returns to sklearn.metrics.")
 
 
 class NetworkEstimator(BaseEstimator):

@@ -12,7 +12,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from rwkplus.tasks.loop import OnEpoch
-from rwkplus.tasks.network_estimator import NetworkEstimator
+from rwkplus.tasks.network_estimator import NetworkEstimator, refuse_weights
 from rwkplus.tasks.node_data import Nodes
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import ClassWeight, train_nodes
@@ -124,6 +124,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
 
     def score(self, data: Data, y: object = None, sample_weight: None = None, *, nodes: Nodes | None = None) -> float:
         """Accuracy on some nodes, those of ``data.test_mask`` by default."""
+        refuse_weights(sample_weight)
         return self.scores(data, y, nodes=nodes)["accuracy"]
 
     def scores(self, data: Data, y: object = None, *, nodes: Nodes | None = None) -> dict[str, float]:

@@ -86,8 +86,10 @@ def _numbers(chosen: NDArray[Any], num_nodes: int, name: str) -> NDArray[Any]:
         raise ShapeError(f"{name} holds {chosen.shape[1]} splits, one per column: choose one, such as mask[:, 0].")
     if chosen.ndim != 1 or (is_mask and chosen.size != num_nodes):
         raise ShapeError(f"{name} is {chosen.shape}; expected a mask of the {num_nodes} nodes, or numbers of nodes.")
-    if chosen.size and chosen.dtype.kind not in "biu":
-        raise ParameterError(f"{name} holds {chosen.dtype}; expected truth values or numbers of nodes.")
+    if chosen.size and (chosen.dtype.kind not in "biu" or chosen.dtype == np.uint8):
+        raise ParameterError(
+            f"{name} holds {chosen.dtype}; expected truth values or numbers of nodes. Call .bool() on a mask of bytes."
+        )
     return chosen.nonzero()[0] if is_mask else chosen
 
 

@@ -121,3 +121,11 @@ def test_graphs_without_edges_can_be_stored(tmp_path):
     CSRGraph(np.array([0, 0]), np.zeros(0, np.int32)).save(tmp_path / "empty")
     assert CSRGraph.open(tmp_path / "empty").num_edges == 0
     assert json.loads((tmp_path / "empty" / "graph.json").read_text())["arrays"]["indices"] == [[0], "<i4"]
+
+
+@pytest.mark.parametrize("name", ["indices", "indptr", "a/b"])
+def test_arrays_that_would_overwrite_files_are_refused(name):
+    data = Data(x=torch.rand(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    data[name] = torch.arange(3)
+    with pytest.raises(GraphError, match=f"nodes cannot have an array '{name}'"):
+        CSRGraph.of(data)

@@ -62,11 +62,28 @@ def test_induced_batches_have_all_edges_among_their_nodes(loaders, graph):
 
 def test_order_and_draws_depend_on_seed_and_epoch_alone(loaders):
     for loader in loaders[:4]:
-        first, again = (list(loader) for _ in range(2))
+        first, second = list(loader), list(loader)  # epochs of their own
+        assert loader.epoch == 2
+        loader.epoch = 0
+        again = list(loader)
         assert all(torch.equal(a.n_id, b.n_id) for a, b in zip(first, again, strict=True))
         assert all(torch.equal(a.edge_index, b.edge_index) for a, b in zip(first, again, strict=True))
-        loader.epoch = 1
-        assert seeds(loader) != [batch.n_id[: batch.batch_size].tolist() for batch in first]
+        assert any(not torch.equal(a.n_id, b.n_id) for a, b in zip(first, second, strict=True))
+
+
+def test_without_a_seed_all_epochs_are_the_same(graph):
+    loader = NeighborLoader(graph, [2, 1], batch_size=8)
+    first, second = list(loader), list(loader)
+    assert all(torch.equal(a.n_id, b.n_id) for a, b in zip(first, second, strict=True))
+
+
+def test_fields_that_batches_have_of_their_own_are_refused():
+    data = Data(x=torch.rand(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]), n_id=torch.arange(3))
+    with pytest.raises(ParameterError, match="batches have n_id of their own: rename"):
+        NeighborLoader(CSRGraph.of(data), [1])
+    assert next(iter(NeighborLoader(CSRGraph.of(data), [1], batch_size=1, fields=("x",)))).n_id.tolist() == [0]
+    with pytest.raises(ParameterError, match="graph must be a CSRGraph, got Data"):
+        NeighborLoader(data, [1])
 
 
 def test_processes_share_every_batch(graph):

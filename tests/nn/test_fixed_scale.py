@@ -55,3 +55,10 @@ def test_measures_in_its_own_type_under_autocast():
         scaled = FixedScale(2)(torch.nn.Linear(2, 2)(torch.rand(3, 2)))
     assert scaled.dtype == torch.float32
     torch.testing.assert_close(scaled.mean(0), torch.zeros(2), atol=1e-5, rtol=0)
+
+
+def test_a_batch_without_rows_sets_nothing():
+    scale = FixedScale(2)
+    scale(torch.zeros(0, 2))
+    assert int(scale.seen) == 0
+    assert scale(torch.rand(3, 2)).isfinite().all()

@@ -139,3 +139,12 @@ def test_it_can_be_copied_and_pickled_before_and_after_the_features_came():
         assert torch.equal(other.x, hidden.x)
     for other in (copy.deepcopy(hidden), pickle.loads(pickle.dumps(hidden))):
         assert torch.equal(other.x, hidden.x)
+
+
+def test_can_be_made_without_memory_and_filled_later():
+    saved = HiddenGraphs(2, 4, 3, num_edge_features=2)
+    with torch.device("meta"):
+        hidden = HiddenGraphs(2, 4, 3, num_edge_features=2)
+    hidden.to_empty(device="cpu").load_state_dict(saved.state_dict())
+    torch.testing.assert_close(hidden.adj, saved.adj)
+    torch.testing.assert_close(hidden.edge_attr, saved.edge_attr)

@@ -393,3 +393,39 @@ def test_moments_are_not_taken_in_evaluation():
     for measure in (True, False):
         moments = group.take_step(0, match_all=True, measure=measure)
         assert moments.square.any() == measure
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        BATCH.edge_index.t().contiguous(),
+        torch.ones(BATCH.num_nodes, BATCH.num_nodes),
+        torch.ones(2, 3, dtype=torch.bool),
+    ],
+    ids=["transposed", "matrix", "bool"],
+)
+def test_what_is_no_list_of_edges_is_refused(edges):
+    with pytest.raises(ShapeError, match="edge_index must hold both ends of every edge"):
+        layer()(BATCH.x, edges)
+    with pytest.raises(ShapeError, match="edge_index must hold both ends of every edge"):
+        EgoNets()(Data(x=BATCH.x, edge_index=edges))
+
+
+def test_features_of_integers_are_refused():
+    with pytest.raises(ShapeError, match=r"expects floating-point features, got torch\.int64"):
+        layer()(BATCH.x.long(), BATCH.edge_index)
+
+
+@PLACEMENTS
+def test_transforms_of_torch_walk_plainly(step_norm):
+    conv = layer(step_norm=step_norm).eval()
+    state, x = dict(conv.named_parameters()), BATCH.x.clone().requires_grad_()
+
+    def total(state, x):
+        return torch.func.functional_call(conv, state, (x, BATCH.edge_index)).square().sum()
+
+    by_state, by_x = torch.func.grad(total, argnums=(0, 1))(state, x.detach())
+    total(state, x).backward()
+    torch.testing.assert_close(by_x, x.grad)
+    for name, parameter in conv.named_parameters():
+        torch.testing.assert_close(by_state[name], parameter.grad)

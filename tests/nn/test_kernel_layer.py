@@ -154,3 +154,18 @@ def test_a_single_graph_needs_no_batch(compiled, walks):
     model, graph = layer(compiled=compiled, walks=walks), BATCH[0]
     expected = model(graph.x, graph.edge_index, torch.zeros(graph.num_nodes, dtype=torch.long))
     torch.testing.assert_close(model(graph.x, graph.edge_index), expected)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_batches_that_do_not_fit_are_refused(compiled):
+    conv, x, edges = KernelLayer(3, 2, compiled=compiled), torch.rand(4, 3), torch.tensor([[0, 1], [1, 0]])
+    with pytest.raises(ShapeError, match="batch must name a graph for each of the 4 nodes"):
+        conv(x, edges, torch.zeros(3, dtype=torch.long))
+
+
+def test_edges_and_graphs_that_are_not_there_are_refused():
+    conv, x, batch = KernelLayer(3, 2), torch.rand(4, 3), torch.tensor([0, 0, 1, 1])
+    with pytest.raises(GraphError, match="edge_index names nodes from -1 to 0 but there are 4"):
+        conv(x, torch.tensor([[0], [-1]]), batch)
+    with pytest.raises(ShapeError, match="batch names 2 graphs but num_graphs is 1"):
+        conv(x, torch.tensor([[0], [1]]), batch, num_graphs=1)

@@ -53,6 +53,7 @@ def test_edge_colors_that_do_not_fit_are_named(edge_attr, error, message):
     ("arguments", "message"),
     [
         ({"steps": 0}, "steps=0"),
+        ({"steps": True}, "improved is given by name"),
         ({"combine": "mean"}, "combine"),
         ({"edge_dim": 0}, "edge_dim=0"),
         ({"normalize": False, "add_self_loops": True}, "normalize"),

@@ -176,3 +176,14 @@ def test_hooks_are_called(place):
     handle.remove()
     conv(features(), EDGES)
     assert len(calls) == 2
+
+
+def test_transforms_of_torch_take_the_plain_path():
+    conv = RWKPlusConv(3, 4).double()
+    x, edges = torch.rand(5, 3, dtype=torch.float64), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])
+    _, tangent = torch.func.jvp(lambda x: conv(x, edges), (x,), (torch.ones_like(x),))
+    jacobian = torch.func.jacrev(lambda x: conv(x, edges))(x)
+    torch.testing.assert_close(tangent, jacobian.sum((2, 3)))
+    expected = torch.autograd.functional.jacobian(lambda x: conv(x, edges), x)
+    torch.testing.assert_close(jacobian, expected)
+    assert expected.any()

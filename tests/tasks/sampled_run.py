@@ -34,13 +34,13 @@ def ring_of_two_kinds(n=46):
 
 def in_one_process(loader):
     """What two processes get of each batch, side by side in one."""
-    share = loader.share
+    share, epoch = loader.share, loader.epoch
     if share()[1] == PARTS:
         yield from type(loader).__mro__[1].__iter__(loader)
         return
     parts = []
     for rank in range(PARTS):
-        loader.share = lambda rank=rank: (rank, PARTS)
+        loader.share, loader.epoch = (lambda rank=rank: (rank, PARTS)), epoch
         parts.append(list(type(loader).__mro__[1].__iter__(loader)))
     loader.share = share
     for together in zip(*parts, strict=True):

@@ -173,3 +173,50 @@ def test_graphs_that_do_not_fit_the_network_are_refused(fitted):
     with pytest.raises(GraphError, match="no fitted graph had"):
         fitted.set_params(unknown_label="error").predict([strange])
     fitted.set_params(unknown_label="ignore")
+
+
+def test_labels_as_pandas_keeps_them():
+    names = np.array(["blue", "red"] * 10, dtype=object)
+    assert classifier(epochs=1).fit(rings(20), names).classes_.tolist() == ["blue", "red"]
+    numbers = np.array(surplus(rings(20)), dtype=object)
+    assert regressor(epochs=1).fit(rings(20), numbers).predict(rings(3)).shape == (3,)
+    for label in (None, np.nan, 3):
+        names[3] = label
+        with pytest.raises(ParameterError, match="some labels are missing or mixed"):
+            classifier(epochs=1).fit(rings(20), names)
+
+
+def test_a_column_of_labels_is_one_label_per_graph(fitted):
+    graphs = rings(40)
+    again = classifier().fit(graphs, [graph.y for graph in graphs])
+    assert (again.predict(graphs) == fitted.predict(graphs)).all()
+    assert again.score(graphs) == fitted.score(graphs)
+
+
+def test_scikit_learn_reads_the_columns_of_several_questions():
+    y = np.array([[i % 2, 1 - i % 2, i % 3 == 0] for i in range(30)], int)
+    estimator = classifier(epochs=3)
+    assert estimator.fit(rings(30), y).classes_.tolist() == [0, 1, 2]
+    assert np.isfinite(cross_val_score(estimator, rings(30), y, cv=2, scoring="roc_auc", error_score="raise")).all()
+
+
+def test_files_know_what_to_do_with_unknown_labels(tmp_path):
+    strict = classifier(epochs=1, unknown_label="error").fit(rings(20))
+    loaded = GraphClassifier.load(strict.save(tmp_path / "strict.safetensors"))
+    assert loaded.unknown_label == "error"
+    assert loaded.best_epoch_ == strict.best_epoch_ == 0
+
+
+def test_numbers_of_numpy_can_be_saved(tmp_path):
+    sizes = {"hidden_channels": np.int64(4), "layers": np.int32(1)}
+    estimator = classifier(epochs=np.int64(1), lr=np.float32(0.01), model_params=sizes).fit(rings(20))
+    loaded = GraphClassifier.load(estimator.save(tmp_path / "model.safetensors"))
+    assert loaded.epochs == 1
+    assert (loaded.predict_proba(rings(5)) == estimator.predict_proba(rings(5))).all()
+
+
+@pytest.mark.parametrize("make", [classifier, regressor])
+def test_weighted_scores_are_refused(make):
+    estimator = make(epochs=1).fit(rings(20))
+    with pytest.raises(ParameterError, match="no sample_weight"):
+        estimator.score(rings(20), sample_weight=np.ones(20))

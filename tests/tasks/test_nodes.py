@@ -226,3 +226,10 @@ def test_any_network_can_be_trained(tmp_path):
     assert trained.predict(communities()).shape == (60,)
     with pytest.raises(ParameterError, match="register"):
         trained.save(tmp_path / "m.safetensors")
+
+
+def test_masks_of_bytes_are_refused(fitted):
+    """They would be read as the numbers 0 and 1."""
+    data = communities()
+    with pytest.raises(ParameterError, match=r"Call \.bool"):
+        fitted.score(data, nodes=data.test_mask.byte())
