@@ -1,5 +1,7 @@
 """The neighborhood of every node: found once, kept in the graphs, batched by PyG."""
 
+from numbers import Integral
+
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
@@ -151,9 +153,9 @@ def _kinds(color: Tensor, egonets: Egonets) -> Tensor:
 
 def check_extent(hops: object, max_nodes: object) -> None:
     """Refuse egonets that cannot be."""
-    if not isinstance(hops, int) or hops < 1:
+    if not isinstance(hops, Integral) or hops < 1:
         raise ParameterError(f"hops must be an integer of at least 1, got {hops!r}.")
-    if max_nodes is not None and (not isinstance(max_nodes, int) or max_nodes < 1):
+    if max_nodes is not None and (not isinstance(max_nodes, Integral) or max_nodes < 1):
         raise ParameterError(
             f"max_nodes must be None or an integer of at least 1, for a node is in its own egonet; got {max_nodes!r}."
         )

@@ -42,7 +42,7 @@ class HiddenGraphs(nn.Module):
         num_edge_features: int = 0,
     ) -> None:
         super().__init__()
-        widths = (num_features,) if isinstance(num_features, int) else tuple(num_features)
+        widths = tuple(num_features) if isinstance(num_features, Sequence) else (int(num_features),)
         maps: tuple[FeatureMap, ...] = (features,) * len(widths) if isinstance(features, str) else tuple(features)  # type: ignore[assignment]
         _check(num_hidden, hidden_nodes, widths, adjacency, maps)
         self.hidden_nodes = hidden_nodes

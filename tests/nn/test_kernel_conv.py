@@ -429,3 +429,8 @@ def test_transforms_of_torch_walk_plainly(step_norm):
     torch.testing.assert_close(by_x, x.grad)
     for name, parameter in conv.named_parameters():
         torch.testing.assert_close(by_state[name], parameter.grad)
+
+
+def test_sizes_may_be_numbers_of_numpy():
+    conv = KernelConv(np.int64(2), 3, hops=np.int32(1), max_nodes=np.int64(4)).double()
+    assert conv(BATCH.x, BATCH.edge_index).shape == (BATCH.num_nodes, 3)
