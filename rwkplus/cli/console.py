@@ -15,8 +15,8 @@ from rwkplus.errors import ParameterError
 from rwkplus.files import json_text
 
 # Without markup: names of files, SMILES and extras have square brackets.
-out = Console(markup=False, highlight=False)
-err = Console(markup=False, highlight=False, stderr=True)
+out = Console(markup=False, highlight=False, emoji=False)
+err = Console(markup=False, highlight=False, emoji=False, stderr=True)
 
 
 @contextmanager

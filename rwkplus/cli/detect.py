@@ -97,6 +97,8 @@ def detect(
     _show(judged)
     if page is not None:
         out.print(f"The page to look at is {page}.", soft_wrap=True)
+    elif out_folder is not None:
+        out.print("There is no page: graphs without labels are judged as a whole.")
 
 
 def _check_sources(
@@ -138,13 +140,13 @@ def _stream(detector: Any) -> None:  # noqa: ANN401
     err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors")
 
 
-def _write(judged: Judged, folder: Path) -> Path:
-    """Write model, scores and page, each whole or not at all."""
+def _write(judged: Judged, folder: Path) -> Path | None:
+    """Write model, scores and, for graphs with labels, a page, each whole or not at all."""
     from rwkplus.reports import write_detection_report
 
     threshold = judged.detector.threshold_
     rows = ({"graph": i, "score": float(s), "anomaly": bool(s > threshold)} for i, s in enumerate(judged.scores))
-    page = write_detection_report(folder / "report.html", *judged)
+    page = write_detection_report(folder / "report.html", *judged) if judged.detector.explains else None
     judged.detector.save(folder / "detector.safetensors")
     write_whole(folder / "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     return page
@@ -174,8 +176,8 @@ def _show(judged: Judged) -> None:
 
 
 def _reasons(judged: Judged, shown: list[int]) -> list[str]:
-    if not shown:
-        return []
+    if not shown or not judged.detector.explains:
+        return [""] * len(shown)
     graphs = [judged.graphs[i] for i in shown]
     pairs = zip(judged.detector.labelled(graphs), judged.detector.explain(graphs), strict=True)
     return [", ".join(f"{graph.nodes[v]['label']} {v}" for v in why.nodes[:10]) for graph, why in pairs]

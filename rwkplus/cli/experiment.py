@@ -1,5 +1,6 @@
 """What ``rwkplus train`` and ``rwkplus tune`` share: options, configuration files, output folders."""
 
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -137,7 +138,7 @@ def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | N
         if not equals or not name:
             raise ParameterError(f"--param must be name=value, such as num_hidden=16; got {pair!r}.")
         try:
-            params[name] = yaml.safe_load(value)
+            params[name] = parse_yaml(value)
         except yaml.YAMLError as error:
             raise ParameterError(f"--param {pair}: the value is not YAML.") from error
     return params
@@ -227,12 +228,24 @@ def _target_remedy(dataset: str) -> str:
     return "write a label behind every SMILES, with a space between" + (f"; line {short[0]} has none" if short else "")
 
 
+def parse_yaml(text: str) -> Any:  # noqa: ANN401
+    """Read YAML as people write it: PyYAML takes 1e-3, which has no point, for a word."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
+    return yaml.load(text, Loader)  # noqa: S506: a SafeLoader
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a file of names and values."""
     import yaml
 
     try:
-        values = yaml.safe_load(path.read_text())
+        values = parse_yaml(path.read_text())
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

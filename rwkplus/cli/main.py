@@ -1,6 +1,5 @@
 """The command ``rwkplus``, its exit codes and its errors."""
 
-import os
 import sys
 import warnings
 from typing import Annotated
@@ -32,6 +31,9 @@ app.command()(twibot.twibot)
 app.add_typer(reproduce.app, name="reproduce")
 
 
+INTERRUPTED = 130
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"rwkplus {__version__}")
@@ -55,12 +57,10 @@ def run() -> None:
     except RWKPlusError as error:
         print_error(error)
         sys.exit(2)
-    except KeyboardInterrupt:
-        err.print("interrupted")
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe went away, as in `rwkplus datasets | head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except SystemExit as end:  # typer has caught Ctrl-C
+        if end.code == INTERRUPTED:
+            err.print("interrupted")
+        raise
     except OSError as error:  # a full disk, a folder that was taken away
         print_error(f"{error.filename}: {error.strerror}." if error.filename else error)
         sys.exit(1)

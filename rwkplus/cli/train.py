@@ -85,6 +85,8 @@ def train(
         print_json({"dataset": dataset, "graphs": len(data), **facts})
         return
     _print(f"{dataset}: {len(data)} graphs", merged, facts)
+    if data.classes is not None and len(data.whole.names) == 2:
+        out.print(f"positive_*, roc_auc and ap are of the second class, {data.whole.names[1]}.")
     out.print(f"\nModels and histories are in {out_folder}.")
 
 

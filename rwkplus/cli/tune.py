@@ -22,7 +22,7 @@ def tune(
     trials: Annotated[int | None, typer.Option(help="Trials per fold. \\[default: 20]", min=1)] = None,
     space: Annotated[
         Path | None,
-        typer.Option(help="YAML file of what to try: name: [choices] or name: {low: 1e-3, high: 0.1, log: true}."),
+        typer.Option(help="YAML file of what to try: name: \\[choices] or name: {low: 1e-3, high: 0.1, log: true}."),
     ] = None,
     kernel: ex.Kernel = None,
     steps: ex.Steps = None,

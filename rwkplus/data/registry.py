@@ -179,10 +179,13 @@ def _download(entry: Entry) -> Path:
 
 
 def _read_file(path: Path, node_features: NodeFeatures, ignore: Sequence[str]) -> list[Data]:
-    if path.suffix == ".smi":
+    kind = path.suffix.lower()
+    if kind == ".smi":
         return read_smiles(path)
-    if path.suffix == ".jsonl":
+    if kind == ".jsonl":
         return read_json_lines(path, ignore=ignore)
-    if path.suffix == ".csv" or (path / EDGES_FILE).is_file():
+    if kind == ".csv" or (path / EDGES_FILE).is_file():
         return read_csv(path, ignore=ignore)
+    if path.is_file() and kind != ".zip":
+        raise DataError(f"{path} is of no known kind: give .smi, .jsonl, .csv or a .zip in TU format.")
     return read_tu(path, node_features=node_features)

@@ -69,6 +69,11 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return self._explain(graphs)
 
+    @property
+    def explains(self) -> bool:
+        """Whether :meth:`explain` can tell anything of graphs such as the fitted ones."""
+        return True
+
     def labelled(self, graphs: Graphs) -> list[nx.Graph]:
         """Return graphs with the labels that the detector sees, for pictures."""
         check_is_fitted(self)

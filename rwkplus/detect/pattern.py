@@ -13,6 +13,7 @@ from rwkplus.detect.reading import named
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
+from rwkplus.graphs.convert import graph_list
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.cover import explained
 from rwkplus.mining.database import MiningDatabase
@@ -49,7 +50,10 @@ class PatternDetector(GraphDetector):
             raise ParameterError(f"miner must be a PatternMiner or None, got {self.miner!r}.")
         default = PatternMiner("auto", criterion="blocks", n_controls=3, random_state=0)
         self.miner_ = default if self.miner is None else clone(self.miner)
+        graphs = graph_list(graphs)
         self.miner_.fit(graphs)
+        if self.miner_.interrupted_:
+            raise KeyboardInterrupt
         if not self.miner_.patterns_:
             raise GraphError("no patterns were found, so nothing is usual. SurpriseDetector needs none.")
         return self._scores(graphs)

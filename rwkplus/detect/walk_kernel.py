@@ -27,6 +27,10 @@ BLOCK = 2_000
 """Graphs compared with the references at a time."""
 
 
+SAME = 1 - 1e-9
+"""Similarity of graphs that the kernel cannot tell apart."""
+
+
 class WalkKernelDetector(GraphDetector):
     """Flag graphs that a walk kernel finds unlike the reference graphs.
 
@@ -119,15 +123,25 @@ class WalkKernelDetector(GraphDetector):
     def _read(self, graphs: Graphs, fitted: Schema | None) -> list[Data]:
         return graph_list(named(checked_batch(graphs, self.ignore), fitted))
 
+    @property
+    def explains(self) -> bool:
+        """Whether graphs have labels, which explanations are made of."""
+        return bool(self.kernel_.schema_.discrete)
+
     def _explain(self, graphs: Graphs) -> list[Explanation]:
-        """A node is as unusual as many steps give it a color that the nearest reference does not have."""
-        if not self.kernel_.schema_.discrete:
+        """A node is as unusual as many steps give it a color that the nearest reference does not have.
+
+        References that are the very same are left out: one of them may be the graph itself.
+        """
+        graphs = graph_list(graphs)
+        if not self.explains:
             raise GraphError("explanations need labels: one-hot rows in x, and in edge_attr where there is one.")
         arrays = self._arrays(self._read(graphs, self.kernel_.schema_))
         known = self._arrays(self.references_)
         colors, theirs = (np.stack(list(node_colors(part, self.kernel_.steps))) for part in (arrays, known))
         missing = np.zeros(arrays.num_nodes)
-        for i, nearest in enumerate(self.similarity(graphs).argmax(1).tolist()):
+        similarity = self.similarity(graphs)
+        for i, nearest in enumerate(np.where(similarity < SAME, similarity, -1).argmax(1).tolist()):
             mine, other = (slice(part.node_ptr[k], part.node_ptr[k + 1]) for part, k in ((arrays, i), (known, nearest)))
             for step in range(len(colors)):
                 missing[mine] += ~np.isin(colors[step, mine], theirs[step, other])

@@ -12,7 +12,7 @@ from rwkplus.errors import DataError
 from rwkplus.files import read_text
 
 DELIMITERS = ",;\t"
-FULL = ("graph", "y")
+FULL = ("graph", "y", "label", "weight")
 """Columns that need not be there, but then in every row."""
 
 
@@ -27,15 +27,13 @@ class Table:
     @classmethod
     def read(cls, path: str | Path, ignore: Sequence[str] = ()) -> Self:
         """Read a file; cells end with commas, semicolons or tabs, and capitals in the header do not matter."""
-        text = read_text(path)
-        header, _, _ = text.partition("\n")
-        delimiter = next((mark for mark in DELIMITERS if mark in header), ",")
+        text, delimiter = _delimited(read_text(path))
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         try:
             lines = [(reader.line_num, [cell.strip() for cell in line]) for line in reader]
         except csv.Error as error:
             raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}.") from error
-        lines = [(number, line) for number, line in lines if any(line)]
+        lines = _trimmed([(number, line) for number, line in lines if any(line)])
         if len(lines) < 2:
             raise DataError(f"{path} is empty: expected a header with the names of columns, and lines below it.")
         columns = [name.lower() for name in lines[0][1]]
@@ -92,3 +90,22 @@ class Table:
                 f"{self.path}, line {number}: column {column!r} must be a number, got {row.get(column, '')!r}."
             )
         return value
+
+
+def _delimited(text: str) -> tuple[str, str]:
+    """What cells end with: said by a line such as ``sep=;``, or what cuts the header into most cells.
+
+    Lines keep their numbers.
+    """
+    header = next((line for line in text.splitlines() if line.strip()), "")
+    if header.lower().startswith("sep=") and len(header.strip()) == len("sep=") + 1:
+        return text.replace(header, "", 1), header.strip()[-1]
+    return text, max(DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
+
+
+def _trimmed(lines: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """Without columns at the right that have neither a name nor cells, as spreadsheets leave them."""
+    width = max((len(line) for _, line in lines), default=0)
+    while width and all(len(line) == width and not line[-1] for _, line in lines):
+        lines, width = [(number, line[:-1]) for number, line in lines], width - 1
+    return lines

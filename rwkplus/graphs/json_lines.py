@@ -7,6 +7,7 @@ and ``"directed": true`` is heeded. Further fields beside ``nodes`` and ``edges`
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -60,8 +61,16 @@ def parse_graph(line: str | bytes) -> JsonGraph:
                 f"{field}[{k}]: there was an edge from {u!r} to {v!r} with other fields; parallel edges need "
                 '"multigraph": true.'
             )
-        graph.add_edge(u, v, **edge)
-    return JsonGraph(record.get("id"), graph)
+        graph.add_edges_from([(u, v, edge)])  # fields may be called like arguments of add_edge
+    return JsonGraph(_name(record), graph)
+
+
+def _name(record: Mapping[str, Any]) -> object:
+    """The graph's own name, which goes back into JSON."""
+    name = record.get("id")
+    if isinstance(name, float) and not math.isfinite(name):
+        raise GraphError("id is larger than any number that JSON can hold: make it a string.")
+    return name
 
 
 def read_json_lines(path: str | Path, *, ignore: Sequence[str] = ()) -> list[Data]:

@@ -1,5 +1,6 @@
 """What the colors of fitted graphs mean, so that later graphs are read the same way or refused."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError
+from rwkplus.errors import GraphError, RWKPlusWarning
 from rwkplus.graphs.checks import graph_of_edge, graph_of_node
 from rwkplus.graphs.features import is_one_hot
 from rwkplus.types import UnknownLabel
@@ -152,5 +153,11 @@ def _treat_unknown(
         raise GraphError(
             f"graph {owner(batch, int(rows[0]))}: {fitted.field} holds a label that no fitted graph had. "
             "Fit on graphs that have it, or choose unknown_label='ignore'."
+        )
+    if rows.numel() == values.size(0):
+        warnings.warn(
+            f"no label in {fitted.field} was there when the estimator was fitted: are these graphs of the same kind?",
+            RWKPlusWarning,
+            stacklevel=2,
         )
     batch[fitted.field] = values.masked_fill(unknown, 0.0)

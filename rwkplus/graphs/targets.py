@@ -6,6 +6,10 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
+from rwkplus.errors import DataError
+
+LARGEST = 2**63
+
 
 def typed(words: Sequence[str]) -> list[Any] | None:
     """Read words as whole numbers, else as numbers, else as names of classes.
@@ -14,15 +18,20 @@ def typed(words: Sequence[str]) -> list[Any] | None:
     """
     for kind in (int, float):
         try:
-            return [kind(word) for word in words]
+            numbers = [kind(word) for word in words]
         except ValueError:
             continue
+        if kind is int and any(abs(number) >= LARGEST for number in numbers):
+            break  # identifiers
+        return numbers
     return list(words) if len(set(words)) <= len(words) / 2 else None
 
 
 def set_targets(graphs: Sequence[Data], targets: Sequence[Any]) -> None:
     """Let ``y`` be a tensor of one number, or the name of a class."""
     for graph, target in zip(graphs, targets, strict=True):
+        if isinstance(target, int) and abs(target) >= LARGEST:
+            raise DataError(f"the target {target} is too large for a whole number of 64 bits: make it a name.")
         graph.y = target if isinstance(target, str) else torch.tensor([target])
 
 

@@ -1,5 +1,6 @@
 """Discrete labels of any kind to one-hot columns with names."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -25,9 +26,9 @@ class Vocabulary:
         except TypeError as error:
             raise GraphError(f"labels must be hashable values such as strings or integers: {error}.") from error
         ordered = sorted(distinct, key=_order)
-        names = tuple(str(label) for label in ordered)
-        if len(set(names)) < len(names):  # 1 and "1" are different labels
-            names = tuple(repr(label) for label in ordered)
+        times = Counter(str(label) for label in ordered)
+        # 1 and "1" are different labels; no other one is written differently because of them.
+        names = tuple(repr(label) if isinstance(label, str) and times[label] > 1 else str(label) for label in ordered)
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise GraphError(f"several distinct labels are written {twice}: use labels with distinct names.")

@@ -3,7 +3,9 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.lib.format import open_memmap
@@ -22,8 +24,8 @@ class ResumableMatrix:
     def __init__(self, shape: tuple[int, int], path: str | Path | None, fingerprint: str) -> None:
         self.path = None if path is None else Path(path)
         self.finished: set[tuple[int, int]] = set()
+        self._shape = shape
         if self.path is None:
-            self.values: Floats = np.empty(shape)
             return
         self.partial = self.path.with_name(self.path.name + ".partial")
         self.progress = self.path.with_name(self.path.name + ".progress")
@@ -31,8 +33,15 @@ class ResumableMatrix:
         self.finished = self._finished_before()
         if not self.finished:  # a note about another computation must not outlive its blocks
             self.progress.unlink(missing_ok=True)
-        mode = "r+" if self.finished else "w+"
-        self.values = open_memmap(self.partial, mode=mode, dtype=np.float64, shape=shape)
+            self.partial.unlink(missing_ok=True)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The matrix; a file is made when the first block is there."""
+        if self.path is None:
+            return np.empty(self._shape)
+        mode: Literal["r+", "w+"] = "r+" if self.finished else "w+"
+        return open_memmap(self.partial, mode=mode, dtype=np.float64, shape=self._shape)
 
     def write(self, start: int, stop: int, first: int, values: Floats, *, mirror: bool) -> None:
         """Store the rows ``start:stop`` from column ``first`` on; ``mirror`` stores the transpose as well."""

@@ -104,7 +104,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
     def fit(
         self, graphs: Graphs, y: Sequence[object] | None = None, on_pattern: Callable[[], None] | None = None
     ) -> Self:
-        """Mine ``graphs``. Interrupted by Ctrl-C, it keeps the patterns found so far.
+        """Mine ``graphs``. Interrupted by Ctrl-C, it keeps the patterns found so far, if there are any.
 
         Args:
             graphs: Anything the door accepts; undirected.
@@ -118,11 +118,17 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         settings.check_against(database)
         if y is not None and len(y) != database.num_graphs:
             raise ParameterError(f"y has {len(y)} classes for {database.num_graphs} graphs.")
+        if y is not None:
+            class_contrasts([], y)  # refuses what cannot be contrasted, before the work
         self.patterns_: list[Pattern] = []
         self.control_, self.threshold_, self.training_ = np.empty(0), 0.0, np.empty(0)
+        self.interrupted_ = False
         try:
             self._mine(settings, database, batch, on_pattern or (lambda: None))
         except KeyboardInterrupt:
+            if not self.patterns_:
+                raise
+            self.interrupted_ = True
             warnings.warn(f"interrupted: {len(self.patterns_)} patterns so far.", RWKPlusWarning, stacklevel=2)
         if not self.patterns_:
             warnings.warn(

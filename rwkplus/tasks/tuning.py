@@ -124,6 +124,10 @@ def _first(name: str, choices: object) -> Any:  # noqa: ANN401
     )
 
 
+INTERRUPTED = "interrupted"
+"""Marks trials that Ctrl-C ended."""
+
+
 class _Search:
     """The study of one fold."""
 
@@ -175,7 +179,11 @@ class _Search:
                 raise optuna.TrialPruned
 
         chosen = {name: _suggest(trial, name, choices) for name, choices in self.space.items()}
-        return self._with(chosen).run(on_epoch=report).validation[self.metric.name]
+        try:
+            return self._with(chosen).run(on_epoch=report).validation[self.metric.name]
+        except KeyboardInterrupt:
+            trial.set_user_attr(INTERRUPTED, True)
+            raise
 
     def _with(self, chosen: Params) -> Job:
         """The job with other parameters of the network, and other settings."""
@@ -193,8 +201,9 @@ def _suggest(trial: "Trial", name: str, choices: Any) -> Any:  # noqa: ANN401
 
 
 def _finished(study: "Study") -> int:
-    """Number of trials that ran to an end, were given up or diverged; those of a killed process do not count."""
-    return sum(trial.state.name in ("COMPLETE", "PRUNED", "FAIL") for trial in study.trials)
+    """Number of trials that ran to an end, were given up or diverged; those killed or interrupted do not count."""
+    ends = ("COMPLETE", "PRUNED", "FAIL")
+    return sum(trial.state.name in ends and INTERRUPTED not in trial.user_attrs for trial in study.trials)
 
 
 def _optuna() -> Any:  # noqa: ANN401
@@ -202,5 +211,5 @@ def _optuna() -> Any:  # noqa: ANN401
         import optuna
     except ImportError as error:
         raise MissingExtraError("the search needs Optuna: pip install 'rwkplus[tune]'.") from error
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna

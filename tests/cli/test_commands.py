@@ -184,3 +184,13 @@ def test_tables_without_results_are_an_error(rwkplus, tmp_path, monkeypatch):
     code, _, stderr = rwkplus("reproduce", "tables")
     assert (code, list(tmp_path.iterdir())) == (2, [])
     assert "run an experiment first" in stderr
+
+
+def test_ctrl_c_is_acknowledged(rwkplus, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rwkplus.data.load", interrupt)
+    code, _, err = rwkplus("classify", "functional-groups")
+    assert code == 130
+    assert err.strip() == "interrupted"

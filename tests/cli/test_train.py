@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from rwkplus.cli.experiment import parse_yaml
 from rwkplus.data import load
 from rwkplus.tasks import Settings, cross_validate, load_model
 from tests.cli.program import invoke
@@ -242,3 +243,8 @@ def test_folds_that_are_missing_are_run_again(tmp_path):
     again = json.loads(invoke("train", DATA, "--resume", "--no-guards", "--out", tmp_path / "run", "--json"))
     assert again["mean"] == whole["mean"]
     assert again["folds"][0]["seconds"] == whole["folds"][0]["seconds"]  # taken from the folder, not trained again
+
+
+def test_numbers_of_yaml_need_no_point(tmp_path):
+    assert parse_yaml("lr: 1e-3") == {"lr": 1e-3}
+    assert parse_yaml("[-2E+3, 1.5e2, 1e, e1, 10]") == [-2e3, 150.0, "1e", "e1", 10]

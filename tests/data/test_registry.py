@@ -205,3 +205,11 @@ def test_a_download_without_the_files_is_an_error(monkeypatch):
 def test_every_entry_is_listed_under_its_own_name_with_a_description():
     assert all(entry.name == name and entry.about for name, entry in REGISTRY.items())
     assert {"functional-groups", "MUTAG", "NCI1", "ENZYMES", "PROTEINS", "IMDB-BINARY"} <= set(REGISTRY)
+
+
+def test_kinds_of_files_are_named(tmp_path):
+    (tmp_path / "ethanol.SMI").write_text("CCO 98765432109876543210\n")
+    assert len(load(tmp_path / "ethanol.SMI")) == 1
+    (tmp_path / "graphs.txt").write_text("CCO\n")
+    with pytest.raises(DataError, match=r"give .smi, .jsonl, .csv or a .zip"):
+        load(tmp_path / "graphs.txt")

@@ -43,3 +43,17 @@ def test_something_must_be_usual(graphs):
         nx.set_node_attributes(graph, {v: int(rng.integers(9)) for v in graph}, "label")
     with pytest.warns(UserWarning, match="no pattern beats chance"), pytest.raises(GraphError, match="no patterns"):
         PatternDetector(miner=PatternMiner(2, n_controls=3, beam_width=4, random_state=0)).fit(noise)
+
+
+def test_an_interruption_is_no_result(graphs, monkeypatch):
+    def interrupted(miner, *_, **__):
+        miner.patterns_, miner.interrupted_ = [1], True
+
+    monkeypatch.setattr(PatternMiner, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        PatternDetector().fit(graphs)
+
+
+def test_graphs_may_come_one_by_one(fitted, graphs):
+    again = PatternDetector(0.1, MINER).fit(graph for graph in graphs)
+    np.testing.assert_array_equal(again.decision_scores_, fitted.decision_scores_)

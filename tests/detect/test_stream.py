@@ -97,3 +97,34 @@ def test_a_truncated_last_line_is_an_error(detector, lines):
     counts, records = run(detector, lines[0] + b"\n" + lines[1][:40])
     assert counts == (1, counts.flagged, 1)
     assert "not JSON" in records[1]["error"]
+
+
+def test_a_label_of_another_type_does_not_spoil_its_neighbors(detector, lines):
+    spoiled = json.loads(lines[1])
+    for node, label in zip(spoiled["nodes"], (1, "1"), strict=False):
+        node["label"] = label
+    sink = io.StringIO()
+    score_stream(detector, io.BytesIO(b"\n".join([lines[0], json.dumps(spoiled).encode(), lines[2]])), sink)
+    scores = [json.loads(line)["score"] for line in sink.getvalue().splitlines()]
+    for k in (0, 2):
+        alone = io.StringIO()
+        score_stream(detector, io.BytesIO(lines[k]), alone)
+        assert json.loads(alone.getvalue())["score"] == scores[k]
+
+
+TWO_CARBONS = [{"id": 0, "label": "C"}, {"id": 1, "label": "C"}]
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"nodes": TWO_CARBONS, "edges": [{"source": 0, "target": 1, "u_of_edge": 2}]}, "u_of_edge"),
+        ({"id": float("inf"), "nodes": TWO_CARBONS, "edges": []}, "id is larger than any number"),
+    ],
+)
+def test_odd_names_are_answered_like_all_mistakes(detector, lines, record, message):
+    sink = io.StringIO()
+    text = json.dumps(record).replace("Infinity", "1e400").encode()
+    counts = score_stream(detector, io.BytesIO(b"\n".join([lines[0], text, lines[1]])), sink)
+    assert (counts.scored, counts.errors) == (2, 1)
+    assert message in json.loads(sink.getvalue().splitlines()[1])["error"]

@@ -89,7 +89,7 @@ def test_molecules_with_targets(tmp_path):
         ("edges", PAYMENTS, "", "is empty"),
         ("nodes", "graph,node", "day,node", "column 'day' would be lost"),
         ("nodes", "monday,eve", "monday,bob", "line 4: the node 'bob' was there before"),
-        ("nodes", "eve,shop", "eve,", "node 'eve' has no 'label' although others have"),
+        ("nodes", "eve,shop", "eve,", "line 4: column 'label' is empty"),
         ("nodes", PEOPLE, "node,label\nann,buyer\n", "only one of .* has a column 'graph'"),
         ("graphs", "tuesday,yes", "sunday,yes", "line 2: the graph 'sunday' has neither nodes nor edges"),
         ("graphs", "tuesday,yes", "monday,yes", "line 3: the graph 'monday' was there before"),
@@ -115,3 +115,34 @@ def test_lines_of_wrong_molecules_are_named(tmp_path, text, message):
         read_csv(path)
     with pytest.raises(DataError, match="belong to files of edges"):
         read_csv(path, nodes=path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\n" + PAYMENTS.replace(",", ";"),
+        "sep=;\n" + PAYMENTS.replace(",", ";"),
+        PAYMENTS.replace(",", ";").replace("\n", ";;\n"),
+        PAYMENTS.replace("label", '"label"').replace(",", "\t"),
+    ],
+    ids=["blank lines first", "sep", "empty columns at the right", "tabs and quotes"],
+)
+def test_tables_as_spreadsheets_write_them(tmp_path, text):
+    (tmp_path / "plain.csv").write_text(PAYMENTS)
+    (tmp_path / "sheet.csv").write_text(text)
+    for plain, sheet in zip(load(tmp_path / "plain.csv"), load(tmp_path / "sheet.csv"), strict=True):
+        assert sheet.edge_attr.equal(plain.edge_attr)
+        assert sheet.edge_label_names == plain.edge_label_names
+
+
+def test_the_header_decides_what_cells_end_with(tmp_path):
+    (tmp_path / "sheet.csv").write_text('source;target;"attr_amount, in euro"\nann;bob;3\nbob;eve;4\n')
+    (graph,) = load(tmp_path / "sheet.csv")
+    assert sorted(graph.edge_attr.flatten().tolist()) == [3, 3, 4, 4]
+
+
+@pytest.mark.parametrize("column", ["label", "weight"])
+def test_an_empty_cell_among_full_ones_is_named(tmp_path, column):
+    (tmp_path / "edges.csv").write_text(f"source,target,{column}\na,b,1\nb,c,\n")
+    with pytest.raises(DataError, match=f"line 3: column '{column}' is empty"):
+        load(tmp_path / "edges.csv")

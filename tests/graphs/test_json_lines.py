@@ -115,3 +115,10 @@ def test_unnamed_labels_keep_their_order(tmp_path):
     path = tmp_path / "graphs.jsonl"
     path.write_text(graph_to_json(graph) + "\n")
     assert read_json_lines(path)[0].x.argmax(1).tolist() == list(range(12))
+
+
+def test_targets_beyond_64_bits_are_named(tmp_path):
+    line = json.dumps({"nodes": [{"id": 0, "label": "C"}], "edges": [], "y": 10**30})
+    (tmp_path / "graphs.jsonl").write_text(line + "\n")
+    with pytest.raises(DataError, match="too large for a whole number of 64 bits"):
+        read_json_lines(tmp_path / "graphs.jsonl")

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.errors import GraphError
+from rwkplus.errors import GraphError, RWKPlusWarning
 from rwkplus.graphs import Schema, as_batch, from_networkx, from_smiles, one_hot_degree
 
 POLICIES = ("new", "ignore", "error")
@@ -201,3 +201,8 @@ def test_graphs_without_edges_need_no_edge_fields():
     batch = conform(fitted, [single])
     assert batch.edge_attr.shape == (0, 1)
     assert batch.edge_weight.shape == (0,)
+
+
+def test_graphs_without_any_known_label_are_worth_a_word():
+    with pytest.warns(RWKPlusWarning, match="no label in x was there when the estimator was fitted"):
+        conform([molecule("C", "O")], [molecule("bank", "shop")], "ignore")

@@ -51,3 +51,7 @@ def test_labels_that_cannot_be_told_apart_by_name_are_refused():
 def test_labels_that_cannot_be_hashed_are_refused():
     with pytest.raises(GraphError, match=r"hashable.*list"):
         Vocabulary.of([[1]])
+
+
+def test_names_of_other_labels_do_not_change_with_company():
+    assert Vocabulary.of(["bank", 1]).names[1:] == Vocabulary.of(["bank", 1, "1"]).names[2:] == ("bank",)

@@ -34,6 +34,11 @@ def test_the_file_appears_only_when_it_is_complete(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["gram.npy"]
 
 
+def test_nothing_is_written_before_the_first_block(tmp_path):
+    ResumableMatrix((2, 2), tmp_path / "gram.npy", "key")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_finished_blocks_survive_an_interruption(tmp_path):
     ResumableMatrix((2, 2), tmp_path / "k.npy", "key").write(0, 1, 0, np.array([[1.0, 2.0]]), mirror=False)
     again = ResumableMatrix((2, 2), str(tmp_path / "k.npy"), "key")

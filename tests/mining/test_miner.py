@@ -162,14 +162,26 @@ def test_labels_that_are_no_elements_make_no_molecule():
     assert pattern.short_name == "path B-R"
 
 
-@pytest.mark.parametrize("where", ["control", "one_after_the_other"])
-def test_an_interrupted_miner_stays_usable(molecules, monkeypatch, where):
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
+def interrupt(*arguments):
+    raise KeyboardInterrupt
 
+
+@pytest.mark.parametrize("where", ["control", "one_after_the_other"])
+def test_before_the_first_pattern_there_is_nothing_to_keep(molecules, monkeypatch, where):
+    """An empty result would look as if there were no patterns."""
     monkeypatch.setattr(f"rwkplus.mining.search.Search.{where}", interrupt)
-    with pytest.warns(RWKPlusWarning, match="interrupted: 0 patterns"):
-        miner = PatternMiner(n_controls=0).fit(molecules)
-    assert miner.patterns_ == []
-    assert miner.threshold_ == 0
-    assert miner.explained_.size == 0
+    with pytest.raises(KeyboardInterrupt):
+        PatternMiner(n_controls=0).fit(molecules)
+
+
+def test_an_interrupted_miner_keeps_its_patterns(molecules):
+    with pytest.warns(RWKPlusWarning, match="interrupted: 1 patterns"):
+        miner = PatternMiner(3, n_controls=0, random_state=0).fit(molecules, on_pattern=interrupt)
+    assert miner.interrupted_
+    assert miner.transform(molecules[:4]).shape == (4, 1)
+
+
+def test_a_single_class_is_refused_before_the_work(molecules, monkeypatch):
+    monkeypatch.setattr("rwkplus.mining.search.Search.control", interrupt)
+    with pytest.raises(ParameterError, match="only the class '1'"):
+        PatternMiner().fit(molecules, [1] * len(molecules))

@@ -103,3 +103,22 @@ def test_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[tune\]"):
         searched()
+
+
+def test_a_trial_that_was_interrupted_is_tried_again(tmp_path, monkeypatch):
+    run, seen = Job.run, []
+
+    def interrupted(job, *arguments, **options):
+        seen.append(1)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return run(job, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Job, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            searched(place=Place(tmp_path, resume=True))
+    rest = []
+    again = searched(place=Place(tmp_path, resume=True), on_trial=lambda: rest.append(1))
+    assert len(rest) == 2 * 3 - 1
+    assert essence(again) == essence(searched())
