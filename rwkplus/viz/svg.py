@@ -17,6 +17,10 @@ BOND_LINES = {"=": 2, "#": 3}
 SIZE = 200
 MARGIN = 22
 FADED = 0.25
+SHORT, LONGEST = 3, 16
+"""Letters of a name that fits into a node, and of one that fits below it."""
+HALO = 'paint-order="stroke" stroke="#fff" stroke-width="2.5"'
+"""Lets text be read in front of lines."""
 
 
 def label_colors(labels: Collection[str]) -> dict[str, str]:
@@ -50,14 +54,12 @@ def draw(
     for u, v, fields in graph.edges(data=True):
         opacity = min(opacities[u], opacities[v], fields.get("weight", 1.0))
         parts.append(_edge(places[u], places[v], fields.get("label"), opacity))
+    names = []
     for v, label in graph.nodes(data="label"):
-        (x, y), opacity = places[v], opacities[v]
-        parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colors[str(label)]}" opacity="{opacity}"/>'
-            f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" text-anchor="middle" font-size="{radius * 0.95:.0f}" '
-            f'fill="#fff" opacity="{max(opacity, 0.6)}">{escape(str(label))}</text>'
-        )
-    return "".join([*parts, "</svg>"])
+        (x, y), opacity, color = places[v], opacities[v], colors[str(label)]
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{color}" opacity="{opacity}"/>')
+        names.append(_node_name(x, y, radius, str(label), max(opacity, 0.6)))
+    return "".join([*parts, *names, "</svg>"])
 
 
 def curve(values: Sequence[float], *, top: float | None = None, percent: bool = False, dots: bool = True) -> str:
@@ -104,11 +106,24 @@ def _layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
     """Places of the nodes inside the picture; the same for the same graph."""
     if len(graph) < 2:
         return dict.fromkeys(graph, (SIZE / 2, SIZE / 2))
-    raw = nx.kamada_kawai_layout(graph, weight=None)
+    planar, drawing = nx.check_planarity(graph)
+    begin = nx.combinatorial_embedding_to_pos(drawing) if planar else None  # lest a ring gets stuck crossed
+    raw = nx.kamada_kawai_layout(graph, pos=begin, weight=None)
     places = np.array([raw[v] for v in graph])
     places -= (places.max(0) + places.min(0)) / 2
     places *= (SIZE / 2 - MARGIN) / max(float(np.abs(places).max()), 1e-9)
     return {v: (float(x) + SIZE / 2, float(y) + SIZE / 2) for v, (x, y) in zip(graph, places, strict=True)}
+
+
+def _node_name(x: float, y: float, radius: float, name: str, opacity: float) -> str:
+    """Write a short name into its node, a long one below it."""
+    if len(name) <= SHORT:
+        look = f'dy=".35em" font-size="{radius * 0.95:.0f}" fill="#fff"'
+    else:
+        y += radius
+        look = f'dy="1em" font-size="8" fill="#222" {HALO}'
+        name = name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" opacity="{opacity}" {look}>{escape(name)}</text>'
 
 
 def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opacity: float) -> str:
@@ -126,6 +141,7 @@ def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opa
     if label is not None and label not in ("-", "=", "#", ":"):
         x, y = (np.array(a) + np.array(b)) / 2 + aside * 8
         parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="9" fill="#666">{escape(label)}</text>'
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="8" fill="#666" opacity="{opacity}" {HALO}>'
+            f"{escape(label)}</text>"
         )
     return "".join(parts)

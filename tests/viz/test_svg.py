@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rwkplus.viz import curve, draw, label_colors
-from rwkplus.viz.svg import ELEMENT_COLORS, FADED, MARGIN, PALETTE, SIZE
+from rwkplus.viz.svg import ELEMENT_COLORS, FADED, LONGEST, MARGIN, PALETTE, SIZE
 
 
 def labelled(graph, labels=None):
@@ -132,7 +132,24 @@ def test_labels_and_titles_cannot_break_out_of_the_picture():
     drawn = picture(graph, title=hostile)
     assert "<b" not in draw(graph, label_colors([hostile, "x"]), title=hostile)
     assert drawn.get("aria-label") == hostile
-    assert [text.text for text in drawn.findall("text")] == [hostile, hostile, "x"]
+    assert [text.text for text in drawn.findall("text")] == [hostile, hostile[: LONGEST - 1] + "…", "x"]
+
+
+def test_long_names_stand_below_their_nodes():
+    drawn = picture(labelled(nx.path_graph(2), ["Cl", "merchant"]))
+    nodes, names = drawn.findall("circle"), drawn.findall("text")
+    below = numbers(names, "y")[:, 0] - numbers(nodes, "cy")[:, 0]
+    assert below.tolist() == [0, float(nodes[1].get("r"))]
+
+
+def test_rings_are_not_crossed():
+    ring = nx.Graph()
+    ring.add_nodes_from([0, 3, 1, 5, 2, 4])
+    nx.add_cycle(ring, range(6))
+    places = numbers(picture(labelled(ring)).findall("circle"), "cx", "cy")[np.argsort(list(ring))]
+    (x, y), (later_x, later_y) = (np.roll(places, -k - 1, 0).T - np.roll(places, -k, 0).T for k in (0, 1))
+    turns = x * later_y - y * later_x
+    assert (turns > 0).all() or (turns < 0).all()  # a convex hexagon
 
 
 # Colors of labels
