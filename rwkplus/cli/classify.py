@@ -17,7 +17,8 @@ from rwkplus.types import KernelName
 def classify(
     dataset: Dataset,
     kernels: Annotated[
-        list[str] | None, typer.Option("--kernel", help="rwk+, rwk- or node-centric; may be repeated. \\[default: all]")
+        list[str] | None,
+        typer.Option("--kernel", help="rwk+, rwk- or, for labels, node-centric; may be repeated. \\[default: all]"),
     ] = None,
     steps: Annotated[str, typer.Option(help="Walk lengths to choose from, such as 1,2,4.")] = "1,2,3,4,5",
     folds: Annotated[int, typer.Option(help="Outer folds.", min=2)] = 10,
@@ -36,7 +37,7 @@ def classify(
 
     from rwkplus.data import load
     from rwkplus.evaluate import guard_scores, nested_cross_validation
-    from rwkplus.graphs import classes_of
+    from rwkplus.graphs import Schema, as_batch, classes_of
     from rwkplus.kernels import RandomWalkKernel
 
     lengths = _numbers(steps)
@@ -45,7 +46,9 @@ def classify(
     if classes is None:
         raise DataError(f"{dataset} has no classes to predict: every graph needs a y, a whole number or a name.")
     y = np.array(classes)
-    names = cast(Sequence[KernelName], kernels or get_args(KernelName))
+    labelled = Schema.of(as_batch(graphs, ignore=tuple(ignore or ()))).discrete
+    known = [name for name in get_args(KernelName) if labelled or name != "node-centric"]
+    names = cast(Sequence[KernelName], kernels or known)
     rows: list[dict[str, Any]] = []
     with progress("classifying", total=len(names) * folds + 1) as advance:
         for name in names:

@@ -194,3 +194,12 @@ def test_ctrl_c_is_acknowledged(rwkplus, monkeypatch):
     code, _, err = rwkplus("classify", "functional-groups")
     assert code == 130
     assert err.strip() == "interrupted"
+
+
+def test_measurements_are_classified_by_the_kernels_that_know_them(tmp_path):
+    path = tmp_path / "measured.jsonl"
+    edges = [{"source": 0, "target": 1}]
+    graphs = [{"nodes": [{"id": v, "x": [v + i / 10]} for v in (0, 1)], "edges": edges, "y": i % 2} for i in range(12)]
+    path.write_text("".join(json.dumps(graph) + "\n" for graph in graphs))
+    facts = json.loads(invoke("classify", str(path), "--steps", "1", "--folds", "2", "--inner-folds", "2", "--json"))
+    assert [row["model"] for row in facts["rows"]][:3] == ["rwk+", "rwk-", "guard: majority"]
