@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -91,7 +92,7 @@ def detect(
     judged = Judged(fitted, name, graphs, scores, calm, _planted() if name == DEMO else None)
     page = None if out_folder is None else _write(judged, out_folder)
     if as_json:
-        rows = [{"graph": i, "score": float(scores[i])} for i in judged.flagged]
+        rows = [{"graph": i, **_named(graphs, i), "score": float(scores[i])} for i in judged.flagged]
         print_json({"dataset": name, "graphs": len(graphs), "threshold": fitted.threshold_, "flagged": rows})
         return
     _show(judged)
@@ -145,14 +146,25 @@ def _write(judged: Judged, folder: Path) -> Path | None:
     from rwkplus.reports import write_detection_report
 
     threshold = judged.detector.threshold_
-    rows = ({"graph": i, "score": float(s), "anomaly": bool(s > threshold)} for i, s in enumerate(judged.scores))
+    rows = (
+        {"graph": i, **_named(judged.graphs, i), "score": float(s), "anomaly": bool(s > threshold)}
+        for i, s in enumerate(judged.scores)
+    )
     page = write_detection_report(folder / "report.html", *judged) if judged.detector.explains else None
     judged.detector.save(folder / "detector.safetensors")
     write_whole(folder / "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     return page
 
 
+def _named(graphs: Sequence[Any], i: int) -> dict[str, str]:
+    """The user's own name of a graph, if it has one."""
+    name = graphs[i].get("name")
+    return {} if name is None else {"id": name}
+
+
 def _show(judged: Judged) -> None:
+    from rwkplus.graphs.graph_names import name_of
+
     table = Table(box=None)
     for column in ("", "graph", "score"):
         table.add_column(column, justify="right")
@@ -163,7 +175,7 @@ def _show(judged: Judged) -> None:
     reasons = _reasons(judged, shown)
     for k, (i, reason) in enumerate(zip(shown, reasons, strict=True), start=1):
         truth = [] if judged.known is None else [judged.known.get(i, "-")]
-        table.add_row(str(k), str(i), f"{judged.scores[i]:.3g}", reason, *truth)
+        table.add_row(str(k), name_of(judged.graphs, i), f"{judged.scores[i]:.3g}", reason, *truth)
     out.print(table)
     left = f", the first {SHOWN} shown" if len(judged.flagged) > SHOWN else ""
     out.print(

@@ -28,7 +28,7 @@ def predict(
 ) -> None:
     """Predict labels of graphs with a trained network.
 
-    One line per graph: its number, the prediction and, for classes, their probabilities.
+    One line per graph: its name or number, the prediction and, for classes, their probabilities.
     """
     from rwkplus.data import load
     from rwkplus.tasks import load_model
@@ -39,7 +39,7 @@ def predict(
     read = load(graphs, node_features=node_features, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
     lines = _lines(trained, read, unknown_label)
     text = io.StringIO()
-    csv.writer(text).writerows(lines)
+    csv.writer(text, lineterminator="\n").writerows(lines)
     if out_file is None:
         sys.stdout.write(text.getvalue())
         return
@@ -48,6 +48,8 @@ def predict(
 
 
 def _lines(trained: Any, graphs: list[Any], unknown_label: str) -> Iterator[list[Any]]:  # noqa: ANN401
+    from rwkplus.graphs.graph_names import name_of
+
     outputs = trained.outputs(graphs, unknown_label=unknown_label)
     target = trained.target
     predictions = target.decode(outputs).reshape(len(graphs), -1)
@@ -56,4 +58,4 @@ def _lines(trained: Any, graphs: list[Any], unknown_label: str) -> Iterator[list
     names = [f"prediction {i}" for i in range(predictions.shape[1])] if several else ["prediction"]
     yield ["graph", *names, *(f"p({name})" for name in (target.names if shares.size else ()))]
     for i in range(len(graphs)):
-        yield [i, *predictions[i].tolist(), *(f"{share:.6g}" for share in shares[i])]
+        yield [name_of(graphs, i), *predictions[i].tolist(), *(f"{share:.6g}" for share in shares[i])]

@@ -22,6 +22,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import DataError
 from rwkplus.graphs.csv_table import Table
 from rwkplus.graphs.from_networkx import from_networkx
+from rwkplus.graphs.graph_names import set_names
 from rwkplus.graphs.smiles import SMILESError, from_smiles
 from rwkplus.graphs.targets import set_targets, typed
 
@@ -123,6 +124,7 @@ class _Database:
     def with_targets(self, targets: Table | None) -> list[Data]:
         """Graphs as the library knows them, with targets where there is a table of them."""
         data = from_networkx(list(self.graphs.values()))
+        set_names(data, list(self.graphs))
         if targets is None:
             return data
         targets.check(("graph", "y"))

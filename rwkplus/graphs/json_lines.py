@@ -19,6 +19,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import DataError, GraphError
 from rwkplus.graphs.features import is_one_hot, label_numbers
 from rwkplus.graphs.from_networkx import from_networkx
+from rwkplus.graphs.graph_names import set_names
 from rwkplus.graphs.targets import set_targets
 
 KINDS = {
@@ -80,18 +81,21 @@ def read_json_lines(path: str | Path, *, ignore: Sequence[str] = ()) -> list[Dat
         path: The file.
         ignore: Fields of nodes and edges to leave out on purpose.
     """
-    graphs, targets = [], []
+    graphs, names, targets = [], [], []
     try:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    graphs.append(_parsed(line, number, path).graph)
+                    name, graph = _parsed(line, number, path)
+                    graphs.append(graph)
+                    names.append(name)
                     targets.append((number, json.loads(line).get("y")))
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}.") from error
     if not graphs:
         raise DataError(f"{path} holds no graphs: expected one JSON object per line.")
     data = from_networkx(graphs, ignore=ignore)
+    set_names(data, names)
     if any(y is not None for _, y in targets):
         set_targets(data, _one_kind(targets, path))
     return data

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError
 from rwkplus.files import read_text
+from rwkplus.graphs.graph_names import set_names
 from rwkplus.graphs.targets import set_targets, typed
 from rwkplus.graphs.vocabulary import Vocabulary
 
@@ -86,7 +87,12 @@ def read_smiles(path: str | Path) -> list[Data]:
     except SMILESError as error:
         hint = " Is it a header? Remove the line." if error.number == 0 else ""
         raise DataError(f"{path}, line {rows[error.number][0]}: {error}{hint}") from error
-    targets = typed([words[1] for _, words in rows]) if all(len(words) > 1 for _, words in rows) else None
-    if targets is not None:
+    seconds = [words[1] for _, words in rows if len(words) > 1]
+    if len(seconds) < len(rows):
+        return graphs
+    targets = typed(seconds)
+    if targets is None:
+        set_names(graphs, seconds)
+    else:
         set_targets(graphs, targets)
     return graphs

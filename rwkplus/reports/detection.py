@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from rwkplus.detect import Explanation, GraphDetector, WalkKernelDetector
 from rwkplus.graphs.arrays import Floats
+from rwkplus.graphs.graph_names import name_of
 from rwkplus.reports.page import page, write_page
 from rwkplus.viz import draw, label_colors
 from rwkplus.viz.histogram import histogram
@@ -56,7 +57,7 @@ def detection_report(
         pictures = _Pictures(detector, [graphs[i] for i in shown], usual)
         for k, i in enumerate(shown):
             facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
-            body.append(pictures.section(k, f"Graph {i}", facts))
+            body.append(pictures.section(k, f"Graph {name_of(graphs, i)}", facts))
     return page(f"Anomalies in {name}", "".join(body))
 
 

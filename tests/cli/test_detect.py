@@ -124,3 +124,12 @@ def test_options_that_cannot_act_are_refused(files, tmp_path, options):
     invoke(files / "train.jsonl", "--out", tmp_path / "out")
     with pytest.raises(ParameterError, match="leave"):
         invoke("--model", tmp_path / "out" / "detector.safetensors", *options)
+
+
+def test_graphs_go_by_the_names_that_users_gave_them(tmp_path):
+    lines = [graph_to_json(graph, f"day {i}") for i, graph in enumerate(anomalous_molecules(60).graphs)]
+    (tmp_path / "days.jsonl").write_text("\n".join(lines))
+    assert "day " in invoke(tmp_path / "days.jsonl", "--out", tmp_path / "out")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "scores.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == [f"day {i}" for i in range(60)]
+    assert "<h2>Graph day " in (tmp_path / "out" / "report.html").read_text()

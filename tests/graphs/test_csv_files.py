@@ -146,3 +146,9 @@ def test_an_empty_cell_among_full_ones_is_named(tmp_path, column):
     (tmp_path / "edges.csv").write_text(f"source,target,{column}\na,b,1\nb,c,\n")
     with pytest.raises(DataError, match=f"line 3: column '{column}' is empty"):
         load(tmp_path / "edges.csv")
+
+
+def test_graphs_keep_their_names(folder):
+    assert [graph.name for graph in load(folder)] == ["monday", "tuesday"]
+    (folder / "one.csv").write_text("source,target\na,b\n")
+    assert "name" not in load(folder / "one.csv")[0]
