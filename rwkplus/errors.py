@@ -1,8 +1,5 @@
 """Everything rwkplus raises on purpose. Each message names the thing, the field and the remedy."""
 
-from collections.abc import Iterable
-from typing import get_args
-
 
 class RWKPlusError(ValueError):
     """Base of all errors of this library."""
@@ -34,10 +31,3 @@ class MissingExtraError(RWKPlusError, ImportError):
 
 class RWKPlusWarning(UserWarning):
     """Something legal whose result may surprise."""
-
-
-def check_choice(name: str, value: object, choices: object) -> None:
-    """Refuse a value that is none of ``choices``: a ``Literal`` type, or an iterable of names."""
-    known = get_args(choices) or (tuple(choices) if isinstance(choices, Iterable) else ())
-    if value not in known:
-        raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")

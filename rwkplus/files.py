@@ -80,7 +80,7 @@ def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[
 
     def plain(value: object) -> object:
         if not isinstance(value, np.generic):
-            raise TypeError(f"{type(value).__name__} is neither a number nor a name")
+            raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
         return value.item()
 
     try:

@@ -1,6 +1,9 @@
-"""Names of the choices that appear in more than one signature."""
+"""Names of the choices that appear in more than one signature, and how to refuse all others."""
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+from rwkplus.errors import ParameterError
 
 KernelName = Literal["rwk+", "rwk-", "node-centric"]
 Route = Literal["auto", "explicit", "blocks"]
@@ -8,3 +11,10 @@ Walks = Literal["open", "closed"]
 UnknownLabel = Literal["new", "ignore", "error"]
 Assignment = Literal["dirac", "optimal"]
 Combine = Literal["sum", "last", "mean", "geometric"]
+
+
+def check_choice(name: str, value: object, choices: object) -> None:
+    """Refuse a value that is none of ``choices``: a ``Literal`` type, or an iterable of names."""
+    known = get_args(choices) or (tuple(choices) if isinstance(choices, Iterable) else ())
+    if value not in known:
+        raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")

@@ -9,7 +9,8 @@ from typing import Literal
 import networkx as nx
 import numpy as np
 
-from rwkplus.errors import ParameterError, check_choice
+from rwkplus.errors import ParameterError
+from rwkplus.types import check_choice
 
 Linking = Literal["rand", "apexbase", "base"]
 COLORS = {"R": "red", "B": "blue", "P": "purple", "G": "green"}

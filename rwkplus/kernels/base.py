@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError, ParameterError, check_choice
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs, Schema, as_batch
 from rwkplus.kernels.steps import step_weights
-from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks
+from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_choice
 
 
 class WalkEstimator(BaseEstimator):

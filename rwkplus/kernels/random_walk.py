@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning, check_choice
+from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
 from rwkplus.kernels.base import WalkEstimator
@@ -21,7 +21,7 @@ from rwkplus.kernels.gram import cosine, feature_gram, finite
 from rwkplus.kernels.routes import cheaper_route
 from rwkplus.kernels.steps import geometric_tail
 from rwkplus.kernels.storage import ResumableMatrix, fingerprint
-from rwkplus.types import Assignment, Combine, KernelName, Route, UnknownLabel, Walks
+from rwkplus.types import Assignment, Combine, KernelName, Route, UnknownLabel, Walks, check_choice
 
 EXPLICIT_ROWS = 8_192
 """Rows of an explicit Gram matrix computed at a time."""

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError, check_choice
+from rwkplus.errors import GraphError
 from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors
 from rwkplus.graphs.arrays import GraphArrays, Ints, as_arrays
 from rwkplus.graphs.features import is_one_hot, label_numbers
+from rwkplus.types import check_choice
 
 Paint = Literal["labels", "identity", "structural"]
 MAX_COLORS = 512

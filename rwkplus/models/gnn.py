@@ -9,10 +9,11 @@ from torch.nn.functional import dropout
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
 
-from rwkplus.errors import ParameterError, check_choice
+from rwkplus.errors import ParameterError
 from rwkplus.models.encoders import Embeddings, OneHots
 from rwkplus.models.heads import graphs_of
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
+from rwkplus.types import check_choice
 
 Conv = Literal["RWKPlusConv", "GCNConv", "GINConv", "GINEConv"]
 Level = Literal["node", "graph"]

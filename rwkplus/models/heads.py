@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP
 
-from rwkplus.errors import check_choice
 from rwkplus.functional.kernels import count_graphs
 from rwkplus.nn.fixed_scale import FixedScale
+from rwkplus.types import check_choice
 
 Norm = Literal["batch", "fixed"]
 

@@ -6,9 +6,10 @@ from typing import Literal, Self
 import torch
 from torch import Tensor, nn
 
-from rwkplus.errors import ShapeError, check_choice
+from rwkplus.errors import ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
+from rwkplus.types import check_choice
 
 KERNELS = {"rwk+": rwk_plus, "rwk-": rwk_minus}
 

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
-from rwkplus.errors import ParameterError, check_choice
+from rwkplus.errors import ParameterError
+from rwkplus.types import check_choice
 
 AdjacencyMap = Literal["sigmoid", "relu", "discrete"]
 FeatureMap = Literal["raw", "softmax", "sigmoid"]

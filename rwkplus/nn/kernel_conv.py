@@ -5,10 +5,10 @@ from typing import Literal, Unpack
 import torch
 from torch import Tensor
 
-from rwkplus.errors import check_choice
 from rwkplus.functional.egonet_kernels import Egonets, merge_egonets
 from rwkplus.graphs.egonets import check_extent, extract_egonets
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions
+from rwkplus.types import check_choice
 
 Aggregation = Literal["sum", "mean"]
 # Merging costs about as much as a quarter of the egonets.

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypedDict
 import torch
 from torch import Tensor, nn
 
-from rwkplus.errors import ParameterError, ShapeError, check_choice
+from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.functional.egonet_kernels import (
     Egonets,
     compiles,
@@ -16,7 +16,7 @@ from rwkplus.functional.egonet_kernels import (
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.step_norm import Placement, StepNorm
 from rwkplus.ops.transforms import is_transformed
-from rwkplus.types import Walks
+from rwkplus.types import Walks, check_choice
 
 Kernel = Literal["rwk+", "rwk-"]
 StepCombine = Literal["sum", "mean", "last", "concat"]

@@ -7,12 +7,13 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.inits import zeros
 from torch_geometric.typing import Adj
 
-from rwkplus.errors import ParameterError, check_choice
+from rwkplus.errors import ParameterError
 from rwkplus.functional.convolution import Readout, rwk_plus_conv
 from rwkplus.nn.conv_inputs import Adjacency, Edges, adjacency, check_colors, check_nodes, normalized, read_edges
 from rwkplus.nn.conv_parameters import HiddenColors, draw_hidden_adj
 from rwkplus.ops.conv import fused_conv
 from rwkplus.ops.transforms import is_transformed
+from rwkplus.types import check_choice
 
 # Where PyG lets hooks watch or change what a layer does: compiled loops would go past them.
 HOOKED = [f"{part}_forward{when}" for part in ("propagate", "message", "aggregate") for when in ("_pre", "")]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.data.splits import Index, plain_folds, stratified_folds
-from rwkplus.errors import GraphError, ParameterError, RWKPlusError, check_choice
+from rwkplus.errors import GraphError, ParameterError, RWKPlusError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
 from rwkplus.models.registry import parameters_of
@@ -20,6 +20,7 @@ from rwkplus.tasks.batches import GraphStore
 from rwkplus.tasks.columns import LabelColumns
 from rwkplus.tasks.inputs import Features, Inputs
 from rwkplus.tasks.targets import Balance, Classes, Loss, Numbers, Target, Task, make_target
+from rwkplus.types import check_choice
 
 
 class GraphDataset:

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from rwkplus.errors import GraphError, ParameterError, check_choice
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, from_networkx, one_hot_degree
 from rwkplus.graphs.checks import NAMES
 from rwkplus.graphs.convert import graph_list
 from rwkplus.graphs.schema import Colors
 from rwkplus.tasks.columns import LabelColumns
-from rwkplus.types import UnknownLabel
+from rwkplus.types import UnknownLabel, check_choice
 
 Features = Literal["auto", "given", "degree", "constant", "discrete"]
 

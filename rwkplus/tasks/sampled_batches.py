@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.data.csr_graph import CSRGraph
-from rwkplus.errors import ParameterError, check_choice
+from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
 from rwkplus.loader import ClusterLoader, NeighborLoader
 from rwkplus.loader.base import PartLoader
 from rwkplus.ops.clusters import clusters
 from rwkplus.tasks.processes import rank_and_world
 from rwkplus.tasks.settings import Settings
+from rwkplus.types import check_choice
 
 Cut = Literal["clusters", "neighbors", "full"]
 FIELDS = ("x", "y")

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, l1_loss, mse_loss
 
-from rwkplus.errors import ParameterError, check_choice
+from rwkplus.errors import ParameterError
+from rwkplus.types import check_choice
 
 Array = NDArray[Any]
 Scaling = Literal["standard", "std", "none"]

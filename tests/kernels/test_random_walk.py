@@ -171,6 +171,7 @@ def test_new_labels_count_in_the_norm_and_ignored_ones_do_not(route):
 
 @ROUTES
 @WALK_KERNELS
+@pytest.mark.filterwarnings("ignore:no label")
 @given(graphs=databases(edge_colors=True), cut=st.integers(1, 3))
 def test_ignored_labels_are_blanked_alike_on_both_routes(route, kernel, graphs, cut):
     data = data_list(graphs)
