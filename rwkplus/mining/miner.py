@@ -64,6 +64,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         explained_: Share of all edges that the first 1, 2, ... patterns cover.
         saved_: Nats of description length that the first 1, 2, ... patterns save.
         training_: Explained share of walk features by epoch, where candidates come from gradients.
+        interrupted_: Whether ``fit`` was stopped by Ctrl-C, so that more patterns may be there.
 
     Example:
         >>> from rwkplus.data import load

@@ -42,7 +42,7 @@ class Group:
         width = self.reached.shape[2]
         moments = Moments(np.zeros(1), np.zeros(width), np.zeros(width))
         for part in self.parts:
-            normal = self.match(step - 1, part) if step > 0 else self._room
+            normal = self.match(step - 1, part) if step > 0 else self._room  # not read in the first step
             reached = self.reached[step, part.slots]
             loops.take_step(part.plan, self.bank, step == 0, match_all, measure, normal, reached, moments)
         return moments
@@ -91,7 +91,7 @@ class GroupBackward:
         """Go back one step, and through the matching before it; the same sums for that one."""
         group, sums = self.group, np.zeros((2, self.means.shape[1]))
         for part in group.parts:
-            normal = group.normalized(step - 1, part) if step > 0 else group.reached[0, part.slots]
+            normal = group.normalized(step - 1, part) if step > 0 else group.reached[0, part.slots]  # not read
             rows = group.reached[step, part.slots], normal, self._walkers[part.slots]
             loops.take_step_backward(part.plan, group.bank, step == 0, self.match_all, lines, *rows, self.grads)
             if step > 0:

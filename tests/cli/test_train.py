@@ -248,3 +248,13 @@ def test_folds_that_are_missing_are_run_again(tmp_path):
 def test_numbers_of_yaml_need_no_point(tmp_path):
     assert parse_yaml("lr: 1e-3") == {"lr": 1e-3}
     assert parse_yaml("[-2E+3, 1.5e2, 1e, e1, 10]") == [-2e3, 150.0, "1e", "e1", 10]
+
+
+def test_graphs_and_classes_go_by_their_names(tmp_path):
+    nodes = [{"id": 0, "label": "a"}, {"id": 1, "label": "b"}]
+    graphs = [{"id": f"day {i}", "nodes": nodes, "edges": [], "y": ("fraud", "ok")[i % 2]} for i in range(8)]
+    (tmp_path / "days.jsonl").write_text("".join(json.dumps(graph) + "\n" for graph in graphs))
+    quick = ("--model", "gin", "--epochs", 1, "--folds", 0, "--validation", 0.25, "--out", tmp_path / "run")
+    assert "are of the second class, ok." in invoke("train", tmp_path / "days.jsonl", *quick)
+    _, *rows = invoke("predict", tmp_path / "run", tmp_path / "days.jsonl").splitlines()
+    assert [row.split(",")[0] for row in rows] == [f"day {i}" for i in range(8)]
