@@ -56,7 +56,7 @@ def tune(
     test graphs. What was fixed by an option is not searched. [bold]best.yaml[/] holds the parameters with the best
     validation score, for [bold]rwkplus train --config[/].
     """
-    from rwkplus.reproduce.results import save_result
+    from rwkplus.result_files import save_result
     from rwkplus.tasks import Place
     from rwkplus.tasks.tuning import check_search, default_space
 

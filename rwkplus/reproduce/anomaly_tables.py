@@ -9,7 +9,8 @@ from scipy.stats import ttest_rel, wilcoxon
 from rwkplus.reproduce.anomaly import METHODS, PAPER, SCORES
 from rwkplus.reproduce.cross_validated import FOLDS
 from rwkplus.reproduce.markdown import mean_and_deviation, table
-from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
+from rwkplus.reproduce.results import existing, ran
+from rwkplus.result_files import RESULTS, read_result
 
 GUARDS = ("majority", "size", "histogram")
 NAMES = {"recall": "macro recall", "positive_recall": "recall of actives", "roc_auc": "AUROC", "ap": "AUPRC"}

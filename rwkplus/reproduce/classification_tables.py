@@ -10,7 +10,8 @@ from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.classification import METHODS, PAPER
 from rwkplus.reproduce.cross_validated import FOLDS
 from rwkplus.reproduce.markdown import mean_and_deviation, mostly, table
-from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
+from rwkplus.reproduce.results import existing, ran
+from rwkplus.result_files import RESULTS, read_result
 
 GUARDS = ("majority", "size", "histogram")
 

@@ -10,7 +10,8 @@ from sklearn.linear_model import LinearRegression
 
 from rwkplus.data.counting import TARGETS, CountingData, load_counting
 from rwkplus.evaluate import sizes_and_histograms
-from rwkplus.reproduce.results import finished, save_result
+from rwkplus.reproduce.results import finished
+from rwkplus.result_files import save_result
 from rwkplus.tasks import GraphDataset, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job

@@ -6,7 +6,8 @@ from typing import Any
 from rwkplus.data.counting import TARGETS
 from rwkplus.reproduce.counting import METHODS, PAPER, SUBGRAPH_NETWORKS
 from rwkplus.reproduce.markdown import mean_and_deviation, table
-from rwkplus.reproduce.results import RESULTS, exists, ran, read_result
+from rwkplus.reproduce.results import exists, ran
+from rwkplus.result_files import RESULTS, read_result
 
 GUARDS = ("mean", "size", "histogram")
 

@@ -7,7 +7,8 @@ from typing import Any
 from torch_geometric.data import Data
 
 from rwkplus.evaluate import guard_scores
-from rwkplus.reproduce.results import finished, run_folder, save_result
+from rwkplus.reproduce.results import finished, run_folder
+from rwkplus.result_files import save_result
 from rwkplus.tasks import FoldResult, GraphDataset, Place, Settings, cross_validate
 
 FOLDS = 5

@@ -17,7 +17,8 @@ from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.graphs.arrays import Floats, Ints
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.reproduce.kernel_quality import weisfeiler_lehman
-from rwkplus.reproduce.results import finished, save_result
+from rwkplus.reproduce.results import finished
+from rwkplus.result_files import save_result
 
 DATASETS = ("MUTAG", "PROTEINS", "NCI1", "ENZYMES", "IMDB-BINARY", "DD", "Tox21_AhR_training")
 STEPS = 3

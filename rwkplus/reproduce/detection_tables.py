@@ -9,7 +9,8 @@ import numpy as np
 from rwkplus.reproduce.detection import DATASETS, DEFAULT, KERNELS, METHODS, PEER, STEPS, TRAIN_SHARE
 from rwkplus.reproduce.markdown import table
 from rwkplus.reproduce.planted_detection import DATABASES, DETECTORS, NAME
-from rwkplus.reproduce.results import RESULTS, existing, exists, ran, read_result
+from rwkplus.reproduce.results import existing, exists, ran
+from rwkplus.result_files import RESULTS, read_result
 
 KINDS = ("wrong color", "missing ring edge", "foreign motif")
 

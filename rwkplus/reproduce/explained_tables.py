@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from rwkplus.reproduce.markdown import rows_table
-from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
+from rwkplus.reproduce.results import existing, ran
+from rwkplus.result_files import RESULTS, read_result
 
 TITLES = {
     "task-1-1": "Task 1-1: a bipartite core",

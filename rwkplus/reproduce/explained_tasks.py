@@ -13,7 +13,7 @@ from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distan
 from rwkplus.mining.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.mining.palette import Paint
 from rwkplus.mining.recovery import recovered
-from rwkplus.reproduce.results import save_result
+from rwkplus.result_files import save_result
 
 FIRST_SEED = 1000
 """Databases and initializations with seeds below were used for design, those from here on only for reporting."""

@@ -13,7 +13,8 @@ from rwkplus.evaluate import guard_scores, nested_cross_validation
 from rwkplus.evaluate.nested import COSTS
 from rwkplus.graphs.features import label_numbers
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.results import finished, save_result
+from rwkplus.reproduce.results import finished
+from rwkplus.result_files import save_result
 
 DATASETS = ("MUTAG", "ENZYMES", "PROTEINS", "IMDB-BINARY", "NCI1")
 STEPS = (1, 2, 3, 4, 5, 6)

@@ -9,7 +9,8 @@ import numpy as np
 from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.kernel_quality import DATASETS, FOLDS, METHODS
 from rwkplus.reproduce.markdown import mean_and_deviation, mostly, table
-from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
+from rwkplus.reproduce.results import existing, ran
+from rwkplus.result_files import RESULTS, read_result
 
 PEER = "Weisfeiler-Leman (GraKeL)"
 

@@ -10,7 +10,8 @@ from scipy import stats
 
 from rwkplus.reproduce.markdown import table
 from rwkplus.reproduce.mining_rows import TASKS
-from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
+from rwkplus.reproduce.results import existing, ran
+from rwkplus.result_files import RESULTS, read_result
 
 TITLES = {
     "task-1-1": "Task 1-1: a bipartite core (table 1)",

@@ -13,7 +13,7 @@ from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distan
 from rwkplus.mining.gradient import explained_patterns
 from rwkplus.mining.recovery import recovered
 from rwkplus.reproduce.mining_rows import LABELS, STRICT, TASKS, WITH, Row, Testbed
-from rwkplus.reproduce.results import save_result
+from rwkplus.result_files import save_result
 
 THRESHOLD = 0.5
 """Edge weight from which a learned edge counts in the strict rule."""

@@ -9,7 +9,8 @@ from typing import Any
 from rwkplus.data.molecule_sets import MOLECULE_SETS, MoleculeSet
 from rwkplus.errors import ParameterError
 from rwkplus.evaluate.molecule_guards import molecule_guards
-from rwkplus.reproduce.results import RESULTS, finished, run_folder, save_result
+from rwkplus.reproduce.results import finished, run_folder
+from rwkplus.result_files import RESULTS, save_result
 from rwkplus.tasks import GraphDataset, Place, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job

@@ -7,7 +7,8 @@ import numpy as np
 
 from rwkplus.reproduce.markdown import mean_and_deviation, table
 from rwkplus.reproduce.molecule_sets import EXPERIMENTS, ROWS
-from rwkplus.reproduce.results import RESULTS, existing, ran, read_result
+from rwkplus.reproduce.results import existing, ran
+from rwkplus.result_files import RESULTS, read_result
 
 TITLES = {
     "zinc": "ZINC: mean absolute error, smaller is better",

@@ -20,7 +20,8 @@ from rwkplus.data.node_sets import load_nodes, node_split
 from rwkplus.data.splits import Index
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
-from rwkplus.reproduce.results import finished, save_result
+from rwkplus.reproduce.results import finished
+from rwkplus.result_files import save_result
 from rwkplus.tasks.metrics import metric_for
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import train_nodes

@@ -12,7 +12,8 @@ from rwkplus.data.node_sets import node_split
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.reproduce.nodes import Row, prepared, walk_length
-from rwkplus.reproduce.results import finished, save_result
+from rwkplus.reproduce.results import finished
+from rwkplus.result_files import save_result
 from rwkplus.tasks.node_task import train_nodes
 from rwkplus.tasks.settings import Settings
 

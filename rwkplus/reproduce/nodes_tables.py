@@ -10,7 +10,8 @@ from rwkplus.evaluate import corrected_paired_test
 from rwkplus.reproduce.markdown import mean_and_deviation, table
 from rwkplus.reproduce.nodes import DATASETS, GUARDS, METHODS, PAPER, PUBLISHED, Row, result_name
 from rwkplus.reproduce.nodes_init import INITIALIZATIONS, RESULT
-from rwkplus.reproduce.results import RESULTS, exists, ran, read_result
+from rwkplus.reproduce.results import exists, ran
+from rwkplus.result_files import RESULTS, read_result
 
 ALL = (*DATASETS, "PubMed")
 TEST_SHARE = 1 / 3

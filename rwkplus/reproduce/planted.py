@@ -11,7 +11,7 @@ from networkx.algorithms.isomorphism import categorical_node_match
 
 from rwkplus.data.planted import planted_database, random_pattern
 from rwkplus.mining import PatternMiner
-from rwkplus.reproduce.results import save_result
+from rwkplus.result_files import save_result
 
 SIZES = (4, 6, 8, 10)
 DISTORTIONS = (0.0, 0.1, 0.2)

@@ -13,7 +13,8 @@ from rwkplus.data.planted_anomalies import SHARE, Anomaly, SpoiledDatabase
 from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.graphs.arrays import Floats
-from rwkplus.reproduce.results import finished, save_result
+from rwkplus.reproduce.results import finished
+from rwkplus.result_files import save_result
 
 DATABASES: Mapping[str, Callable[[int, int], SpoiledDatabase]] = {
     "molecules": anomalous_molecules,

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from rwkplus.reproduce.markdown import table
-from rwkplus.reproduce.results import RESULTS, exists, ran, read_result
+from rwkplus.reproduce.results import exists, ran
+from rwkplus.result_files import RESULTS, read_result
 
 
 def planted_page(folder: Path = RESULTS) -> str | None:

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from rwkplus.data.node_sets import pubmed_topology
-from rwkplus.reproduce.results import save_result
 from rwkplus.reproduce.runtime_layers import COMPARED, DEFAULT, FEATURES, HIDDEN, LAYERS, ON_CSR, Worker
+from rwkplus.result_files import save_result
 
 RESULT = "benchmarks/rwk_plus_conv"
 WARM = 2

@@ -17,7 +17,7 @@ from rwkplus.functional.product_graph import rwk_plus_by_product_graph
 from rwkplus.models import KerGNN
 from rwkplus.models.gin import GIN
 from rwkplus.nn import KernelConv
-from rwkplus.reproduce.results import save_result
+from rwkplus.result_files import save_result
 from rwkplus.tasks.batches import Batches
 from rwkplus.tasks.dataset import GraphDataset
 from rwkplus.tasks.loop import threads

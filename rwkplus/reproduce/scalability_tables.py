@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from rwkplus.reproduce.markdown import table
-from rwkplus.reproduce.results import RESULTS, exists, ran, read_result
+from rwkplus.reproduce.results import exists, ran
 from rwkplus.reproduce.scalability import WAYS
+from rwkplus.result_files import RESULTS, read_result
 
 COLUMNS = (*WAYS, "GIN")
 

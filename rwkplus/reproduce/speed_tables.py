@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from rwkplus.reproduce.markdown import rows_table
-from rwkplus.reproduce.results import RESULTS, ran, read_result
+from rwkplus.reproduce.results import ran
+from rwkplus.result_files import RESULTS, read_result
 
 
 def speed_page(folder: Path = RESULTS) -> str | None:

@@ -14,10 +14,10 @@ from rwkplus.reproduce.mining_tables import mining_task_page
 from rwkplus.reproduce.molecule_sets_tables import molecule_sets_page
 from rwkplus.reproduce.nodes_tables import nodes_page
 from rwkplus.reproduce.planted_tables import planted_page
-from rwkplus.reproduce.results import RESULTS
 from rwkplus.reproduce.scalability_tables import scalability_page
 from rwkplus.reproduce.speed_tables import speed_page
 from rwkplus.reproduce.twibot_tables import twibot_page
+from rwkplus.result_files import RESULTS
 
 PAGES: dict[str, Callable[[Path], str | None]] = {
     "kernels": kernel_page,

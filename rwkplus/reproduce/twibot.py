@@ -18,7 +18,8 @@ from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.registry import cache_folder
 from rwkplus.data.web_graph import WebGraph
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
-from rwkplus.reproduce.results import finished, save_result
+from rwkplus.reproduce.results import finished
+from rwkplus.result_files import save_result
 from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.processes import is_first_process

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from rwkplus.reproduce.markdown import mean_and_deviation, table
-from rwkplus.reproduce.results import RESULTS, ran, read_result
+from rwkplus.reproduce.results import ran
 from rwkplus.reproduce.twibot import CONVS, GUARD_NODES, PAPER, SCORES
+from rwkplus.result_files import RESULTS, read_result
 
 CUTS = {"clusters": "clusters of nodes", "neighbors": "sampled neighborhoods", "full": "the whole graph at once"}
 

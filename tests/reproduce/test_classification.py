@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rwkplus.reproduce import classification, cross_validated
-from rwkplus.reproduce.results import read_result
+from rwkplus.result_files import read_result
 from rwkplus.tasks import cross_validation, job
 
 

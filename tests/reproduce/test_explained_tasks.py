@@ -2,7 +2,7 @@ import numpy as np
 
 from rwkplus.mining.gradient import ExplainedPatterns
 from rwkplus.reproduce import explained_tasks
-from rwkplus.reproduce.results import read_result
+from rwkplus.result_files import read_result
 
 SHORT = {"epochs": 4, "kicks": 0}
 

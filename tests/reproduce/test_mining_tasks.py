@@ -6,7 +6,7 @@ from rwkplus.data.testbeds import bipartite_graphs, chain_patterns, prism
 from rwkplus.reproduce.mining_rows import TASKS, WITHOUT
 from rwkplus.reproduce.mining_tables import differs, mining_task_page, task_table
 from rwkplus.reproduce.mining_tasks import measure, our_miner, run_task
-from rwkplus.reproduce.results import save_result
+from rwkplus.result_files import save_result
 
 FULL, PATH = 1 - np.eye(3), np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 

@@ -8,7 +8,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.evaluate.molecule_guards import counts, molecule_guards
 from rwkplus.reproduce.molecule_sets import EXPERIMENTS, ROWS, Plan, run_molecules
 from rwkplus.reproduce.molecule_sets_tables import molecule_sets_page, molecule_table
-from rwkplus.reproduce.results import read_result
+from rwkplus.result_files import read_result
 from tests.data.molecule_files import ogb_tables, write_ogb, zinc_arrays
 
 SMALL = {"epochs": 2, "layers": 1, "hidden": 4}

@@ -6,8 +6,8 @@ from torch_geometric.data import Data
 from rwkplus.errors import ParameterError
 from rwkplus.reproduce import nodes, nodes_init, runtime
 from rwkplus.reproduce.nodes_tables import _complete, initialization_table, nodes_page, nodes_table
-from rwkplus.reproduce.results import read_result
 from rwkplus.reproduce.runtime_layers import COMPARED, LAYERS, Worker
+from rwkplus.result_files import read_result
 
 
 def small(name="Cora", size=60):

@@ -6,8 +6,9 @@ from rwkplus.errors import DataError
 from rwkplus.reproduce.kernel_quality import METHODS
 from rwkplus.reproduce.kernel_quality_tables import quality_table
 from rwkplus.reproduce.markdown import table
-from rwkplus.reproduce.results import existing, exists, joined_commands, ran, read_result, save_result
+from rwkplus.reproduce.results import existing, exists, joined_commands, ran
 from rwkplus.reproduce.tables import write_tables
+from rwkplus.result_files import read_result, save_result
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import typer
 from typer.testing import CliRunner
 
 from rwkplus.cli.reproduce.twibot import twibot
-from rwkplus.reproduce.results import read_result
 from rwkplus.reproduce.twibot import SETTINGS, Plan, _guarded, run_twibot
 from rwkplus.reproduce.twibot_tables import twibot_page
+from rwkplus.result_files import read_result
 from rwkplus.tasks.sampled_batches import Cutting
 
 

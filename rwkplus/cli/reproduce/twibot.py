@@ -33,9 +33,9 @@ def twibot(
     from dataclasses import replace
 
     from rwkplus.errors import ParameterError
-    from rwkplus.reproduce.results import read_result
     from rwkplus.reproduce.twibot import CONVS, SETTINGS, Plan, run_twibot
     from rwkplus.reproduce.twibot_tables import twibot_table
+    from rwkplus.result_files import read_result
     from rwkplus.tasks.processes import is_first_process
     from rwkplus.tasks.sampled_batches import Cutting
 

@@ -1,0 +1,60 @@
+"""Result files: what was run, where, when and what came out."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rwkplus.errors import DataError
+from rwkplus.files import json_text, write_whole
+
+RESULTS = Path("results")
+PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "scipy", "numba", "grakel")
+
+
+def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any], folder: Path = RESULTS) -> Path:
+    """Write one result file whole or not at all."""
+    record = {"config": dict(config), "environment": environment(), "values": dict(values)}
+    return write_whole(folder / f"{name}.json", json_text(record) + "\n")
+
+
+def read_result(name: str, folder: Path = RESULTS) -> dict[str, Any]:
+    """Read a result file."""
+    path = folder / f"{name}.json"
+    try:
+        record: dict[str, Any] = json.loads(path.read_text())
+    except OSError as error:
+        raise DataError(f"there is no result file {path}: run the experiment first.") from error
+    except ValueError as error:
+        raise DataError(f"the result file {path} is not valid JSON: {error}.") from error
+    return record
+
+
+def environment() -> dict[str, Any]:
+    """Hardware, versions and date."""
+    return {
+        "date": date.today().isoformat(),
+        "python": platform.python_version(),
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
