@@ -9,8 +9,8 @@ import rwkplus
 
 ROOT = Path(rwkplus.__file__).parent
 LAYERS = [
-    "errors", "files", "result_files", "types", "ops", "functional", "graphs", "data", "loader", "kernels", "nn", "models", "tasks",
-    "viz", "mining", "detect", "reports", "evaluate", "reproduce", "cli",
+    "errors", "files", "result_files", "types", "ops", "functional", "graphs", "data", "loader", "kernels", "nn",
+    "models", "tasks", "viz", "mining", "detect", "reports", "evaluate", "reproduce", "cli",
 ]  # fmt: skip
 FILES = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in sorted(ROOT.rglob("*.py"))]
 GLOBAL_SEEDS = ("torch.manual_seed", "np.random.seed", "numpy.random.seed", "random.seed", "torch.cuda.manual_seed")

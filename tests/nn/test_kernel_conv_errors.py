@@ -1,0 +1,62 @@
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.graphs import EgoNets
+from rwkplus.nn import KernelConv
+from tests.nn.kernel_conv_choices import BATCH, layer
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        ({"kernel": "rwk"}, "kernel"),
+        ({"combine": "max"}, "combine"),
+        ({"walks": "all"}, "walks"),
+        ({"aggr": "max"}, "aggr"),
+        ({"step_norm": "before"}, "step_norm"),
+        ({"walks": "closed", "step_norm": "propagate"}, "closed"),
+        ({"max_nodes": 0}, "max_nodes"),
+        ({"hops": 0}, "hops"),
+        ({"steps": 0}, "steps"),
+        ({"out_channels": 0}, "hidden"),
+    ],
+)
+def test_impossible_arguments_are_refused(wrong, name):
+    with pytest.raises(ParameterError, match=name):
+        KernelConv(**{"in_channels": 2, "out_channels": 3} | wrong)
+
+
+def test_misfits_are_refused():
+    with pytest.raises(ShapeError, match="2 features per node, got 3"):
+        layer()(torch.ones(4, 3).double(), BATCH.edge_index)
+    with pytest.raises(ShapeError, match="colors"):
+        layer(edge_dim=3)(BATCH.x, BATCH.edge_index)
+
+
+def test_every_edge_has_its_weight():
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    with pytest.raises(ShapeError, match="4 edges but edge_weight is"):
+        layer()(torch.rand(3, 2).double(), edge_index, torch.ones(5).double())
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        BATCH.edge_index.t().contiguous(),
+        torch.ones(BATCH.num_nodes, BATCH.num_nodes),
+        torch.ones(2, 3, dtype=torch.bool),
+    ],
+    ids=["transposed", "matrix", "bool"],
+)
+def test_what_is_no_list_of_edges_is_refused(edges):
+    with pytest.raises(ShapeError, match="edge_index must hold both ends of every edge"):
+        layer()(BATCH.x, edges)
+    with pytest.raises(ShapeError, match="edge_index must hold both ends of every edge"):
+        EgoNets()(Data(x=BATCH.x, edge_index=edges))
+
+
+def test_features_of_integers_are_refused():
+    with pytest.raises(ShapeError, match=r"expects floating-point features, got torch\.int64"):
+        layer()(BATCH.x.long(), BATCH.edge_index)
