@@ -31,9 +31,9 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
     parts = [
         "# Node classification\n",
         "RWKPlusConv, GCNConv and GINConv in one backbone: linear layer with BatchNorm and ReLU, two convolutions of "
-        "width 128 with BatchNorm and ReLU, and an MLP. RWKPlusConv walks 4 steps on citations and 2 elsewhere, as in "
-        "the paper. Accuracy in percent, mean ± standard deviation over seeds; p compares RWKPlusConv with GCNConv, "
-        "paired and corrected for overlapping training sets.\n",
+        "width 128 with BatchNorm, ReLU and residual, and an MLP. RWKPlusConv walks 4 steps on citations and 2 "
+        "elsewhere, as in the paper. Accuracy in percent, mean ± standard deviation over seeds; p compares "
+        "RWKPlusConv with GCNConv, paired and corrected for overlapping training sets.\n",
         "- Graphs are undirected, rows of features sum to the same number. Every seed draws a split into 60, 20 and 20 "
         "percent, by class, and initial weights.\n"
         f"- Adam with an L2 penalty of {settings['weight_decay']}, learning rate {settings['lr']} halved every "

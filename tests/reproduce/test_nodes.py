@@ -94,7 +94,7 @@ def test_pages_show_paper_ours_and_guards(tmp_path):
     nodes_init.run_initializations(datasets=["Cora"], seeds=1, epochs=1)
     page = nodes_page()
     assert "## Published splits" in page
-    assert "dropout 0.5 or 0.8; residual False or True" in page
+    assert "dropout 0.5 or 0.8; input_dropout 0.0 or 0.5" in page
     assert "seeds 1000" in page
 
 
