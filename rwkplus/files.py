@@ -51,6 +51,20 @@ def read_text(path: str | Path) -> str:
         raise DataError(f"cannot read {path}: {reason}.") from error
 
 
+def plain_number(value: object) -> object:
+    """Let JSON write numbers of numpy: the ``default`` of :func:`json.dumps`."""
+    import numpy as np
+
+    if not isinstance(value, np.generic):
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return value.item()
+
+
+def json_values(values: Any) -> Any:  # noqa: ANN401
+    """What would be read again after writing: lists instead of tuples, plain numbers instead of numpy's."""
+    return json.loads(json.dumps(values, default=plain_number))
+
+
 def json_text(values: Any) -> str:  # noqa: ANN401
     """JSON that every program can read: nan and infinities, which it does not know, are null."""
 
@@ -61,7 +75,7 @@ def json_text(values: Any) -> str:  # noqa: ANN401
             return [known(part) for part in value]
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    return json.dumps(known(values), indent=1, allow_nan=False)
+    return json.dumps(known(values), indent=1, allow_nan=False, default=plain_number)
 
 
 def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[str, Any], key: str = HEADER) -> Path:
@@ -76,19 +90,15 @@ def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[
     import numpy as np
     from safetensors.numpy import save as save_arrays
     from safetensors.torch import save
-    from torch import Tensor
-
-    def plain(value: object) -> object:
-        if not isinstance(value, np.generic):
-            raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
-        return value.item()
+    from torch import Tensor, contiguous_format
 
     try:
-        metadata = {key: json.dumps(record, default=plain)}
+        metadata = {key: json.dumps(record, default=plain_number)}
     except (TypeError, ValueError) as error:
         raise DataError(f"the parameters that belong into {path} cannot be written as JSON: {error}.") from error
     if any(isinstance(value, Tensor) for value in tensors.values()):
-        whole = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+        # Copies, because weights that layers share would not be written otherwise.
+        whole = {name: value.detach().cpu().clone(memory_format=contiguous_format) for name, value in tensors.items()}
         return write_whole(path, save(whole, metadata))
     arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
     return write_whole(path, save_arrays(arrays, metadata))

@@ -288,6 +288,6 @@ def _check(
         colors = 0 if egonets.attr is None else egonets.attr.size(1)
         if colors != hidden_edge_attr.size(-1):
             raise ShapeError(
-                f"the edges of hidden graphs have {hidden_edge_attr.size(-1)} colors but those of egonets {colors}: "
-                "find egonets in graphs with edge_attr of that width."
+                f"edge_attr has {colors} columns but edges of hidden graphs have {hidden_edge_attr.size(-1)} colors: "
+                "give as many columns, or another edge_dim."
             )

@@ -13,6 +13,7 @@ from rwkplus.functional.closed_walks import closed_walks, closed_walks_by_ends
 from rwkplus.functional.propagate import Propagate, bank_propagation
 from rwkplus.functional.walks import Normalize, walk_steps
 from rwkplus.ops.precision import full_precision
+from rwkplus.ops.transforms import is_transformed
 
 
 class WalkOptions(TypedDict, total=False):
@@ -275,9 +276,11 @@ def _check(x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidde
 
 def finite_scores(scores: Tensor) -> Tensor:
     """Return scores ``(T, ...)`` unless one is inf or nan."""
-    # Inside torch.compile the check would break the graph; there the caller owns the scale.
+    # Inside torch.compile and torch.func values cannot be looked at; there the caller owns the scale.
+    if torch.compiler.is_compiling() or is_transformed():
+        return scores
     # A sum is finite only if all its terms are, and cheaper to look at.
-    if torch.compiler.is_compiling() or isfinite(scores.detach().sum()) or bool(scores.isfinite().all()):
+    if isfinite(scores.detach().sum()) or bool(scores.isfinite().all()):
         return scores
     step = int((~torch.isfinite(scores)).flatten(1).any(1).nonzero()[0])
     raise NumericError(

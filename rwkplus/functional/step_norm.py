@@ -3,7 +3,8 @@
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch import distributed as dist
+
+from rwkplus.ops.collective import all_sum
 
 
 def step_moments(
@@ -40,21 +41,4 @@ def step_norm(
 
 
 def _over_processes(sums: Tensor, sync: bool) -> Tensor:
-    total: Tensor = _AllReduce.apply(sums) if sync else sums  # type: ignore[no-untyped-call]
-    return total
-
-
-class _AllReduce(torch.autograd.Function):
-    """Sum over processes; every process's loss depends on the sum, so gradients are summed alike."""
-
-    @staticmethod
-    def forward(ctx: object, sums: Tensor) -> Tensor:
-        total = sums.clone()
-        dist.all_reduce(total)
-        return total
-
-    @staticmethod
-    def backward(ctx: object, grad: Tensor) -> Tensor:
-        grad = grad.contiguous().clone()
-        dist.all_reduce(grad)
-        return grad
+    return all_sum(sums) if sync else sums

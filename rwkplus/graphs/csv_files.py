@@ -128,6 +128,8 @@ class _Database:
         if targets is None:
             return data
         targets.check(("graph", "y"))
+        if "graph" not in self.edges.columns:
+            raise DataError(f"{self.edges.path} has no column 'graph', which {targets.path} could refer to.")
         found: dict[str, str] = {}
         for number, row in targets.rows:
             if row["graph"] not in self.graphs or row["graph"] in found:

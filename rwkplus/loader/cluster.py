@@ -1,5 +1,7 @@
 """Mini-batches of clusters of nodes, with all edges inside."""
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
@@ -49,11 +51,11 @@ class ClusterLoader(PartLoader):
 
     def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:
         if self._whole is not None:
-            return self._whole
+            return copy(self._whole)
         nodes = np.concatenate([self.members[item] for item in items])
         chosen = self.is_input[nodes]
         nodes = np.concatenate([nodes[chosen], nodes[~chosen]])
         batch = self._data(self.sampler.induced(nodes), int(chosen.sum()))
         if self.items.size == 1:
-            self._whole = batch
+            self._whole = copy(batch)  # users may write into what they get
         return batch

@@ -36,6 +36,7 @@ class Columns(nn.Module):
                 f"{self.field} is {tuple(values.shape)} of {values.dtype}; expected a column of integers for each of "
                 f"the {len(self.categories)} categories {list(self.categories)}."
             )
+        values = values.long()
         if not torch.compiler.is_compiling():
             self._check_range(values)
         return torch.where(values < 0, self.blank, values + values.new_tensor(self.first))

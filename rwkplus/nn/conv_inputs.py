@@ -128,6 +128,8 @@ def normalized(
         color = _colored_loops(ends, color, num_nodes, num_colors - 1)
     if weight is None and improved:  # without weights, PyG forgets what added loops should weigh
         weight = ends.new_ones(ends.size(1), dtype=dtype)
+    if weight is not None and not weight.is_floating_point():
+        weight = weight.to(dtype)
     ends, weight = gcn_norm(ends, weight, num_nodes, improved, loops, flow, dtype)
     return Edges(ends, weight, color)
 

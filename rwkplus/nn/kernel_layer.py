@@ -53,13 +53,15 @@ class KernelLayer(KernelModule):
             edge_index: Directed edges; give undirected edges twice.
             batch: Graph of each node; one graph by default.
             edge_weight: Weights ``(E,)``.
-            edge_attr: Edge colors ``(E, edge_dim)``; ignored without ``edge_dim``.
+            edge_attr: Edge colors ``(E, edge_dim)``, of a single one also ``(E,)``; ignored without ``edge_dim``.
             num_graphs: Number of graphs; read off ``batch`` by default.
         """
         self.expect(x)
         if batch is None:
             batch, num_graphs = edge_index.new_zeros(x.size(0)), 1
         check_batch(x, batch)
+        if edge_attr is not None and edge_attr.dim() == 1:
+            edge_attr = edge_attr.unsqueeze(1)
         if self._can_loop(edge_weight, edge_attr):
             graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
             return self.combined(self.scores(x, graphs))

@@ -93,10 +93,14 @@ class KernelModule(nn.Module):
         check_choice("kernel", kernel, Kernel)
         check_choice("combine", combine, StepCombine)
         check_choice("walks", walks, Walks)
+        if steps < 1 or steps != int(steps):
+            raise ParameterError(f"steps must be a whole number of at least 1, the edges of a walk; got {steps!r}.")
+        if edge_dim is not None and edge_dim < 1:
+            raise ParameterError(f"edge_dim must be at least 1, or None for edges without colors; got {edge_dim}.")
         if walks == "closed" and step_norm == "propagate":
             raise ParameterError("closed walks cannot be normalized between their steps: use step_norm='readout'.")
         self.kernel = kernel
-        self.steps = steps
+        self.steps = int(steps)
         self.combine = combine
         self.include_zero_step = include_zero_step
         self.walks = walks
@@ -169,11 +173,16 @@ class KernelModule(nn.Module):
 
     def expect(self, x: Tensor) -> None:
         """Read open sizes off the node features, or refuse other features than before."""
-        self.hidden.initialize(x.size(-1))
+        if x.dim() != 2:
+            raise ShapeError(f"{self} expects node features (N, D), got {tuple(x.shape)}.")
         if not x.is_floating_point():
             raise ShapeError(f"{self} expects floating-point features, got {x.dtype}: call x.float().")
+        self.hidden.initialize(x.size(-1))
         if x.size(-1) != self.in_channels:
             raise ShapeError(f"{self} expects {self.in_channels} features per node, got {x.size(-1)}.")
+        dtype = self.hidden.edge_logits.dtype
+        if x.dtype != dtype and not torch.is_autocast_enabled(x.device.type):
+            raise ShapeError(f"x is {x.dtype} but {self} {dtype}: call x.to({dtype}), or .to({x.dtype}) on the layer.")
 
     def __repr__(self) -> str:
         sizes = f"{self.in_channels}, {self.hidden.num_hidden}, hidden_nodes={self.hidden.hidden_nodes}"

@@ -1,6 +1,7 @@
 """Batches cut from one collated set: cheap for small graphs, where PyG's collation costs more than the network."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 import numpy as np
 import torch
@@ -132,7 +133,7 @@ class Batches:
             return (self._batch(part) for part in self._parts(order))
         if self._kept is None:
             self._kept = [self._batch(part) for part in self._parts(np.arange(self.index.size))]
-        return iter(self._kept)
+        return (copy(batch) for batch in self._kept)  # networks may write into what they get
 
     def _batch(self, part: Index) -> Batch:
         batch = self.store.batch(self.index[part])

@@ -10,7 +10,7 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs
 
 from rwkplus.data.splits import Index
-from rwkplus.errors import ParameterError
+from rwkplus.errors import NumericError, ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.tasks.dataset import GraphDataset
 from rwkplus.tasks.inputs import Features
@@ -110,12 +110,14 @@ def cross_validate(
     metric = metric_for(data.whole, settings.metric)
 
     def run(number: int, train: Index, test: Index, watch: OnEpoch | None) -> FoldResult:
-        results = [
-            Job.split(data, model, params, train, fold_settings(settings, number)).run(
-                candidate_place(place, number, i if len(candidates) > 1 else None), watch
-            )
-            for i, params in enumerate(candidates)
-        ]
+        results: list[TrainResult] = []
+        for i, params in enumerate(candidates):
+            job = Job.split(data, model, params, train, fold_settings(settings, number))
+            try:
+                results.append(job.run(candidate_place(place, number, i if len(candidates) > 1 else None), watch))
+            except NumericError as error:  # the others may do better
+                if not results and params is candidates[-1]:
+                    raise NumericError(f"fold {number}: {error}") from error
         return tested(data, max(results, key=lambda result: _rank(metric, result.validation)), number, test)
 
     return run_folds(data, folds, settings, run, n_jobs=n_jobs, on_fold=on_fold, watch=on_epoch)

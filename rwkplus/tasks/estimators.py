@@ -15,7 +15,7 @@ from rwkplus.errors import DataError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
 from rwkplus.tasks.dataset import GraphDataset, read_labels
-from rwkplus.tasks.inputs import Features
+from rwkplus.tasks.inputs import Features, check_unknown
 from rwkplus.tasks.loop import OnEpoch
 from rwkplus.tasks.network_estimator import NetworkEstimator, refuse_weights
 from rwkplus.tasks.targets import Balance, Classes, Loss, Task, goal_of
@@ -38,7 +38,8 @@ class GraphEstimator(NetworkEstimator, ABC):
         validation: Share of the graphs that chooses the best epoch; 0 keeps the last epoch.
         metric: Score that chooses; the usual one of the task by default.
         patience: Epochs without a better score after which to stop; None trains all epochs.
-        features: Node features where graphs have none: ``"auto"``, ``"given"``, ``"degree"`` or ``"constant"``.
+        features: Node features where graphs have none: ``"auto"``, ``"given"``, ``"degree"`` or ``"constant"``;
+            ``"discrete"`` reads label numbers.
         ignore: Fields of graphs to leave out on purpose.
         balance: For classes, ``"logits"`` learns as if all were as frequent (logit adjustment).
         loss: For numbers, the ``"squared"`` or the ``"absolute"`` error.
@@ -101,6 +102,7 @@ class GraphEstimator(NetworkEstimator, ABC):
 
     def fit(self, graphs: Graphs, y: object = None, *, on_epoch: OnEpoch | None = None) -> Self:
         """Train the network; labels come from ``y`` or from ``graph.y``."""
+        check_unknown(self.unknown_label)
         items = graph_list(graphs)
         labels = read_labels(items, y)
         data = GraphDataset(

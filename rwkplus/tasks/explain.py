@@ -73,7 +73,7 @@ def _hidden_graphs(trained: TrainedModel, conv: KernelConv) -> list[nx.Graph]:
 def _responses(trained: TrainedModel, conv: KernelConv) -> list[list[str]]:
     """The input label that every hidden node is most similar to."""
     nodes = trained.inputs.schema.nodes
-    colors = torch.eye(nodes.width)
+    colors = torch.eye(nodes.width, dtype=conv.hidden.x.dtype)
     encoder = getattr(trained.model, "encoder", None)
     similarity = torch.einsum("ld,kmd->kml", colors if encoder is None else encoder(colors).relu(), conv.hidden.x)
     if not nodes.discrete:

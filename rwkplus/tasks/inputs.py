@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError
 from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, from_networkx, one_hot_degree
 from rwkplus.graphs.checks import NAMES
 from rwkplus.graphs.convert import graph_list
@@ -72,8 +72,7 @@ class Inputs:
             graphs: Whatever the door accepts.
             unknown_label: Blank labels that training did not see (``"ignore"``) or refuse them (``"error"``).
         """
-        if unknown_label not in ("ignore", "error"):
-            raise ParameterError(f"unknown_label must be 'ignore' or 'error', got {unknown_label!r}.")
+        check_unknown(unknown_label)
         items = _with_features(_as_data(graphs, self.ignore), self.features, self.max_degree)
         batch = self.schema.conform(as_batch(items, ignore=self.ignore), unknown_label)
         for field, colors in (("x", self.schema.nodes), ("edge_attr", self.schema.edges)):
@@ -116,6 +115,11 @@ class Inputs:
             columns=LabelColumns.from_dict(values.get("columns")),
             edge_columns=LabelColumns.from_dict(values.get("edge_columns")),
         )
+
+
+def check_unknown(unknown_label: object) -> None:
+    """Refuse ``"new"``, which kernels know: a network has no weights for labels that it has not seen."""
+    check_choice("unknown_label", unknown_label, ("ignore", "error"))
 
 
 def _as_data(graphs: Graphs, ignore: Sequence[str]) -> list[Data]:

@@ -117,7 +117,7 @@ class Job:
             labels = task.target.encode(self.data.y[self.validation])
             scores = all_scores(task.target, outputs_of(network, self.data.store(network), self.validation), labels)
         facts = {
-            "run": self._identity(),
+            "run": self.identity(),
             "settings": self.settings.to_dict(),
             "best_epoch": progress.epoch,
             "validation": scores,
@@ -127,7 +127,7 @@ class Job:
         trained = TrainedModel(network, self.data.inputs, task.target, self.model, params, facts)
         return TrainResult(trained, progress.epoch, scores, progress.history, seconds)
 
-    def _identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         """What two runs must have in common for one to go on where the other stopped."""
         identity = {name: value for name, value in self.settings.to_dict().items() if name not in PASSING}
         labels = repr([self.train.tolist(), self.data.y[self.train].tolist()])
@@ -139,13 +139,13 @@ class Job:
         path = place.folder / RESUME_FILE
         if not place.resume:
             path.unlink(missing_ok=True)
-        return Checkpoints(path, self._identity(), place.checkpoint_seconds)
+        return Checkpoints(path, self.identity(), place.checkpoint_seconds)
 
     def _read(self, folder: Path) -> TrainResult:
         """Take the model of a run that came to its end."""
         trained = TrainedModel.load(folder / MODEL_FILE)
         facts = trained.facts
-        check_identity(folder / MODEL_FILE, self._identity(), goal_of(trained.target) | facts.get("run", {}))
+        check_identity(folder / MODEL_FILE, self.identity(), goal_of(trained.target) | facts.get("run", {}))
         epochs = facts.get("settings", {}).get("epochs")
         if epochs != self.settings.epochs:
             raise ParameterError(

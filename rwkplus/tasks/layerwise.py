@@ -23,6 +23,7 @@ from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.ops.conv import fused_conv
 from rwkplus.ops.conv_loops import over_rows, sparse_product
 from rwkplus.ops.csr import CSR
+from rwkplus.tasks.precision import dtype_of
 
 BLOCK = 1 << 14
 
@@ -45,8 +46,9 @@ def layerwise_outputs(model: GNN, graph: CSRGraph, *, block: int = BLOCK) -> Ten
     model.eval()
     layers = _Layers(graph, block)
     features = graph["x"]
+    dtype = torch.long if model.categories is not None else dtype_of(model)
     try:
-        x = layers.by_blocks(lambda rows: model.encoder(torch.from_numpy(np.array(features[rows]))))
+        x = layers.by_blocks(lambda rows: model.encoder(torch.from_numpy(np.array(features[rows])).to(dtype)))
         for conv, norm in zip(model.convs, model.norms, strict=True):
             layers.finish(x, layers.convolve(conv, x), norm, residual=model.residual)
         return layers.by_blocks(lambda rows: model.head(x[rows]))

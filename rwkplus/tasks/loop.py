@@ -55,7 +55,7 @@ def run_epochs(
     checkpoints: Checkpoints | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Progress:
-    """Train a task for as many epochs as its settings say, and return what it reached.
+    """Train a task for as many epochs as its settings say, and return what it reached, unless it diverged.
 
     All that is random in an epoch depends on seed, epoch and process alone: a run that was killed and resumed ends
     with the very numbers of one that was not.
@@ -80,6 +80,7 @@ def run_epochs(
                 written = time.monotonic()
             if on_epoch is not None and fabric.is_global_zero:
                 on_epoch(row)
+    progress.check()
     return progress
 
 

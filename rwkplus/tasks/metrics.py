@@ -25,7 +25,9 @@ class Metric:
     score: Score
 
     def __call__(self, target: Target, outputs: Tensor, y: Tensor) -> float:
-        """Score of outputs ``(B, C)``; nan where it is not defined, for instance without a second class."""
+        """Score of outputs ``(B, C)``; nan where it is not defined: without a second class, or if outputs diverged."""
+        if not bool(outputs.isfinite().all()):  # the largest of nan, nan is some class all the same
+            return math.nan
         return float(self.score(target, outputs, y))
 
     def rank(self, score: float, loss: float = 0.0) -> tuple[float, float]:

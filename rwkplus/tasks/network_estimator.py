@@ -50,7 +50,8 @@ class NetworkEstimator(BaseEstimator):
         """An estimator as if it had trained the network itself; ``more`` are arguments that no setting tells."""
         stored = trained.facts.get("settings", {})
         known = {name: stored[name] for name in (*cls.settings, "random_state") if name in stored}
-        estimator = cls(trained.name, model_params=trained.params, **known, **more)
+        given = trained.facts.get("run", {}).get("model_params", trained.params)  # without what was read off the graphs
+        estimator = cls(trained.name, model_params=given or None, **known, **more)
         estimator._adopt(trained)
         return estimator
 

@@ -1,6 +1,7 @@
 """One graph whose nodes have labels: what a network reads of it, and which nodes are meant."""
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch_geometric.utils import is_torch_sparse_tensor
 
 from rwkplus.data.splits import Index
 from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.tasks.precision import in_precision_of
 
 Nodes = Tensor | NDArray[Any] | Sequence[int] | Sequence[bool]
 """Some nodes of a graph: a mask ``(N,)`` or their numbers."""
@@ -30,7 +32,7 @@ class WholeGraph:
         return 1
 
     def __iter__(self) -> Any:  # noqa: ANN401 -- an iterator of Data, which mypy wants to be generic
-        yield self.batch
+        yield copy(self.batch)  # networks may write into what they get
 
 
 def read_graph(data: object, model: nn.Module) -> Data:
@@ -48,12 +50,9 @@ def read_graph(data: object, model: nn.Module) -> Data:
             raise GraphError(
                 f"the graph has {field}, which {type(model).__name__} does not read as it is: del data.{field}."
             )
+        _check_finite(field, given[field])
         graph[field] = given[field]
-    dtype = next((part.dtype for part in model.parameters()), torch.get_default_dtype())
-    for field in ("x", *EDGE_FIELDS):
-        if graph.get(field) is not None and graph[field].is_floating_point():
-            graph[field] = graph[field].to(dtype)
-    return graph
+    return in_precision_of(model, graph)
 
 
 def one_data(data: object) -> Data:
@@ -124,9 +123,13 @@ def _check_features(x: object, *, discrete: bool) -> None:
         raise ShapeError(f"node features x must be a tensor (N, D), got {found}.")
     if not x.is_floating_point() and not discrete:
         raise ParameterError(f"node features x are {x.dtype}: call data.x.float(), or give the network its categories.")
-    values = x.values() if is_torch_sparse_tensor(x) else x
-    if x.is_floating_point() and not bool(values.isfinite().all()):
-        raise GraphError("node features x hold nan or infinite values: replace them first.")
+    _check_finite("node features x", x)
+
+
+def _check_finite(name: str, field: Tensor) -> None:
+    values = field.values() if is_torch_sparse_tensor(field) else field
+    if field.is_floating_point() and not bool(values.isfinite().all()):
+        raise GraphError(f"{name} hold nan or infinite values: replace them first.")
 
 
 def _check_edges(data: Data) -> None:

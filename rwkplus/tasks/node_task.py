@@ -86,9 +86,12 @@ def train_nodes(
     task = NodeTask(network, target, settings)
     loaders = [WholeGraph(graph, index, target.encode(labels[index])) for index in parts]
     with one_graph(network):
+        with torch.no_grad():  # a network that is not made for nodes may fail in training before that is noticed
+            task.eval()(next(iter(loaders[1])))
         progress = run_epochs(task, loaders[0], loaders[1], on_epoch=on_epoch)
     network.load_state_dict(progress.weights)
     trained = TrainedNodes(network.eval(), graph.num_features, target, model, params, history=progress.history)
+    trained.facts |= {"run": {"model_params": dict(model_params or {})}}
     trained.facts |= {"settings": settings.to_dict(), "best_epoch": progress.epoch}
     trained.facts |= {"validation": trained.scores(data, y, nodes=parts[1]), "seconds": time.perf_counter() - begin}
     return trained

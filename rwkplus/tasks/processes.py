@@ -1,11 +1,12 @@
 """One process or several: who am I, and what do all of us have together."""
 
 import os
-from typing import Any
 
 import torch
 from torch import Tensor
 from torchmetrics.utilities.distributed import gather_all_tensors
+
+from rwkplus.ops.collective import all_sum
 
 
 def rank_and_world() -> tuple[int, int]:
@@ -17,26 +18,7 @@ def rank_and_world() -> tuple[int, int]:
 
 def sum_over_processes(value: Tensor) -> Tensor:
     """Add up a tensor that every process has; gradients flow back to all of them."""
-    if rank_and_world()[1] == 1:
-        return value
-    total: Tensor = _Sum.apply(value)  # type: ignore[no-untyped-call]
-    return total
-
-
-class _Sum(torch.autograd.Function):
-    """Every process has the sum, so what each one wants changed concerns the parts of all."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor) -> Tensor:  # noqa: ANN401
-        total = value.clone()
-        torch.distributed.all_reduce(total)
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:  # noqa: ANN401
-        total = gradient.contiguous().clone()
-        torch.distributed.all_reduce(total)
-        return total
+    return all_sum(value) if rank_and_world()[1] > 1 else value
 
 
 def cat_over_processes(parts: list[Tensor]) -> Tensor:

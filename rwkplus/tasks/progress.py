@@ -1,6 +1,5 @@
 """What a training run has reached: scores of all epochs, weights of the best one; and the file to resume from."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rwkplus.errors import DataError
-from rwkplus.files import read_tensors, write_tensors
+from rwkplus.errors import DataError, NumericError
+from rwkplus.files import json_values, read_tensors, write_tensors
 from rwkplus.tasks.metrics import Metric
 
 Row = dict[str, float]
@@ -45,6 +44,15 @@ class Progress:
     def epochs_done(self) -> int:
         """Number of epochs that ended."""
         return len(self.history)
+
+    def check(self) -> None:
+        """Raise if even the best epoch has diverged."""
+        row = self.history[self.epoch]
+        if not all(math.isfinite(row[loss]) for loss in ("train_loss", "val_loss") if loss in row):
+            raise NumericError(
+                "no epoch ended with losses that are numbers: the training diverged, or no label of the validation "
+                "part is known. Try a smaller learning rate, or look at the scale of features and edge weights."
+            )
 
 
 def save_run(
@@ -82,7 +90,7 @@ def load_run(
 
 def check_identity(path: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     """Raise unless a file belongs to the run that wants to go on from it."""
-    wanted = json.loads(json.dumps(wanted))
+    wanted = json_values(wanted)
     found = {"task": wanted.get("task"), **UNSAID, **found}
     different = [name for name in wanted if found.get(name) != wanted[name]]
     if different:

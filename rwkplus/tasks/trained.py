@@ -19,6 +19,7 @@ from rwkplus.tasks.batches import EVALUATION_SIZE, GraphStore
 from rwkplus.tasks.dataset import read_labels, transformed
 from rwkplus.tasks.inputs import Inputs
 from rwkplus.tasks.metrics import all_scores
+from rwkplus.tasks.precision import in_precision_of
 from rwkplus.tasks.targets import Numbers, Target, target_from_dict
 from rwkplus.types import UnknownLabel
 
@@ -103,4 +104,4 @@ def outputs_of(model: nn.Module, store: GraphStore, index: NDArray[np.int64]) ->
     device = device_of(model)
     model.eval()
     parts = np.array_split(index, -(-index.size // EVALUATION_SIZE))
-    return torch.cat([model(store.batch(part).to(device)).cpu() for part in parts])
+    return torch.cat([model(in_precision_of(model, store.batch(part)).to(device)).cpu() for part in parts])

@@ -1,11 +1,14 @@
 """Search for good parameters inside the training part of every fold; test graphs stay unseen (extra: ``tune``)."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rwkplus.data.splits import Index
 from rwkplus.errors import MissingExtraError, NumericError, ParameterError
+from rwkplus.files import json_values
 from rwkplus.graphs import Graphs
 from rwkplus.models.registry import MODELS, name_of
 from rwkplus.tasks.cross_validation import (
@@ -22,7 +25,7 @@ from rwkplus.tasks.dataset import GraphDataset
 from rwkplus.tasks.inputs import Features
 from rwkplus.tasks.job import Job, Model, Place
 from rwkplus.tasks.metrics import metric_for
-from rwkplus.tasks.progress import Row
+from rwkplus.tasks.progress import Row, check_identity
 from rwkplus.tasks.randomness import derived_seed
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Task
@@ -126,6 +129,8 @@ def _first(name: str, choices: object) -> Any:  # noqa: ANN401
 
 INTERRUPTED = "interrupted"
 """Marks trials that Ctrl-C ended."""
+RUN = "run"
+"""What a study belongs to, so that no other search goes on with it."""
 
 
 class _Search:
@@ -147,12 +152,15 @@ class _Search:
             if on_trial is not None:
                 on_trial()
         if all(trial.state.name != "COMPLETE" for trial in study.trials):
-            raise NumericError(f"fold {number}: all {trials} trials diverged. Search smaller learning rates.")
+            raise NumericError(
+                f"fold {number}: none of {trials} trials has a number for {self.metric.name}. They diverged, or it is "
+                "not defined for so few validation graphs: search smaller learning rates, or give more of those."
+            )
         result = tested(self.job.data, self._with(study.best_params).run(place), number, test)
         return replace(result, params={**self.job.params, **study.best_params})
 
     def _study(self, place: Place | None) -> "Study":
-        optuna, storage = _optuna(), None
+        optuna, storage, journal = _optuna(), None, Path()
         if place is not None:
             place.folder.mkdir(parents=True, exist_ok=True)
             journal = place.folder / "trials.journal"
@@ -166,6 +174,10 @@ class _Search:
             direction="maximize" if self.metric.larger_is_better else "minimize",
             pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=self.job.settings.epochs // 4),
         )
+        identity = json_values(self.job.identity() | {"space": self.space})
+        if study.trials:
+            check_identity(journal, identity, study.user_attrs.get(RUN, {}))
+        study.set_user_attr(RUN, identity)
         return study
 
     def _objective(self, trial: "Trial") -> float:
@@ -181,6 +193,8 @@ class _Search:
         chosen = {name: _suggest(trial, name, choices) for name, choices in self.space.items()}
         try:
             return self._with(chosen).run(on_epoch=report).validation[self.metric.name]
+        except NumericError:
+            return math.nan  # Optuna takes the trial for failed and goes on
         except KeyboardInterrupt:
             trial.set_user_attr(INTERRUPTED, True)
             raise

@@ -212,7 +212,7 @@ def test_misfits_are_refused():
     with pytest.raises(ShapeError, match="hidden_adj"):
         egonet_scores(graph.x, egonets, hidden["hidden_x"], hidden["hidden_adj"][:, 1:], steps=1)
     colors = torch.ones(*hidden["hidden_adj"].shape, 2).double()
-    with pytest.raises(ShapeError, match="2 colors but those of egonets 0"):
+    with pytest.raises(ShapeError, match="edge_attr has 0 columns but edges of hidden graphs have 2"):
         egonet_scores(graph.x, egonets, **hidden, hidden_edge_attr=colors, steps=1)
     with pytest.raises(ParameterError, match="compiled"):
         egonet_scores(graph.x, egonets, **hidden, steps=1, closed=True, compiled=True)

@@ -152,3 +152,10 @@ def test_graphs_keep_their_names(folder):
     assert [graph.name for graph in load(folder)] == ["monday", "tuesday"]
     (folder / "one.csv").write_text("source,target\na,b\n")
     assert "name" not in load(folder / "one.csv")[0]
+
+
+def test_targets_need_names_of_graphs(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target\nann,bob\n")
+    (tmp_path / "graphs.csv").write_text("graph,y\n1,0\n")
+    with pytest.raises(DataError, match=r"edges\.csv has no column 'graph', which .*graphs\.csv could refer to"):
+        read_csv(tmp_path)

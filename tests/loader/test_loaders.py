@@ -100,7 +100,8 @@ def test_processes_share_every_batch(graph):
 
 def test_the_whole_graph_is_cut_out_once(loaders):
     first, second = next(iter(loaders[4])), next(iter(loaders[4]))
-    assert first is second
+    assert first.x is second.x
+    assert first.edge_index is second.edge_index
     assert (first.num_nodes, first.batch_size) == (N, N // 2)
 
 
@@ -153,3 +154,13 @@ def test_wrong_arguments_are_refused(graph):
         NeighborLoader(graph, [1], fields=("z",))
     with pytest.raises(ParameterError, match="each of the 40 nodes"):
         ClusterLoader(graph, np.zeros(3, np.int32))
+
+
+def test_the_kept_graph_is_not_changed_by_what_is_written_into_batches(graph):
+    loader = ClusterLoader(graph, np.zeros(graph.num_nodes, np.int64))
+    for _ in range(2):
+        (batch,) = loader
+        expected = batch.x.clone()
+        batch.x = batch.x * 0
+        (again,) = loader
+        assert torch.equal(again.x, expected)

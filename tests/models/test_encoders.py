@@ -59,3 +59,10 @@ def test_encoders_compile_and_have_no_state_beside_their_vectors():
     assert list(encoder.state_dict()) == ["table.weight"]
     compiled = torch.compile(encoder, backend="aot_eager", fullgraph=True)
     torch.testing.assert_close(compiled(VALUES), encoder(VALUES))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+def test_integers_of_any_size_are_label_numbers(dtype):
+    assert torch.equal(OneHots([3, 2], "x")(VALUES.to(dtype)), OneHots([3, 2], "x")(VALUES))
+    encoder = Embeddings([3, 2], 4, "x")
+    assert torch.equal(encoder(VALUES.to(dtype)), encoder(VALUES))

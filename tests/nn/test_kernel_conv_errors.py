@@ -19,7 +19,10 @@ from tests.nn.kernel_conv_choices import BATCH, layer
         ({"walks": "closed", "step_norm": "propagate"}, "closed"),
         ({"max_nodes": 0}, "max_nodes"),
         ({"hops": 0}, "hops"),
-        ({"steps": 0}, "steps"),
+        ({"steps": 0}, "^steps must"),
+        ({"steps": 2.5}, "^steps must"),
+        ({"edge_dim": 0}, "edge_dim"),
+        ({"edge_dim": -1}, "edge_dim"),
         ({"out_channels": 0}, "hidden"),
     ],
 )
@@ -60,3 +63,22 @@ def test_what_is_no_list_of_edges_is_refused(edges):
 def test_features_of_integers_are_refused():
     with pytest.raises(ShapeError, match=r"expects floating-point features, got torch\.int64"):
         layer()(BATCH.x.long(), BATCH.edge_index)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (torch.rand(BATCH.num_nodes), r"node features \(N, D\)"),
+        (torch.ones(BATCH.num_nodes, 3, dtype=torch.long), "floating-point"),
+    ],
+)
+def test_a_wrong_first_input_does_not_fix_the_size(x, message):
+    conv = KernelConv(-1, 3)
+    with pytest.raises(ShapeError, match=message):
+        conv(x, BATCH.edge_index)
+    assert conv(BATCH.x.float(), BATCH.edge_index).shape == (BATCH.num_nodes, 3)
+
+
+def test_features_of_another_precision_are_refused():
+    with pytest.raises(ShapeError, match=r"x is torch\.float32 but KernelConv.* torch\.float64: call x\.to"):
+        layer()(BATCH.x.float(), BATCH.edge_index)

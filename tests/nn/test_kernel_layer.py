@@ -4,7 +4,7 @@ from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.nn import KernelLayer
+from rwkplus.nn import KernelConv, KernelLayer
 from tests.strategies import data_list, random_graphs
 
 BATCH = Batch.from_data_list(data_list(random_graphs(4, real=True, edge_colors=True, edge_weights=True)))
@@ -169,3 +169,22 @@ def test_edges_and_graphs_that_are_not_there_are_refused():
         conv(x, torch.tensor([[0], [-1]]), batch)
     with pytest.raises(ShapeError, match="batch names 2 graphs but num_graphs is 1"):
         conv(x, torch.tensor([[0], [1]]), batch, num_graphs=1)
+
+
+@pytest.mark.parametrize("compiled", PATHS.values(), ids=PATHS)
+def test_a_single_color_of_edges_may_be_flat(compiled):
+    model = layer(edge_dim=1, compiled=compiled)
+    color = BATCH.edge_attr[:, 0]
+    expected = model(*GRAPHS, edge_attr=color.unsqueeze(1))
+    torch.testing.assert_close(model(*GRAPHS, edge_attr=color), expected)
+    with pytest.raises(ShapeError, match="edge_attr"):
+        model(*GRAPHS, edge_attr=BATCH.edge_attr)
+
+
+@pytest.mark.parametrize("make", [KernelLayer, KernelConv])
+@pytest.mark.parametrize("walks", ["open", "closed"])
+def test_many_layers_run_under_vmap(make, walks):
+    layers = [make(2, 3, steps=2, walks=walks).double() for _ in range(3)]
+    state = torch.func.stack_module_state(layers)
+    together = torch.func.vmap(lambda *s: torch.func.functional_call(layers[0], s, GRAPHS[:2]))(*state)
+    torch.testing.assert_close(together, torch.stack([layer(*GRAPHS[:2]) for layer in layers]))

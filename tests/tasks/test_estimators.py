@@ -220,3 +220,18 @@ def test_weighted_scores_are_refused(make):
     estimator = make(epochs=1).fit(rings(20))
     with pytest.raises(ParameterError, match="no sample_weight"):
         estimator.score(rings(20), sample_weight=np.ones(20))
+
+
+def test_a_loaded_estimator_can_be_fitted_to_other_edges(tmp_path):
+    graphs = rings(edge_attr=True)
+    path = GraphClassifier("gnn", epochs=1, accelerator="cpu").fit(graphs).save(tmp_path / "gnn.safetensors")
+    loaded = GraphClassifier.load(path)
+    assert loaded.model_params is None
+    for graph in graphs:
+        graph.edge_attr = graph.edge_attr.repeat(1, 2) * torch.tensor([1.0, 0.5])
+    loaded.fit(graphs)
+
+
+def test_what_to_do_with_unknown_labels_is_checked_before_training():
+    with pytest.raises(ParameterError, match="unknown_label"):
+        classifier(unknown_label="new", epochs=10**9).fit(rings())

@@ -59,3 +59,12 @@ def test_other_networks_are_refused():
     model.convs[0] = torch.nn.Identity()
     with pytest.raises(ParameterError, match="does not know Identity"):
         layerwise_outputs(model, graph)
+
+
+def test_features_of_another_precision():
+    graph = graph_of(20, 0.2, 0)
+    model = GNN(3, 2, level="node")
+    expected = layerwise_outputs(model, graph)
+    data = graph.data()
+    data.x = data.x.double()
+    torch.testing.assert_close(layerwise_outputs(model, CSRGraph.of(data)), expected)

@@ -97,3 +97,10 @@ def test_unknown_metrics_are_refused_by_name():
     assert metric_for(Classes((0, 1))).name == "accuracy"
     with pytest.raises(ParameterError, match="metric must be one of accuracy, f1"):
         metric_for(Classes((0, 1)), "mae")
+
+
+def test_outputs_that_are_no_numbers_have_no_score():
+    """The largest of nan and nan is the first class, which may be frequent."""
+    outputs = torch.full((10, 2), torch.nan)
+    scores = all_scores(Classes((0, 1)), outputs, torch.tensor([0] * 9 + [1]))
+    assert all(math.isnan(score) for score in scores.values())

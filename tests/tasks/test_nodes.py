@@ -233,3 +233,48 @@ def test_masks_of_bytes_are_refused(fitted):
     data = communities()
     with pytest.raises(ParameterError, match=r"Call \.bool"):
         fitted.score(data, nodes=data.test_mask.byte())
+
+
+@pytest.mark.parametrize("field", ["edge_weight", "edge_attr"])
+def test_edges_must_have_numbers(field):
+    data = communities()
+    data[field] = torch.ones(data.num_edges) if field == "edge_weight" else torch.ones(data.num_edges, 2)
+    data[field][3] = torch.nan
+    params = {"hidden_channels": 8, "layers": 1} | ({"edge_channels": 2} if field == "edge_attr" else {})
+    with pytest.raises(GraphError, match=f"{field} hold nan"):
+        classifier(model_params=params).fit(data)
+
+
+@pytest.mark.parametrize("model", ["gin", "kergnn"])
+def test_networks_for_whole_graphs_are_refused(model):
+    with pytest.raises(ParameterError, match="1 outputs for 60 nodes: it is made for whole graphs"):
+        classifier(model=model, model_params={}).fit(communities())
+
+
+class WritesIntoGraph(nn.Module):
+    """A network that changes what it gets."""
+
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.first, self.last = nn.Linear(in_channels, 8), nn.Linear(8, out_channels)
+
+    def forward(self, data):
+        data.x = self.first(data.x).relu()
+        return self.last(data.x)
+
+
+def test_networks_may_write_into_the_graph():
+    classifier(model=WritesIntoGraph, model_params={}).fit(communities())
+
+
+def test_a_loaded_estimator_has_the_given_parameters(fitted, tmp_path):
+    loaded = NodeClassifier.load(fitted.save(tmp_path / "nodes.safetensors"))
+    assert loaded.model_params == fitted.model_params
+
+
+def test_weights_of_edges_may_be_integers():
+    data = communities()
+    data.edge_weight = torch.ones(data.num_edges, dtype=torch.long)
+    plain = data.clone()
+    del plain.edge_weight
+    assert np.array_equal(classifier().fit(data).predict_proba(data), classifier().fit(plain).predict_proba(plain))

@@ -123,9 +123,9 @@ def test_another_goal_is_not_resumed(tmp_path, change, name):
 @pytest.mark.parametrize("stop", [3, None])
 def test_folders_from_before_runs_told_their_goal(tmp_path, monkeypatch, stop):
     balanced = GraphDataset(rings(), balance="logits")
-    told = Job._identity
+    told = Job.identity
     with monkeypatch.context() as before:
-        before.setattr(Job, "_identity", lambda job: {k: v for k, v in told(job).items() if k not in GOAL})
+        before.setattr(Job, "identity", lambda job: {k: v for k, v in told(job).items() if k not in GOAL})
         with pytest.raises(StopError) if stop else nullcontext():
             run(tmp_path / "plain", stop_after=stop)
         run(tmp_path / "balanced", graphs=balanced)

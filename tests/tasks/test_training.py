@@ -9,9 +9,9 @@ from lightning.pytorch import Callback, Trainer
 from torch import nn
 from torch_geometric.data import Data
 
-from rwkplus.errors import GraphError, MissingExtraError, ParameterError, RWKPlusError
+from rwkplus.errors import GraphError, MissingExtraError, NumericError, ParameterError, RWKPlusError
 from rwkplus.models.gin import GIN
-from rwkplus.tasks import GraphDataset, GraphTask, Place, Settings, train
+from rwkplus.tasks import GraphDataset, GraphTask, Place, Settings, cross_validate, train
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
 from rwkplus.tasks.job import Job
 from rwkplus.tasks.metrics import all_scores
@@ -272,3 +272,17 @@ def test_tensorboard_is_an_extra(monkeypatch, tmp_path):
     monkeypatch.setattr("rwkplus.tasks.logs.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[tensorboard\]"):
         fitted(place=Place(tmp_path, tensorboard=True))
+
+
+WILD = replace(QUICK, lr=1e30)
+
+
+@pytest.mark.parametrize("validation", [0.0, 0.25])
+def test_a_network_that_diverged_is_an_error(validation):
+    with pytest.raises(NumericError, match="the training diverged"):
+        fitted(settings=replace(WILD, validation=validation))
+
+
+def test_a_fold_in_which_all_candidates_diverge_is_an_error():
+    with pytest.raises(NumericError, match="fold 0: no epoch ended"):
+        cross_validate("gin", rings(), model_params=[SMALL, SMALL | {"layers": 2}], folds=2, settings=WILD)

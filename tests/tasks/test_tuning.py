@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from rwkplus.data.splits import stratified_folds
-from rwkplus.errors import MissingExtraError, NumericError, ParameterError
+from rwkplus.errors import DataError, MissingExtraError, NumericError, ParameterError
 from rwkplus.tasks import Place, TrainedModel, tune
 from rwkplus.tasks.job import Job
 from tests.tasks.toy import QUICK, SMALL, rings
 
 SPACE = {"layers": [1, 2], "hidden_channels": {"low": 2, "high": 6}, "lr": {"low": 1e-3, "high": 0.1, "log": True}}
+
+
+class StopError(BaseException):
+    """What Ctrl-C is like."""
 
 
 def searched(graphs=None, *, trials=3, **choices):
@@ -50,9 +54,6 @@ def test_test_graphs_have_no_say():
 
 
 def test_an_interrupted_search_ends_like_an_uninterrupted_one(tmp_path):
-    class StopError(BaseException):
-        pass
-
     def stop():
         seen.append(1)
         if len(seen) == 4:
@@ -70,7 +71,7 @@ def test_an_interrupted_search_ends_like_an_uninterrupted_one(tmp_path):
 def test_a_search_in_which_all_diverges_comes_to_an_end(monkeypatch):
     diverged = SimpleNamespace(validation={"accuracy": float("nan"), "loss": float("nan")})
     monkeypatch.setattr(Job, "run", lambda *_, **__: diverged)
-    with pytest.raises(NumericError, match="fold 0: all 2 trials diverged"):
+    with pytest.raises(NumericError, match="fold 0: none of 2 trials has a number for accuracy"):
         tune("gin", rings(), trials=2, space={"lr": [0.1, 0.2]}, model_params=SMALL, folds=2, settings=QUICK)
 
 
@@ -122,3 +123,22 @@ def test_a_trial_that_was_interrupted_is_tried_again(tmp_path, monkeypatch):
     again = searched(place=Place(tmp_path, resume=True), on_trial=lambda: rest.append(1))
     assert len(rest) == 2 * 3 - 1
     assert essence(again) == essence(searched())
+
+
+def test_real_divergence_ends_a_trial_and_not_the_search():
+    result = searched(space={"lr": [1e30, 0.01, 0.02]}, model_params=SMALL, trials=4)
+    assert all(fold.params["lr"] < 1 for fold in result.folds)
+
+
+@pytest.mark.parametrize("change", [{"graphs": rings(seed=1)}, {"settings": replace(QUICK, metric="roc_auc")}])
+def test_trials_of_another_search_are_not_gone_on_with(tmp_path, change):
+    """An interrupted fold has no model whose file would tell."""
+
+    def stop():
+        raise StopError
+
+    given = {"graphs": rings(), "settings": QUICK, "space": {"lr": [0.01, 0.02]}, "model_params": SMALL, "folds": 2}
+    with pytest.raises(StopError):
+        tune("gin", **given, trials=2, place=Place(tmp_path), on_trial=stop)
+    with pytest.raises(DataError, match=r"belongs to another run: (graphs|metric) differ"):
+        tune("gin", **given | change, trials=2, place=Place(tmp_path, resume=True))
