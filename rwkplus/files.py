@@ -47,7 +47,11 @@ def read_text(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+        reason = (
+            "it is not text in UTF-8; save it as such, a spreadsheet as CSV UTF-8"
+            if isinstance(error, UnicodeDecodeError)
+            else error.strerror
+        )
         raise DataError(f"cannot read {path}: {reason}.") from error
 
 

@@ -15,6 +15,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.files import json_text
 
 # Without markup: names of files, SMILES and extras have square brackets.
+CONFIG_FILE = "config.yaml"
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
 
@@ -51,6 +52,11 @@ def bold_names(values: Mapping[str, object]) -> Text:
     return text
 
 
+def is_unused(folder: Path) -> bool:
+    """Whether a folder holds at most the configuration of a run that came to nothing."""
+    return folder.is_dir() and {item.name for item in folder.iterdir()} <= {CONFIG_FILE}
+
+
 def check_output(path: Path, remedy: str | None, *, folder: bool = False) -> None:
     """Find out before the work whether its result can be written.
 
@@ -59,7 +65,7 @@ def check_output(path: Path, remedy: str | None, *, folder: bool = False) -> Non
         remedy: What to do about something that exists already, or None if that may be written over.
         folder: Whether it is to be a folder.
     """
-    if path.exists() and remedy is not None:
+    if path.exists() and remedy is not None and not is_unused(path):
         raise ParameterError(f"--out {path} exists already; {remedy}.")
     if path.exists() and path.is_dir() != folder:
         raise ParameterError(f"--out {path} is {'no folder but a file' if folder else 'no file but a folder'}.")

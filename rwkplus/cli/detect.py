@@ -35,12 +35,25 @@ class Judged(NamedTuple):
         order = (-self.scores).argsort(kind="stable")
         return [int(i) for i in order if self.scores[i] > self.detector.threshold_]
 
+    def unusual(self, flagged: Sequence[int]) -> dict[int, dict[str, Any]]:
+        """The unusual nodes of some graphs, as their users call them; nothing from detectors that cannot tell."""
+        from rwkplus.graphs.graph_names import node_name
+
+        if not flagged or not self.detector.explains:
+            return {i: {} for i in flagged}
+        graphs = [self.graphs[i] for i in flagged]
+        return {
+            i: {"nodes": [node_name(graph, v) for v in why.nodes]}
+            for i, graph, why in zip(flagged, graphs, self.detector.explain(graphs), strict=True)
+        }
+
 
 def detect(
     dataset: Annotated[
         str | None,
         typer.Argument(
-            help="Database to search: registered name, TU folder or zip, .smi, .jsonl or .csv file.", show_default=DEMO
+            help="Database to search: registered name, folder of TU or CSV files, .zip, .smi, .jsonl or .csv file.",
+            show_default=DEMO,
         ),
     ] = None,
     out_folder: Annotated[
@@ -68,10 +81,8 @@ def detect(
     [bold]kernel[/] for graphs unlike all others, [bold]pattern[/] for what mined patterns do not explain.
     """
     _check_sources(dataset, train, score, model, stream=stream)
-    if stream and (out_folder is not None or as_json):
-        raise ParameterError("--stream answers on stdout, a line of JSON for each graph: leave --out and --json out.")
-    if model is not None and (detector, method, contamination) != ("surprise", "nearest", CONTAMINATION):
-        raise ParameterError("--model brings its own: leave --detector, --method and --contamination out.")
+    filed = out_folder is not None or as_json
+    _check_options(detector, method, contamination, model, ignore, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
     from rwkplus.data import load
@@ -92,7 +103,8 @@ def detect(
     judged = Judged(fitted, name, graphs, scores, calm, _planted() if name == DEMO else None)
     page = None if out_folder is None else _write(judged, out_folder)
     if as_json:
-        rows = [{"graph": i, **_named(graphs, i), "score": float(scores[i])} for i in judged.flagged]
+        nodes = judged.unusual(judged.flagged)
+        rows = [{"graph": i, **_named(graphs, i), "score": float(scores[i]), **nodes[i]} for i in judged.flagged]
         print_json({"dataset": name, "graphs": len(graphs), "threshold": fitted.threshold_, "flagged": rows})
         return
     _show(judged)
@@ -118,6 +130,27 @@ def _check_sources(
         raise ParameterError(
             "--train or --model say what is usual, --score or --stream what to judge: give one of each."
         )
+
+
+def _check_options(
+    detector: str,
+    method: str,
+    contamination: float,
+    model: Path | None,
+    ignore: Sequence[str] | None,
+    *,
+    stream: bool,
+    filed: bool,
+) -> None:
+    """Refuse options that would do nothing."""
+    if stream and filed:
+        raise ParameterError("--stream answers on stdout, a line of JSON for each graph: leave --out and --json out.")
+    if method != "nearest" and detector != "kernel":
+        raise ParameterError("--method is for --detector kernel: give both, or leave it out.")
+    if model is not None and stream and ignore:
+        raise ParameterError("--model leaves out what it was trained without: give --ignore where it is trained.")
+    if model is not None and (detector, method, contamination) != ("surprise", "nearest", CONTAMINATION):
+        raise ParameterError("--model brings its own: leave --detector, --method and --contamination out.")
 
 
 def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str, ...], seed: int) -> Any:  # noqa: ANN401
@@ -146,8 +179,9 @@ def _write(judged: Judged, folder: Path) -> Path | None:
     from rwkplus.reports import write_detection_report
 
     threshold = judged.detector.threshold_
+    nodes = judged.unusual(judged.flagged)
     rows = (
-        {"graph": i, **_named(judged.graphs, i), "score": float(s), "anomaly": bool(s > threshold)}
+        {"graph": i, **_named(judged.graphs, i), "score": float(s), "anomaly": bool(s > threshold), **nodes.get(i, {})}
         for i, s in enumerate(judged.scores)
     )
     page = write_detection_report(folder / "report.html", *judged) if judged.detector.explains else None
@@ -164,6 +198,7 @@ def _named(graphs: Sequence[Any], i: int) -> dict[str, str]:
 
 def _show(judged: Judged) -> None:
     from rwkplus.graphs.graph_names import name_of
+    from rwkplus.reports.detection import all_alike
 
     table = Table(box=None)
     for column in ("", "graph", "score"):
@@ -182,17 +217,24 @@ def _show(judged: Judged) -> None:
         f"\n{len(judged.flagged)} of {len(judged.graphs)} graphs flagged{left}: scores above "
         f"{judged.detector.threshold_:.3g}.",
     )
+    if not judged.flagged:
+        out.print(all_alike(judged.scores))
     if judged.known is not None:
         found = sum(i in judged.known for i in judged.flagged)
         out.print(f"Anomalies planted in this database: {found} of {len(judged.known)} flagged.")
 
 
 def _reasons(judged: Judged, shown: list[int]) -> list[str]:
+    from rwkplus.graphs.graph_names import node_name
+
     if not shown or not judged.detector.explains:
         return [""] * len(shown)
     graphs = [judged.graphs[i] for i in shown]
-    pairs = zip(judged.detector.labelled(graphs), judged.detector.explain(graphs), strict=True)
-    return [", ".join(f"{graph.nodes[v]['label']} {v}" for v in why.nodes[:10]) for graph, why in pairs]
+    parts = zip(graphs, judged.detector.labelled(graphs), judged.detector.explain(graphs), strict=True)
+    return [
+        ", ".join(f"{labels.nodes[v]['label']} {node_name(graph, v)}" for v in why.nodes[:10])
+        for graph, labels, why in parts
+    ]
 
 
 def _planted() -> dict[int, str]:

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from rwkplus.cli.console import check_output
+from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import write_whole
 
-CONFIG_FILE, RESULT_FILE = "config.yaml", "result.json"
+RESULT_FILE = "result.json"
 CHOICES: dict[str, Any] = {
     "model": "kergnn",
     "model_params": {},
@@ -192,7 +192,7 @@ def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None
         for stale in (*folder.glob("fold-*"), *folder.glob("*.safetensors"), *folder.glob("*.journal")):
             shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
         (folder / RESULT_FILE).unlink(missing_ok=True)
-    if force or not (folder / CONFIG_FILE).exists():
+    if force or not folder.exists() or is_unused(folder):
         write_yaml(folder / CONFIG_FILE, config)
 
 

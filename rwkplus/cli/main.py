@@ -1,5 +1,6 @@
 """The command ``rwkplus``, its exit codes and its errors."""
 
+import re
 import sys
 import warnings
 from typing import Annotated
@@ -32,6 +33,8 @@ app.add_typer(reproduce.app, name="reproduce")
 
 
 INTERRUPTED = 130
+OPTION = re.compile(r"\b(ignore)=\('([^']+)',\)")
+"""Remedies as Python has them, which are options here."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -55,7 +58,7 @@ def run() -> None:
     try:
         app()
     except RWKPlusError as error:
-        print_error(error)
+        print_error(OPTION.sub(r"--\1 \2", str(error)))
         sys.exit(2)
     except SystemExit as end:  # typer has caught Ctrl-C
         if end.code == INTERRUPTED:

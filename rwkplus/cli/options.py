@@ -5,7 +5,10 @@ from typing import Annotated
 import typer
 
 Dataset = Annotated[
-    str, typer.Argument(help="Registered name (see `rwkplus datasets`), TU folder or zip, .smi, .jsonl or .csv file.")
+    str,
+    typer.Argument(
+        help="Registered name (see `rwkplus datasets`), folder of TU or CSV files, .zip, .smi, .jsonl or .csv file."
+    ),
 ]
 NodeFeaturesOption = Annotated[
     str, typer.Option("--node-features", help="labels, attributes or both, for sets that have both.")

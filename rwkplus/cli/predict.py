@@ -16,7 +16,9 @@ from rwkplus.files import write_whole
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0` or of one fold.")],
-    graphs: Annotated[str, typer.Argument(help="Registered name, TU folder or zip, .smi, .jsonl or .csv file.")],
+    graphs: Annotated[
+        str, typer.Argument(help="Registered name, folder of TU or CSV files, .zip, .smi, .jsonl or .csv file.")
+    ],
     out_file: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")
     ] = None,

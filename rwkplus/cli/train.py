@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import bold_names, out, print_json, progress
+from rwkplus.cli.console import CONFIG_FILE, bold_names, out, print_json, progress
 from rwkplus.cli.options import Dataset, Ignore, Jobs, Json
 
 
@@ -79,7 +79,7 @@ def train(
         return
     if guards and merged["folds"] and data.classes is not None:
         facts["guards"] = _guards(data, merged)
-    ex.write_yaml(out_folder / ex.CONFIG_FILE, merged)
+    ex.write_yaml(out_folder / CONFIG_FILE, merged)
     save_result("result", {"dataset": dataset, **merged}, facts, out_folder)
     if as_json:
         print_json({"dataset": dataset, "graphs": len(data), **facts})

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import out, print_json, progress
+from rwkplus.cli.console import CONFIG_FILE, out, print_json, progress
 from rwkplus.cli.options import Dataset, Ignore, Jobs, Json
 from rwkplus.errors import ParameterError
 
@@ -82,7 +82,7 @@ def tune(
     ex.open_folder(out_folder, merged, force=force)
     result = _search(data, merged, Place(out_folder, resume), jobs)
     facts = result.to_dict()
-    ex.write_yaml(out_folder / ex.CONFIG_FILE, merged)
+    ex.write_yaml(out_folder / CONFIG_FILE, merged)
     save_result("result", {"dataset": dataset, **merged}, facts, out_folder)
     ex.write_yaml(out_folder / BEST_FILE, _best(merged, result.best().params))
     if as_json:

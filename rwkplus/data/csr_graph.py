@@ -86,6 +86,8 @@ class CSRGraph:
         Raises:
             GraphError: Something about nodes or edges would be lost.
         """
+        if not isinstance(data, Data):
+            raise GraphError(f"expected one graph as PyG's Data, got {type(data).__name__}.")
         n = int(data.num_nodes or 0)
         if n == 0 or data.edge_index is None:
             raise GraphError("the graph needs nodes and an edge_index.")

@@ -188,4 +188,6 @@ def _read_file(path: Path, node_features: NodeFeatures, ignore: Sequence[str]) -
         return read_csv(path, ignore=ignore)
     if path.is_file() and kind != ".zip":
         raise DataError(f"{path} is of no known kind: give .smi, .jsonl, .csv or a .zip in TU format.")
+    if path.is_dir() and not any(path.rglob("*_A.txt")):
+        raise DataError(f"the folder {path} holds neither {EDGES_FILE} nor a data set in TU format (a file *_A.txt).")
     return read_tu(path, node_features=node_features)

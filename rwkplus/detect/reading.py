@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import networkx as nx
+import numpy as np
 from torch_geometric.data import Batch
 
 from rwkplus.graphs import Graphs, Schema
-from rwkplus.graphs.arrays import GraphArrays, as_arrays
+from rwkplus.graphs.arrays import GraphArrays, Ints, as_arrays
 from rwkplus.graphs.features import is_one_hot
 from rwkplus.mining.reading import LabelReader
 from rwkplus.types import UnknownLabel
@@ -35,6 +36,15 @@ class LabelledReader:
         """Read later graphs."""
         batch = self.schema.conform(named(self.labels.read(graphs), self.schema), self.unknown_label)
         return as_arrays(batch, labels=True)
+
+    def new_edges(self, arrays: GraphArrays) -> Ints | None:
+        """Edges of later graphs whose label was not there."""
+        if self.schema.edges is None or arrays.edge_label is None:
+            return None
+        seen = np.zeros(max(arrays.num_edge_labels, self.schema.edges.width) + 1, bool)
+        seen[: self.schema.edges.width] = self.schema.edges.seen
+        seen[-1] = True  # the number of no label is -1
+        return np.nonzero(~seen[arrays.edge_label])[0]
 
 
 def named(batch: Batch, fitted: Schema | None = None) -> Batch:

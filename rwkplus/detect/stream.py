@@ -20,6 +20,13 @@ class Line(NamedTuple):
     text: bytes | None
 
 
+class Refused(NamedTuple):
+    """What is wrong with a line, and the name of its graph if it can be told."""
+
+    error: str
+    name: object = None
+
+
 class Counts(NamedTuple):
     """What went through a stream."""
 
@@ -53,11 +60,8 @@ def score_lines(detector: GraphDetector, lines: Sequence[Line], *, explain: bool
     good = [item for _, item in parsed if isinstance(item, JsonGraph)]
     judged = iter(_judged(detector, good, explain=explain))
     for number, item in parsed:
-        if isinstance(item, JsonGraph):
-            name = {} if item.name is None else {"id": item.name}
-            yield {"line": number, **name, **next(judged)}
-        else:
-            yield {"line": number, "error": item}
+        name = {} if item.name is None else {"id": item.name}
+        yield {"line": number, **name, **(next(judged) if isinstance(item, JsonGraph) else {"error": item.error})}
 
 
 def _judged(detector: GraphDetector, items: Sequence[JsonGraph], *, explain: bool) -> list[dict[str, Any]]:
@@ -81,13 +85,22 @@ def _judged(detector: GraphDetector, items: Sequence[JsonGraph], *, explain: boo
     return records
 
 
-def _parsed(text: bytes | None) -> JsonGraph | str:
+def _parsed(text: bytes | None) -> JsonGraph | Refused:
     if text is None:
-        return f"the line is longer than {LONGEST_LINE:,} bytes."
+        return Refused(f"the line is longer than {LONGEST_LINE:,} bytes.")
     try:
         return parse_graph(text)
     except GraphError as error:
-        return str(error)
+        return Refused(str(error), _name_anyway(text))
+
+
+def _name_anyway(text: bytes) -> object:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    name = record.get("id") if isinstance(record, dict) else None
+    return name if isinstance(name, str | int) else None
 
 
 def _arrivals(source: BinaryIO) -> Iterator[list[Line]]:

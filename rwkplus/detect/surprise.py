@@ -89,7 +89,7 @@ class SurpriseDetector(GraphDetector):
         return named(self.reader_.labels.read(graphs))
 
     def _node_scores(self, arrays: GraphArrays) -> Floats:
-        return node_scores(arrays, look_up(self.levels_, arrays))
+        return node_scores(arrays, look_up(self.levels_, arrays, self.reader_.new_edges(arrays)))
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = pack_reader(self.reader_.labels, self.reader_.schema)

@@ -44,14 +44,26 @@ def learn_levels(graphs: GraphArrays, steps: int) -> tuple[list[Level], list[Flo
     return levels, surprises
 
 
-def look_up(levels: Sequence[Level], graphs: GraphArrays) -> Iterator[Floats]:
-    """Yield, step by step, the surprise of the nodes of later graphs ``(N,)``."""
+def look_up(levels: Sequence[Level], graphs: GraphArrays, new_edges: Ints | None = None) -> Iterator[Floats]:
+    """Yield, step by step, the surprise of the nodes of later graphs ``(N,)``.
+
+    Args:
+        levels: What was learned.
+        graphs: The later graphs.
+        new_edges: Edges with a label that was not there. Colors of one step are many, so that a new one is little
+            surprise; but such a label surprises as a new label of a node does.
+    """
     coarser = np.zeros(graphs.num_nodes, np.int64)
-    for level, colors in zip(levels, node_colors(graphs, len(levels) - 1), strict=True):
+    for step, (level, colors) in enumerate(zip(levels, node_colors(graphs, len(levels) - 1), strict=True)):
         place = np.minimum(np.searchsorted(level.key, colors), level.key.size - 1)
         known = level.key[place] == colors
         new = np.where(coarser >= 0, level.unknown[coarser], 0.0)  # news only once: what follows from it is none
-        yield np.where(known, level.known[place], new)
+        surprise = np.where(known, level.known[place], new)
+        if step == 1 and new_edges is not None:
+            for ends in (graphs.source, graphs.target):
+                at = ends[new_edges]
+                surprise[at] = np.maximum(surprise[at], levels[0].unknown[0])
+        yield surprise
         coarser = np.where(known, place, -1)
 
 

@@ -1,6 +1,7 @@
 """What the door checks of every graph; each error names the graph, the field and the remedy."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -137,7 +138,7 @@ def _are_names(names: object) -> bool:
     return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
-def check_finite(batch: Batch) -> None:
+def check_finite(batch: Batch, names: Sequence[object]) -> None:
     """Numbers must be numbers."""
     for field in ("x", "edge_attr", "edge_weight"):
         value = batch.get(field)
@@ -145,4 +146,8 @@ def check_finite(batch: Batch) -> None:
             continue
         row = int((~torch.isfinite(value)).view(value.size(0), -1).any(1).nonzero()[0])
         i = graph_of_node(batch, row) if field == "x" else graph_of_edge(batch, row)
-        raise GraphError(f"graph {i}: {field} contains nan or inf. Impute or remove such values first.")
+        name = "" if names[i] is None else f" ({names[i]!r})"
+        raise GraphError(
+            f"graph {i}{name}: {field} contains nan, inf or numbers too large for {value.dtype}. Impute or remove such "
+            "values first."
+        )

@@ -45,7 +45,7 @@ def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
         check_fields(i, record)
         check_alike(i, record, records[0])
     batch = _concatenate(records)
-    check_finite(batch)
+    check_finite(batch, [record.get("name") for record in records])
     return batch
 
 

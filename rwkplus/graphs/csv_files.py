@@ -22,7 +22,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import DataError
 from rwkplus.graphs.csv_table import Table
 from rwkplus.graphs.from_networkx import from_networkx
-from rwkplus.graphs.graph_names import set_names
+from rwkplus.graphs.graph_names import set_names, set_node_names
 from rwkplus.graphs.smiles import SMILESError, from_smiles
 from rwkplus.graphs.targets import set_targets, typed
 
@@ -72,6 +72,10 @@ def read_csv(
 
 def _existing(path: Path) -> Path | None:
     return path if path.exists() else None
+
+
+NAMES = ("graph", "name", "id")
+"""Columns that name molecules; one of them is read."""
 
 
 class _Database:
@@ -125,6 +129,7 @@ class _Database:
         """Graphs as the library knows them, with targets where there is a table of them."""
         data = from_networkx(list(self.graphs.values()))
         set_names(data, list(self.graphs))
+        set_node_names(data, self.graphs.values())
         if targets is None:
             return data
         targets.check(("graph", "y"))
@@ -139,20 +144,24 @@ class _Database:
         for name in self.graphs:
             if name not in found:
                 raise DataError(f"{targets.path} has no line for the graph {name!r} of {self.edges.path}.")
-        _set_targets(data, [found[name] for name in self.graphs])
+        _set_targets(data, targets, [found[name] for name in self.graphs])
         return data
 
 
 def _molecules(table: Table) -> list[Data]:
-    table.check(("smiles",), ("y",))
+    names = [column for column in NAMES if column in table.columns][:1]
+    table.check(("smiles",), ("y", *(names or NAMES)))
     try:
         graphs = from_smiles(row["smiles"] for _, row in table.rows)
     except SMILESError as error:
         raise DataError(f"{table.path}, line {table.rows[error.number][0]}: {error}") from error
     if "y" in table.columns:
-        _set_targets(graphs, [row["y"] for _, row in table.rows])
+        _set_targets(graphs, table, [row["y"] for _, row in table.rows])
+    if names:
+        set_names(graphs, [row.get(names[0], "") for _, row in table.rows])
     return graphs
 
 
-def _set_targets(graphs: Sequence[Data], words: Sequence[str]) -> None:
+def _set_targets(graphs: Sequence[Data], table: Table, words: Sequence[str]) -> None:
+    words = [table.plain(word) for word in words]
     set_targets(graphs, typed(words) or words)

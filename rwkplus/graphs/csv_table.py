@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from rwkplus.errors import DataError
 from rwkplus.files import read_text
 
 DELIMITERS = ",;\t"
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+LARGEST = 3.4e38  # of float32
 FULL = ("graph", "y", "label", "weight")
 """Columns that need not be there, but then in every row."""
 
@@ -23,6 +26,7 @@ class Table:
     path: Path
     columns: tuple[str, ...]
     rows: list[tuple[int, dict[str, str]]]
+    delimiter: str = ","
 
     @classmethod
     def read(cls, path: str | Path, ignore: Sequence[str] = ()) -> Self:
@@ -48,7 +52,7 @@ class Table:
             (n, {name: cell for name, cell in zip(columns, line, strict=True) if cell and name not in left_out})
             for n, line in lines[1:]
         ]
-        return cls(Path(path), tuple(name for name in columns if name not in left_out), rows)
+        return cls(Path(path), tuple(name for name in columns if name not in left_out), rows, delimiter)
 
     def check(self, needed: Sequence[str], known: Sequence[str] = (), measured: str | None = None) -> None:
         """Refuse columns that would be lost, and rows that lack what is needed."""
@@ -82,14 +86,21 @@ class Table:
 
     def _number(self, number: int, row: dict[str, str], column: str) -> float:
         try:
-            value = float(row.get(column, ""))
+            value = float(self.plain(row.get(column, "")))
         except ValueError:
             value = math.nan
-        if not math.isfinite(value):
-            raise DataError(
-                f"{self.path}, line {number}: column {column!r} must be a number, got {row.get(column, '')!r}."
-            )
+        if not abs(value) <= LARGEST:
+            wrong = "must be a number" if math.isnan(value) else "must be a number below 3.4e38"
+            raise DataError(f"{self.path}, line {number}: column {column!r} {wrong}, got {row.get(column, '')!r}.")
         return value
+
+    def plain(self, word: str) -> str:
+        """A number with a point where it has a comma, which spreadsheets write between semicolons."""
+        if not DECIMAL_COMMA.fullmatch(word):
+            return word
+        if self.delimiter == ",":
+            raise DataError(f"{self.path}: {word!r} has a decimal comma: write it with a point.")
+        return word.replace(",", ".")
 
 
 def _delimited(text: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
-"""Names that users gave to their graphs, kept in ``graph.name`` for tables and pages."""
+"""Names that users gave to graphs and nodes, kept in ``graph.name`` and ``graph.node_names`` for tables and pages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from torch_geometric.data import Data
 
@@ -10,6 +10,18 @@ def set_names(graphs: Sequence[Data], names: Sequence[object]) -> None:
     if all(name not in (None, "") for name in names):
         for graph, name in zip(graphs, names, strict=True):
             graph.name = str(name)
+
+
+def set_node_names(graphs: Sequence[Data], names: Iterable[Iterable[object]]) -> None:
+    """Name the nodes of all graphs, in their order."""
+    for graph, own in zip(graphs, names, strict=True):
+        graph.node_names = list(own)
+
+
+def node_name(graph: Data, v: int) -> object:
+    """The name of a node, or its number."""
+    names = graph.get("node_names")
+    return v if names is None else names[v]
 
 
 def name_of(graphs: Sequence[Data], i: int) -> str:

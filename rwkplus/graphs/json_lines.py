@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import DataError, GraphError
 from rwkplus.graphs.features import is_one_hot, label_numbers
 from rwkplus.graphs.from_networkx import from_networkx
-from rwkplus.graphs.graph_names import set_names
+from rwkplus.graphs.graph_names import set_names, set_node_names
 from rwkplus.graphs.targets import set_targets
 
 KINDS = {
@@ -45,6 +45,7 @@ def parse_graph(line: str | bytes) -> JsonGraph:
         raise GraphError(f"not JSON: {error}.") from error
     if not isinstance(record, dict):
         raise GraphError(f"expected an object with 'nodes' and 'edges', got {_short(record)}.")
+    _check_text(line, record)
     field = "links" if "links" in record and "edges" not in record else "edges"
     nodes, edges = _objects(record, "nodes"), _objects(record, field)
     known = _identified(nodes)
@@ -64,6 +65,18 @@ def parse_graph(line: str | bytes) -> JsonGraph:
             )
         graph.add_edges_from([(u, v, edge)])  # fields may be called like arguments of add_edge
     return JsonGraph(_name(record), graph)
+
+
+def _check_text(line: str | bytes, record: object) -> None:
+    """Refuse halves of characters, which JSON can spell and no file can hold."""
+    marks: tuple[Any, ...] = ("\\u",) if isinstance(line, str) else (b"\\u", b"\xed")
+    if not any(mark in line for mark in marks):  # mostly there is nothing to look for
+        return
+    try:
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise GraphError(f"a text holds half of a character ({half} alone), as when one is cut in two.") from error
 
 
 def _name(record: Mapping[str, Any]) -> object:
@@ -96,6 +109,7 @@ def read_json_lines(path: str | Path, *, ignore: Sequence[str] = ()) -> list[Dat
         raise DataError(f"{path} holds no graphs: expected one JSON object per line.")
     data = from_networkx(graphs, ignore=ignore)
     set_names(data, names)
+    set_node_names(data, graphs)
     if any(y is not None for _, y in targets):
         set_targets(data, _one_kind(targets, path))
     return data

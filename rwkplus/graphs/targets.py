@@ -1,5 +1,6 @@
 """Targets of whole graphs, as files give them and as learners want them."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,8 @@ def set_targets(graphs: Sequence[Data], targets: Sequence[Any]) -> None:
         if isinstance(target, int) and abs(target) >= LARGEST:
             raise DataError(f"the target {target} is too large for a whole number of 64 bits: make it a name.")
         graph.y = target if isinstance(target, str) else torch.tensor([target])
+        if isinstance(target, float) and math.isfinite(target) and not bool(graph.y.isfinite()):
+            raise DataError(f"the target {target:g} is too large for {graph.y.dtype}: choose another unit.")
 
 
 def classes_of(graphs: Sequence[Data]) -> list[int] | list[str] | None:

@@ -33,7 +33,9 @@ class LabelReader:
         batch = checked_batch(graphs, ignore)
         schema = Schema.of(batch)
         if schema.weighted:
-            raise GraphError("patterns have no edge weights, these graphs have edge_weight: ignore=('edge_weight',).")
+            raise GraphError(
+                "these graphs have edge_weight, which is not read here. Leave it out: ignore=('edge_weight',)."
+            )
         structural = colors == "structural"
         nodes = edges = None
         if structural:

@@ -1,6 +1,6 @@
 """One page about anomalies: every flagged graph with its unusual part, and the most similar usual graphs beside."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from rwkplus.detect import Explanation, GraphDetector, WalkKernelDetector
 from rwkplus.graphs.arrays import Floats
-from rwkplus.graphs.graph_names import name_of
+from rwkplus.graphs.graph_names import name_of, node_name
 from rwkplus.reports.page import page, write_page
 from rwkplus.viz import draw, label_colors
 from rwkplus.viz.histogram import histogram
@@ -43,10 +43,13 @@ def detection_report(
     flagged = [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > detector.threshold_]
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
+    pictures = (
+        "Unusual nodes are drawn in full, their neighbors weaker, the rest faint; the small pictures are the most "
+        "similar usual graphs."
+    )
     lead = (
         f"{len(flagged)} of {len(graphs)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
-        f"{type(detector).__name__}.{more} Unusual nodes are drawn in full, their neighbors weaker, the rest faint; "
-        "the small pictures are the most similar usual graphs."
+        f"{type(detector).__name__}.{more} {pictures if flagged else all_alike(scores)}"
     )
     bars = histogram(scores, detector.threshold_)
     body = [
@@ -54,10 +57,10 @@ def detection_report(
         f'<figure style="max-width:36rem">{bars}<figcaption>scores of all graphs</figcaption></figure>',
     ]
     if shown:
-        pictures = _Pictures(detector, [graphs[i] for i in shown], usual)
+        drawn = _Pictures(detector, [graphs[i] for i in shown], usual)
         for k, i in enumerate(shown):
             facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
-            body.append(pictures.section(k, f"Graph {name_of(graphs, i)}", facts))
+            body.append(drawn.section(k, f"Graph {name_of(graphs, i)}", facts))
     return page(f"Anomalies in {name}", "".join(body))
 
 
@@ -74,10 +77,24 @@ def write_detection_report(
     return write_page(path, detection_report(detector, name, graphs, scores, usual, known))
 
 
+def all_alike(scores: Floats) -> str:
+    """Why nothing is flagged: the highest score is shared by more graphs than were expected."""
+    highest = scores.max()
+    count = int((scores == highest).sum())
+    share = f"{round(100 * count / scores.size, 1):g}%"
+    return (
+        f"The highest score, {highest:.3g}, is shared by {count} graphs, {share} of all: if those are anomalies, raise "
+        "the contamination, which is the expected share, above that."
+        if count > 1
+        else f"The highest score is {highest:.3g}."
+    )
+
+
 class _Pictures:
     """Flagged graphs with what is unusual about them and what they are compared with."""
 
     def __init__(self, detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[Data]) -> None:
+        self.flagged = flagged
         self.graphs = detector.labelled(flagged)
         self.explanations = detector.explain(flagged)
         self.nearest = _nearest(detector, flagged, usual)
@@ -88,7 +105,7 @@ class _Pictures:
         """One flagged graph."""
         graph, why = self.graphs[k], self.explanations[k]
         close = _surroundings(graph, why.part)
-        facts = {**facts, "nodes": _size(graph, close), "unusual": _unusual(graph, why)}
+        facts = {**facts, "nodes": _size(graph, close), "unusual": _unusual(self.flagged[k], graph, why)}
         rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
         strength = dict.fromkeys(close, 0.0) | why.strength
         figures = "".join(
@@ -116,8 +133,15 @@ def _nearest(
     for values in judge.similarity(flagged):
         best = np.argsort(-values, kind="stable")[:NEAREST]
         drawn = detector.labelled([judge.references_[i] for i in best])
-        rows.append([(graph, f"similarity {values[i]:.2f}") for graph, i in zip(drawn, best, strict=True)])
+        captions = [f"{name}similarity {values[i]:.2f}" for name, i in zip(_own_names(judge, best), best, strict=True)]
+        rows.append(list(zip(drawn, captions, strict=True)))
     return rows
+
+
+def _own_names(judge: WalkKernelDetector, references: Iterable[int]) -> list[str]:
+    """Names of usual graphs that have one, with a comma."""
+    named = [judge.references_[i].get("name") for i in references]
+    return ["" if name is None else f"{name}, " for name in named]
 
 
 def _surroundings(graph: nx.Graph, part: Collection[int]) -> nx.Graph:
@@ -138,9 +162,9 @@ def _size(graph: nx.Graph, close: nx.Graph) -> str:
     return str(len(graph)) if len(graph) == len(close) else f"{len(graph)}, {len(close)} of them drawn"
 
 
-def _unusual(graph: nx.Graph, why: Explanation) -> str:
+def _unusual(graph: Data, labels: nx.Graph, why: Explanation) -> str:
     ordered = sorted(why.nodes, key=lambda v: -why.node_scores[v])
-    named = [f"{graph.nodes[v]['label']} {v}" for v in ordered[:8]]
+    named = [f"{labels.nodes[v]['label']} {node_name(graph, v)}" for v in ordered[:8]]
     return ", ".join(named) + (" ..." if len(ordered) > 8 else "") if named else "no single node"
 
 

@@ -180,7 +180,7 @@ def check_fields(inputs: Inputs, model: nn.Module) -> None:
             remedy = f" Or give the network {size}={inputs.sizes[size]}." if size in parameters_of(type(model)) else ""
             raise GraphError(
                 f"the graphs have {field}, which {type(model).__name__} does not read as it is. Leave it out: "
-                f"ignore=({field!r},), on the command line --ignore {field}.{remedy if field == 'edge_attr' else ''}"
+                f"ignore=({field!r},).{remedy if field == 'edge_attr' else ''}"
             )
 
 

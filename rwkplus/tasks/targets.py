@@ -77,7 +77,7 @@ class Classes(Target):
             raise ParameterError(f"graph {int(np.isnan(y).argmax())} has no label (nan). Leave such graphs out.")
         names = tuple(np.unique(y).tolist())
         if len(names) < 2:
-            raise ParameterError(f"all graphs are of class {names[0]!r}: nothing to tell apart.")
+            raise ParameterError(f"all labels are of class {names[0]!r}: nothing to tell apart.")
         return cls(names)
 
     @property
@@ -133,10 +133,14 @@ class Numbers(Target):
         columns = np.asarray(y, np.float64).reshape(len(y), -1)
         known = ~np.isnan(columns)
         if not known.any(0).all():
-            raise ParameterError(f"column {int((~known.any(0)).argmax())} of y holds no number at all.")
+            raise ParameterError(
+                f"column {int((~known.any(0)).argmax())} of y holds no number among the graphs to learn from."
+            )
         count = known.sum(0)
         mean = np.where(known, columns, 0).sum(0) / count
         std = np.sqrt((np.where(known, columns - mean, 0) ** 2).sum(0) / count)
+        if not np.isfinite(std).all():
+            raise ParameterError("the numbers in y are so large that their deviation is infinite: choose another unit.")
         ones = np.ones_like(std)
         return cls(
             center=tuple((mean if scaling == "standard" else 0 * ones).tolist()),

@@ -118,18 +118,49 @@ def test_graphs_without_labels_can_be_streamed(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "options", [("--stream", "--json"), ("--stream", "--out", "x"), ("--stream", "--detector", "kernel")]
+    "options",
+    [
+        ("--stream", "--json"),
+        ("--stream", "--out", "x"),
+        ("--stream", "--detector", "kernel"),
+        ("--stream", "--method", "lof"),
+        ("--stream", "--ignore", "age"),
+    ],
 )
 def test_options_that_cannot_act_are_refused(files, tmp_path, options):
     invoke(files / "train.jsonl", "--out", tmp_path / "out")
-    with pytest.raises(ParameterError, match="leave"):
+    with pytest.raises(ParameterError, match=r"leave|give"):
         invoke("--model", tmp_path / "out" / "detector.safetensors", *options)
 
 
 def test_graphs_go_by_the_names_that_users_gave_them(tmp_path):
-    lines = [graph_to_json(graph, f"day {i}") for i, graph in enumerate(anomalous_molecules(60).graphs)]
+    lines = [_with_named_nodes(graph, f"day {i}") for i, graph in enumerate(anomalous_molecules(60).graphs)]
     (tmp_path / "days.jsonl").write_text("\n".join(lines))
-    assert "day " in invoke(tmp_path / "days.jsonl", "--out", tmp_path / "out")
+    shown = invoke(tmp_path / "days.jsonl", "--out", tmp_path / "out")
+    assert "day " in shown
+    assert "atom-" in shown
     rows = [json.loads(line) for line in (tmp_path / "out" / "scores.jsonl").read_text().splitlines()]
     assert [row["id"] for row in rows] == [f"day {i}" for i in range(60)]
-    assert "<h2>Graph day " in (tmp_path / "out" / "report.html").read_text()
+    assert all(node.startswith("atom-") for row in rows if row["anomaly"] for node in row["nodes"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<h2>Graph day " in page
+    assert "atom-" in page
+    flagged = json.loads(invoke(tmp_path / "days.jsonl", "--json"))["flagged"]
+    assert [row["nodes"] for row in flagged] == [rows[row["graph"]]["nodes"] for row in flagged]
+
+
+def _with_named_nodes(graph, name):
+    record = json.loads(graph_to_json(graph, name))
+    for node in record["nodes"]:
+        node["id"] = f"atom-{node['id']}"
+    for edge in record["edges"]:
+        edge.update(source=f"atom-{edge['source']}", target=f"atom-{edge['target']}")
+    return json.dumps(record)
+
+
+def test_where_nothing_is_flagged_the_reason_is_told(tmp_path):
+    lines = [graph_to_json(anomalous_molecules(4).graphs[0], f"same {i}") for i in range(20)]
+    (tmp_path / "same.jsonl").write_text("\n".join(lines))
+    shown = " ".join(invoke(tmp_path / "same.jsonl").split())
+    assert "0 of 20 graphs flagged" in shown
+    assert "is shared by 20 graphs, 100% of all" in shown

@@ -57,6 +57,8 @@ BAD = {
     b'{"nodes": [{"id": 0, "label": ["C"]}], "edges": []}': "hashable",
     b'{"nodes": [{"id": 0, "label": "C", "charge": 1}], "edges": []}': "charge",
     b'{"nodes": [{"id": 0}], "edges": []}': "columns",
+    b'{"nodes": [{"id": 0, "label": "\\ud83d"}], "edges": []}': "half of a character ('\\ud83d' alone)",
+    b'{"nodes": [{"id": 0, "label": "\xed\xa0\xbd"}], "edges": []}': "half of a character",
     b'{"nodes": [{"id": 0, "label": "C"}, {"id": 1}], "edges": []}': "no 'label'",
 }
 
@@ -128,3 +130,18 @@ def test_odd_names_are_answered_like_all_mistakes(detector, lines, record, messa
     counts = score_stream(detector, io.BytesIO(b"\n".join([lines[0], text, lines[1]])), sink)
     assert (counts.scored, counts.errors) == (2, 1)
     assert message in json.loads(sink.getvalue().splitlines()[1])["error"]
+
+
+@pytest.mark.parametrize("rest", ['"nodes": [{"id": 0}]', '"nodes": [{"id": 0}], "edges": [], "directed": 3'])
+def test_errors_keep_the_name_of_their_graph(detector, rest):
+    _, (record,) = run(detector, f'{{"id": "odd one", {rest}}}'.encode())
+    assert record["id"] == "odd one"
+    assert "error" in record
+
+
+def test_whole_characters_beyond_ascii_are_fine(detector, lines):
+    named = json.loads(lines[0]) | {"id": "\N{GRINNING FACE}"}
+    _, (escaped,) = run(detector, json.dumps(named).encode())
+    _, (plain,) = run(detector, json.dumps(named, ensure_ascii=False).encode())
+    assert escaped == plain
+    assert plain["id"] == "\N{GRINNING FACE}"

@@ -141,3 +141,24 @@ def test_look_up_agrees_with_fitting_on_what_is_common(graphs):
     common = own[0] < 0.5
     np.testing.assert_allclose(later[0][common], own[0][common], atol=0.1)
     assert node_scores(arrays, later).shape == (arrays.num_nodes,)
+
+
+def test_a_new_label_of_an_edge_surprises_as_much_as_one_of_a_node():
+    """Even where neighborhoods differ so much that one more of them is none."""
+    draw = np.random.default_rng(0)
+
+    def graph(new=None):
+        tree = labelled(nx.random_labeled_rooted_tree(12, seed=int(draw.integers(1 << 30))), *draw.choice([*"abc"], 12))
+        nx.set_edge_attributes(tree, {edge: str(draw.choice([*"xyz"])) for edge in tree.edges}, "label")
+        if new is not None:
+            tree.edges[next(iter(tree.edges))]["label"] = new
+        return tree
+
+    detector = SurpriseDetector().fit([graph() for _ in range(60)])
+    later = [graph() for _ in range(30)]
+    odd = [graph("never seen") for _ in range(30)]
+    assert detector.levels_[0].unknown[0] > detector.threshold_
+    assert (detector.predict(odd) == -1).all()
+    assert (detector.predict(later) == -1).mean() < 0.5
+    (why,) = detector.explain(odd[:1])
+    assert set(next(iter(odd[0].edges))) & set(why.nodes)

@@ -17,7 +17,7 @@ BAD = {
     "no edge_index": (lambda g: without(g, "edge_index"), r"graph 1 has no edge_index.*torch\.empty\(2, 0"),
     "width": (lambda g: path(x=torch.ones(3, 5)), r"graph 1: x has shape \(3, 5\).*graph 0.*same number of columns"),
     "nan": (lambda g: path(x=torch.tensor([[0, 1], [NAN, 1], [0, 0]])), r"graph 1: x contains nan.*Impute"),
-    "inf": (lambda g: path(x=torch.tensor([[0, 1], [INF, 1], [0, 0]])), r"graph 1: x contains nan or inf.*Impute"),
+    "inf": (lambda g: path(x=torch.tensor([[0, 1], [INF, 1], [0, 0]])), r"graph 1: x contains nan, inf or.*Impute"),
     "edge out of range": (
         lambda g: path(edge_index=torch.tensor([[0, 1], [1, 3]])),
         r"graph 1: edge_index names the edge \(1, 3\) but the graph has 3 nodes, numbered from 0",

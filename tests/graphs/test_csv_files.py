@@ -65,11 +65,12 @@ def test_directed_lines_are_edges_of_their_own(tmp_path):
 
 def test_molecules_with_targets(tmp_path):
     path = tmp_path / "molecules.csv"
-    path.write_text("name,SMILES,y\nethanol,CCO,0.5\nnitrogen,N#N,2\n")
-    graphs = load(path, ignore=("name",))
+    path.write_text("name,SMILES,y,batch\nethanol,CCO,0.5,1\nnitrogen,N#N,2,1\n")
+    graphs = load(path, ignore=("batch",))
     assert [graph.num_nodes for graph in graphs] == [3, 2]
     assert [graph.y.item() for graph in graphs] == [0.5, 2.0]
-    with pytest.raises(DataError, match=r"column 'name' would be lost.*ignore=\('name',\)"):
+    assert [graph.name for graph in graphs] == ["ethanol", "nitrogen"]
+    with pytest.raises(DataError, match=r"column 'batch' would be lost.*ignore=\('batch',\)"):
         load(path)
 
 
@@ -159,3 +160,31 @@ def test_targets_need_names_of_graphs(tmp_path):
     (tmp_path / "graphs.csv").write_text("graph,y\n1,0\n")
     with pytest.raises(DataError, match=r"edges\.csv has no column 'graph', which .*graphs\.csv could refer to"):
         read_csv(tmp_path)
+
+
+def test_spreadsheets_of_other_countries_have_decimal_commas(tmp_path):
+    path = tmp_path / "molecules.csv"
+    path.write_text("smiles;y\nCCO;1,15\nN#N;-2\n")
+    assert [graph.y.item() for graph in read_csv(path)] == pytest.approx([1.15, -2.0])
+    path.write_text("source;target;weight\na;b;0,5\n")
+    assert read_csv(path)[0].edge_weight.tolist() == [0.5, 0.5]
+    path.write_text('smiles,y\nCCO,"1,15"\nN#N,2\n')
+    with pytest.raises(DataError, match="'1,15' has a decimal comma: write it with a point"):
+        read_csv(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("source,target,weight\na,b,1e300\n", "line 2: column 'weight' must be a number below"),
+        ("smiles,y\nC,1.5e300\n", r"the target 1\.5e\+300 is too large"),
+    ],
+)
+def test_numbers_too_large_for_networks_are_refused(tmp_path, text, message):
+    (tmp_path / "large.csv").write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_csv(tmp_path / "large.csv")
+
+
+def test_nodes_keep_their_names(folder):
+    assert read_csv(folder)[0].node_names == ["ann", "bob", "eve"]
