@@ -258,3 +258,17 @@ def test_graphs_and_classes_go_by_their_names(tmp_path):
     assert "are of the second class, ok." in invoke("train", tmp_path / "days.jsonl", *quick)
     _, *rows = invoke("predict", tmp_path / "run", tmp_path / "days.jsonl").splitlines()
     assert [row.split(",")[0] for row in rows] == [f"day {i}" for i in range(8)]
+
+
+def test_a_run_that_came_to_nothing_does_not_block_its_folder(rwkplus, tmp_path):
+    arguments = ("train", DATA, *QUICK, "--folds", 0, "--out", tmp_path / "run")
+    code, _, stderr = rwkplus(*arguments, "--lr", 1e30)
+    assert (code, "smaller learning rate" in stderr) == (2, True)
+    invoke(*arguments, "--lr", 0.01)
+    assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())["lr"] == 0.01
+
+
+def test_remedies_are_options(rwkplus, tmp_path):
+    (tmp_path / "sums.csv").write_text("source,target,amount\na,b,3\n")
+    _, _, stderr = rwkplus("detect", tmp_path / "sums.csv")
+    assert "leave it out: --ignore amount." in " ".join(stderr.split())

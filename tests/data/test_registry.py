@@ -213,3 +213,9 @@ def test_kinds_of_files_are_named(tmp_path):
     (tmp_path / "graphs.txt").write_text("CCO\n")
     with pytest.raises(DataError, match=r"give .smi, .jsonl, .csv or a .zip"):
         load(tmp_path / "graphs.txt")
+
+
+def test_a_folder_of_other_files_is_no_database(tmp_path):
+    (tmp_path / "transactions.csv").write_text("source,target\na,b\n")
+    with pytest.raises(DataError, match=r"holds neither edges\.csv nor a data set in TU format"):
+        load(tmp_path)

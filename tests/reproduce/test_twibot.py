@@ -6,6 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from rwkplus.cli.reproduce.twibot import twibot
+from rwkplus.errors import DataError
 from rwkplus.reproduce.twibot import SETTINGS, Plan, _guarded, run_twibot
 from rwkplus.reproduce.twibot_tables import twibot_page
 from rwkplus.result_files import read_result
@@ -66,3 +67,12 @@ def test_the_command_runs_every_layer(here):
     result = CliRunner().invoke(app, [*options, "--batch-size", "200"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert all(f"| {name} |" in result.output for name in ("GCN", "GIN", "RWK+Conv", "guard: features"))
+
+
+def test_a_part_without_bots_is_refused_before_anything_is_written(here, monkeypatch):
+    graph = plan().graph()
+    graph.nodes["test_mask"] = graph["test_mask"] & (graph["y"] == 0)
+    monkeypatch.setattr(Plan, "graph", lambda _: graph)
+    with pytest.raises(DataError, match=r"test_mask of .* must choose nodes of both classes"):
+        run_twibot(plan(), methods=["GCN"])
+    assert not (here / "results").exists()
