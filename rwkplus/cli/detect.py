@@ -219,6 +219,8 @@ def _show(judged: Judged) -> None:
     )
     if not judged.flagged:
         out.print(all_alike(judged.scores))
+    elif len(judged.flagged) == len(judged.graphs):
+        out.print("That is all of them: are they of the same kind as the graphs that say what is usual?")
     if judged.known is not None:
         found = sum(i in judged.known for i in judged.flagged)
         out.print(f"Anomalies planted in this database: {found} of {len(judged.known)} flagged.")

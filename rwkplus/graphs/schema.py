@@ -131,7 +131,7 @@ def _align(
         aligned[:, columns] = values
         values = aligned
     batch[fitted.field] = values
-    if fitted.discrete:
+    if fitted.discrete and unknown_label != "new":
         _treat_unknown(batch, fitted, values, unknown_label, owner)
 
 
@@ -160,5 +160,4 @@ def _treat_unknown(
             RWKPlusWarning,
             stacklevel=2,
         )
-    if policy == "ignore":
-        batch[fitted.field] = values.masked_fill(unknown, 0.0)
+    batch[fitted.field] = values.masked_fill(unknown, 0.0)

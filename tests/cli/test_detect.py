@@ -164,3 +164,10 @@ def test_where_nothing_is_flagged_the_reason_is_told(tmp_path):
     shown = " ".join(invoke(tmp_path / "same.jsonl").split())
     assert "0 of 20 graphs flagged" in shown
     assert "is shared by 20 graphs, 100% of all" in shown
+
+
+def test_graphs_of_another_kind_are_doubted(files, tmp_path):
+    record = {"nodes": [{"id": 0, "label": "page"}, {"id": 1, "label": "page"}], "edges": [{"source": 0, "target": 1}]}
+    (tmp_path / "pages.jsonl").write_text("\n".join([json.dumps(record)] * 3))
+    shown = invoke("--train", files / "train.jsonl", "--score", tmp_path / "pages.jsonl", "--ignore", "edge_attr")
+    assert "are they of the same kind" in " ".join(shown.split())
