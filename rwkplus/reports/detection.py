@@ -1,6 +1,6 @@
 """One page about anomalies: every flagged graph with its unusual part, and the most similar usual graphs beside."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from rwkplus.detect import Explanation, GraphDetector, WalkKernelDetector
 from rwkplus.graphs.arrays import Floats
 from rwkplus.graphs.graph_names import name_of, node_name
 from rwkplus.reports.page import page, write_page
-from rwkplus.viz import draw, label_colors
+from rwkplus.viz import draw, label_colors, legend
 from rwkplus.viz.histogram import histogram
 
 SHOWN = 12
@@ -58,6 +58,7 @@ def detection_report(
     ]
     if shown:
         drawn = _Pictures(detector, [graphs[i] for i in shown], usual)
+        body.append(legend(drawn.colors))
         for k, i in enumerate(shown):
             facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
             body.append(drawn.section(k, f"Graph {name_of(graphs, i)}", facts))
@@ -95,7 +96,9 @@ class _Pictures:
 
     def __init__(self, detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[Data]) -> None:
         self.flagged = flagged
-        self.graphs = detector.labelled(flagged)
+        self.graphs = [
+            _with_names(labels, own) for labels, own in zip(detector.labelled(flagged), flagged, strict=True)
+        ]
         self.explanations = detector.explain(flagged)
         self.nearest = _nearest(detector, flagged, usual)
         labels = {str(label) for graph in self._all() for _, label in graph.nodes(data="label")}
@@ -133,15 +136,18 @@ def _nearest(
     for values in judge.similarity(flagged):
         best = np.argsort(-values, kind="stable")[:NEAREST]
         drawn = detector.labelled([judge.references_[i] for i in best])
-        captions = [f"{name}similarity {values[i]:.2f}" for name, i in zip(_own_names(judge, best), best, strict=True)]
+        names = [usual[judge.reference_indices_[i]].get("name") for i in best]
+        captions = [
+            f"{'' if name is None else f'{name}, '}similarity {values[i]:.2f}"
+            for name, i in zip(names, best, strict=True)
+        ]
         rows.append(list(zip(drawn, captions, strict=True)))
     return rows
 
 
-def _own_names(judge: WalkKernelDetector, references: Iterable[int]) -> list[str]:
-    """Names of usual graphs that have one, with a comma."""
-    named = [judge.references_[i].get("name") for i in references]
-    return ["" if name is None else f"{name}, " for name in named]
+def _with_names(labels: nx.Graph, graph: Data) -> nx.Graph:
+    nx.set_node_attributes(labels, {v: str(node_name(graph, v)) for v in labels}, "name")
+    return labels
 
 
 def _surroundings(graph: nx.Graph, part: Collection[int]) -> nx.Graph:

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.contrast import ClassContrast
 from rwkplus.reports.page import page, write_page
-from rwkplus.viz.svg import curve, draw, label_colors
+from rwkplus.viz import curve, draw, label_colors, legend
 
 EXAMPLES = 3
 
@@ -35,6 +35,7 @@ def mining_report(miner: PatternMiner, graphs: Sequence[Data], name: str) -> str
             f"Criterion: {miner.criterion}. {what_chance_reaches(miner)}</p>",
             _curves(miner) if found else "",
             _legend(miner),
+            legend(colors),
             *sections,
         ]
     )

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from rwkplus.reports.page import page, write_page
 from rwkplus.tasks.explain import Explanation, explain
 from rwkplus.tasks.trained import TrainedModel
-from rwkplus.viz import draw, label_colors
+from rwkplus.viz import draw, label_colors, legend
 
 EXAMPLES = 3
 
@@ -29,8 +29,8 @@ def network_report(trained: TrainedModel, graphs: Sequence[Data], name: str) -> 
     found = explain(trained, graphs)
     predicted = trained.predict(graphs)
     nodes = trained.inputs.schema.nodes
-    colors = label_colors(nodes.names or tuple(map(str, range(nodes.width))))
-    colors |= {f"x{k}": color for k, color in enumerate(label_colors([f"x{k}" for k in range(nodes.width)]).values())}
+    named = label_colors(nodes.names or tuple(map(str, range(nodes.width))))
+    colors = named | label_colors([f"x{k}" for k in range(nodes.width)])
     pictures = [_named(trained, graph) for graph in graphs]
     sections = [_section(k, found, pictures, predicted, colors) for k in range(len(found.hidden))]
     lead = (
@@ -38,7 +38,8 @@ def network_report(trained: TrainedModel, graphs: Sequence[Data], name: str) -> 
         "edge is as strong as its weight. Beside are the graphs with the best matching nodes: the stronger a node, the "
         "better its neighborhood matches."
     )
-    return page(f"What the network looks at in {name}", f'<p class="lead">{escape(lead)}</p>' + "".join(sections))
+    body = f'<p class="lead">{escape(lead)}</p>{legend(named)}' + "".join(sections)
+    return page(f"What the network looks at in {name}", body)
 
 
 def write_network_report(trained: TrainedModel, graphs: Sequence[Data], name: str, path: str | Path) -> Path:

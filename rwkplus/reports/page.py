@@ -19,7 +19,9 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; ma
 dt { color: #4a555c; }
 dd { margin: 0; font-variant-numeric: tabular-nums; }
 .examples { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .5rem; }
-figure { margin: 0; }
+figure { margin: 0 0 .5rem; }
+.legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: .85rem; }
+.legend i { display: inline-block; width: .7rem; height: .7rem; border-radius: 50%; margin-right: .3rem; }
 figcaption { font-size: .8rem; color: #4a555c; text-align: center; }
 .curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 1rem; max-width: 56rem; }
 summary { cursor: pointer; margin: .5rem 0; }

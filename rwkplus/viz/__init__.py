@@ -1,5 +1,5 @@
 """Pictures: small graphs and curves as SVG."""
 
-from rwkplus.viz.svg import curve, draw, label_colors
+from rwkplus.viz.svg import curve, draw, label_colors, legend
 
-__all__ = ["curve", "draw", "label_colors"]
+__all__ = ["curve", "draw", "label_colors", "legend"]

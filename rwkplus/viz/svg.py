@@ -5,6 +5,7 @@ from html import escape
 
 import networkx as nx
 import numpy as np
+from scipy.spatial.distance import pdist
 
 ELEMENT_COLORS = {
     "C": "#5b6770", "N": "#3567c4", "O": "#cc3b33", "S": "#c9a227", "P": "#d97a1d", "F": "#4f9d45",
@@ -19,6 +20,8 @@ MARGIN = 22
 FADED = 0.25
 SHORT, LONGEST = 3, 16
 """Letters of a name that fits into a node, and of one that fits below it."""
+WORD_ROOM = 50
+"""Distance of the closest nodes that leaves room for words; without, colors tell, and words come up under the mouse."""
 HALO = 'paint-order="stroke" stroke="#fff" stroke-width="2.5"'
 """Lets text be read in front of lines."""
 
@@ -39,27 +42,41 @@ def draw(
     strength: Mapping[int, float] | None = None,
     title: str = "",
 ) -> str:
-    """Draw a graph whose nodes carry ``label``.
+    """Draw a graph whose nodes carry ``label`` and, for whoever points at them, perhaps a ``name``.
 
     With ``highlighted`` the other nodes fade; with ``strength`` each is as strong as its number between 0 and 1. Edges
     with a ``weight`` between 0 and 1 are as strong as that.
 
     Double and triple bonds have two and three lines, aromatic ones (``:``) are dashed, other edge labels are
-    written beside the edge.
+    written beside the edge if there is room.
     """
     places = _layout(graph)
     opacities = {v: _opacity(v, highlighted, strength) for v in graph}
-    radius = 12.0 if len(graph) <= 15 else 8.0
+    room = _room(places)
+    radius = round(min(12.0 if len(graph) <= 15 else 8.0, max(4.0, 0.45 * room)), 1)
     parts = [f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">']
     for u, v, fields in graph.edges(data=True):
         opacity = min(opacities[u], opacities[v], fields.get("weight", 1.0))
-        parts.append(_edge(places[u], places[v], fields.get("label"), opacity))
+        parts.append(_edge(places[u], places[v], fields.get("label"), opacity, words=room >= WORD_ROOM))
     names = []
-    for v, label in graph.nodes(data="label"):
-        (x, y), opacity, color = places[v], opacities[v], colors[str(label)]
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{color}" opacity="{opacity}"/>')
-        names.append(_node_name(x, y, radius, str(label), max(opacity, 0.6)))
+    for v, fields in graph.nodes(data=True):
+        (x, y), opacity, label = places[v], opacities[v], str(fields["label"])
+        hint = escape(f"{label} {fields.get('name', '')}".strip())
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colors[label]}" opacity="{opacity}">'
+            f"<title>{hint}</title></circle>"
+        )
+        if len(label) <= SHORT or room >= WORD_ROOM:
+            names.append(_node_name(x, y, radius, label, max(opacity, 0.6)))
     return "".join([*parts, *names, "</svg>"])
+
+
+def legend(colors: Mapping[str, str]) -> str:
+    """What colors mean, as HTML; nothing where all labels are short enough to stand in their nodes."""
+    if all(len(label) <= SHORT for label in colors):
+        return ""
+    dots = (f'<span><i style="background: {color}"></i>{escape(label)}</span>' for label, color in colors.items())
+    return f'<p class="legend">{" ".join(dots)}</p>'
 
 
 def curve(values: Sequence[float], *, top: float | None = None, percent: bool = False, dots: bool = True) -> str:
@@ -115,6 +132,13 @@ def _layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
     return {v: (float(x) + SIZE / 2, float(y) + SIZE / 2) for v, (x, y) in zip(graph, places, strict=True)}
 
 
+def _room(places: Mapping[int, tuple[float, float]]) -> float:
+    """Distance of the two closest nodes."""
+    if len(places) < 2:
+        return float(SIZE)
+    return float(pdist(np.array(list(places.values()))).min())
+
+
 def _node_name(x: float, y: float, radius: float, name: str, opacity: float) -> str:
     """Write a short name into its node, a long one below it."""
     if len(name) <= SHORT:
@@ -126,7 +150,7 @@ def _node_name(x: float, y: float, radius: float, name: str, opacity: float) -> 
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" opacity="{opacity}" {look}>{escape(name)}</text>'
 
 
-def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opacity: float) -> str:
+def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opacity: float, *, words: bool) -> str:
     lines = BOND_LINES.get(label or "", 1)
     along = np.array(b) - np.array(a)
     aside = np.array([-along[1], along[0]]) / max(float(np.hypot(*along)), 1e-9)
@@ -136,9 +160,10 @@ def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opa
         x, y = aside * 4.5 * (i - (lines - 1) / 2)
         parts.append(
             f'<line x1="{a[0] + x:.1f}" y1="{a[1] + y:.1f}" x2="{b[0] + x:.1f}" y2="{b[1] + y:.1f}" '
-            f'stroke="#444" stroke-width="2" opacity="{opacity}"{dashed}/>'
+            f'stroke="#444" stroke-width="2" opacity="{opacity}"{dashed}>'
+            f"<title>{escape(label or '')}</title></line>"
         )
-    if label is not None and label not in ("-", "=", "#", ":"):
+    if words and label is not None and label not in ("-", "=", "#", ":"):
         x, y = (np.array(a) + np.array(b)) / 2 + aside * 8
         parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="8" fill="#666" opacity="{opacity}" {HALO}>'

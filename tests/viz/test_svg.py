@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from rwkplus.viz import curve, draw, label_colors
+from rwkplus.viz import curve, draw, label_colors, legend
 from rwkplus.viz.svg import ELEMENT_COLORS, FADED, LONGEST, MARGIN, PALETTE, SIZE
 
 
@@ -140,6 +140,32 @@ def test_long_names_stand_below_their_nodes():
     nodes, names = drawn.findall("circle"), drawn.findall("text")
     below = numbers(names, "y")[:, 0] - numbers(nodes, "cy")[:, 0]
     assert below.tolist() == [0, float(nodes[1].get("r"))]
+
+
+def test_words_need_room_and_come_up_under_the_mouse_without():
+    words = ["merchant"] * 12
+    crowded = labelled(nx.cycle_graph(12), words)
+    nx.set_edge_attributes(crowded, "by card", "label")
+    nx.set_node_attributes(crowded, {3: "shop 7"}, "name")
+    drawn = picture(crowded)
+    assert drawn.findall("text") == []
+    assert [circle.find("title").text for circle in drawn.findall("circle")][2:4] == ["merchant", "merchant shop 7"]
+    assert drawn.find("line").find("title").text == "by card"
+    spacious = picture(labelled(nx.path_graph(2), ["merchant"] * 2))
+    assert [text.text for text in spacious.findall("text")] == ["merchant"] * 2
+
+
+def test_nodes_do_not_overlap_where_many_are_drawn():
+    drawn = picture(labelled(nx.random_labeled_rooted_tree(40, seed=0))).findall("circle")
+    places, radius = numbers(drawn, "cx", "cy"), numbers(drawn, "r").max()
+    distances = np.hypot(*(places[:, None] - places).T)[~np.eye(40, dtype=bool)]
+    assert 2 * radius < distances.min() or radius == 4
+
+
+def test_a_legend_is_for_words():
+    assert legend({"C": "#000", "Cl": "#111"}) == ""
+    assert "#111" in legend({"C": "#000", "a <shop>": "#111"})
+    assert "a &lt;shop&gt;" in legend({"C": "#000", "a <shop>": "#111"})
 
 
 def test_rings_are_not_crossed():
