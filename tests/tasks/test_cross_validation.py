@@ -117,7 +117,7 @@ def test_folds_of_one_seed_never_share_initial_weights():
     ("labels", "choices", "message"),
     [
         ([0] * 28 + [1] * 2, {}, "class 1 has 2 graphs, too few for 3 folds"),
-        ([0] * 30, {}, "all graphs are of class 0"),
+        ([0] * 30, {}, "all labels are of class 0"),
         (["a"] * 28 + ["b"] * 2, {}, "class b has 2 graphs"),
         (None, {"params": CANDIDATES, "settings": replace(QUICK, validation=0)}, "needs validation"),
         (None, {"params": {"kernel": "rwk+"}}, "no parameter 'kernel'"),

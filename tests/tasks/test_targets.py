@@ -94,7 +94,7 @@ def test_scaling_ignores_missing_numbers():
 @pytest.mark.parametrize(
     ("y", "task", "message"),
     [
-        (np.array([1, 1, 1]), "classification", "all graphs are of class 1"),
+        (np.array([1, 1, 1]), "classification", "all labels are of class 1"),
         (np.array([1.0, math.nan]), "classification", "graph 1 has no label"),
         (np.zeros((2, 2)), "classification", "one label per graph"),
         (np.array([1.0, math.inf]), "regression", "finite"),

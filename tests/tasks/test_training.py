@@ -210,7 +210,7 @@ def without_label(graphs):
     ("graphs", "y", "message"),
     [
         (without_label(rings()), None, "graph 3 has no label y"),
-        (rings(), [1] * 24, "all graphs are of class 1"),
+        (rings(), [1] * 24, "all labels are of class 1"),
         (rings(), [1, 2], "one label per graph"),
         (rings(), [[1, 2]] + [[1]] * 23, "as many labels for every graph"),
         (rings(), [None] + ["a"] * 23, "missing or mixed"),
