@@ -14,8 +14,8 @@ from rich.text import Text
 from rwkplus.errors import ParameterError
 from rwkplus.files import json_text
 
-# Without markup: names of files, SMILES and extras have square brackets.
 CONFIG_FILE = "config.yaml"
+# Without markup: names of files, SMILES and extras have square brackets.
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
 

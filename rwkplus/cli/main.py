@@ -33,8 +33,8 @@ app.add_typer(reproduce.app, name="reproduce")
 
 
 INTERRUPTED = 130
-OPTION = re.compile(r"\b(ignore)=\('([^']+)',\)")
-"""Remedies as Python has them, which are options here."""
+IGNORE = re.compile(r"\bignore=\('([^']+)',\)")
+"""A remedy as Python has it, which is an option here."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -58,7 +58,7 @@ def run() -> None:
     try:
         app()
     except RWKPlusError as error:
-        print_error(OPTION.sub(r"--\1 \2", str(error)))
+        print_error(IGNORE.sub(r"--ignore \1", str(error)))
         sys.exit(2)
     except SystemExit as end:  # typer has caught Ctrl-C
         if end.code == INTERRUPTED:

@@ -27,6 +27,8 @@ from rwkplus.graphs.smiles import SMILESError, from_smiles
 from rwkplus.graphs.targets import set_targets, typed
 
 EDGES_FILE, NODES_FILE, GRAPHS_FILE = "edges.csv", "nodes.csv", "graphs.csv"
+NAMES = ("graph", "name", "id")
+"""Columns that name molecules; one of them is read."""
 
 
 def read_csv(
@@ -72,10 +74,6 @@ def read_csv(
 
 def _existing(path: Path) -> Path | None:
     return path if path.exists() else None
-
-
-NAMES = ("graph", "name", "id")
-"""Columns that name molecules; one of them is read."""
 
 
 class _Database:

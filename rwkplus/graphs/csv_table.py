@@ -66,10 +66,15 @@ class Table:
                     f"{self.path}: column {name!r} would be lost. Call it {', '.join(names)} or {last}; or leave it "
                     f"out: ignore=({name!r},)."
                 )
+        self._check_rows(needed)
+
+    def _check_rows(self, needed: Sequence[str]) -> None:
         for number, row in self.rows:
             for name in (*needed, *(column for column in FULL if column in self.columns)):
                 if name not in row:
                     raise DataError(f"{self.path}, line {number}: column {name!r} is empty.")
+            if DECIMAL_COMMA.fullmatch(self.plain(row.get("y", ""))):  # would be taken for the name of a class
+                raise DataError(f"{self.path}, line {number}: {row['y']!r} has a decimal comma: write it with a point.")
 
     def measurements(self, name: str | None) -> list[str]:
         """Columns of numbers that belong together."""
@@ -96,11 +101,7 @@ class Table:
 
     def plain(self, word: str) -> str:
         """A number with a point where it has a comma, which spreadsheets write between semicolons."""
-        if not DECIMAL_COMMA.fullmatch(word):
-            return word
-        if self.delimiter == ",":
-            raise DataError(f"{self.path}: {word!r} has a decimal comma: write it with a point.")
-        return word.replace(",", ".")
+        return word.replace(",", ".") if self.delimiter != "," and DECIMAL_COMMA.fullmatch(word) else word
 
 
 def _delimited(text: str) -> tuple[str, str]:

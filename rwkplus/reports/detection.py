@@ -95,7 +95,6 @@ class _Pictures:
     """Flagged graphs with what is unusual about them and what they are compared with."""
 
     def __init__(self, detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[Data]) -> None:
-        self.flagged = flagged
         self.graphs = [
             _with_names(labels, own) for labels, own in zip(detector.labelled(flagged), flagged, strict=True)
         ]
@@ -108,7 +107,7 @@ class _Pictures:
         """One flagged graph."""
         graph, why = self.graphs[k], self.explanations[k]
         close = _surroundings(graph, why.part)
-        facts = {**facts, "nodes": _size(graph, close), "unusual": _unusual(self.flagged[k], graph, why)}
+        facts = {**facts, "nodes": _size(graph, close), "unusual": _unusual(graph, why)}
         rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
         strength = dict.fromkeys(close, 0.0) | why.strength
         figures = "".join(
@@ -168,9 +167,9 @@ def _size(graph: nx.Graph, close: nx.Graph) -> str:
     return str(len(graph)) if len(graph) == len(close) else f"{len(graph)}, {len(close)} of them drawn"
 
 
-def _unusual(graph: Data, labels: nx.Graph, why: Explanation) -> str:
+def _unusual(graph: nx.Graph, why: Explanation) -> str:
     ordered = sorted(why.nodes, key=lambda v: -why.node_scores[v])
-    named = [f"{labels.nodes[v]['label']} {node_name(graph, v)}" for v in ordered[:8]]
+    named = [f"{graph.nodes[v]['label']} {graph.nodes[v]['name']}" for v in ordered[:8]]
     return ", ".join(named) + (" ..." if len(ordered) > 8 else "") if named else "no single node"
 
 

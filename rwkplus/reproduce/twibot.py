@@ -24,7 +24,7 @@ from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.processes import is_first_process
 from rwkplus.tasks.sampled_batches import Cutting
-from rwkplus.tasks.sampled_task import chosen_nodes, train_sampled
+from rwkplus.tasks.sampled_task import parts_of, train_sampled
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Classes
 
@@ -110,8 +110,7 @@ def run_twibot(
     tell = on_step or (lambda _: None)
     tell("graph")
     graph = plan.graph()
-    for part in ("train", "val", "test"):
-        chosen_nodes(graph, f"{part}_mask")  # an error before guards are computed and written
+    parts_of(graph)  # an error before guards are computed and written
     config = plan.config(graph)
     values = {"rows": [], "guards": {}} | finished(plan.name, config)
     if not values["guards"] and is_first_process():

@@ -110,14 +110,15 @@ def cross_validate(
     metric = metric_for(data.whole, settings.metric)
 
     def run(number: int, train: Index, test: Index, watch: OnEpoch | None) -> FoldResult:
-        results: list[TrainResult] = []
+        results, diverged = [], NumericError()
         for i, params in enumerate(candidates):
             job = Job.split(data, model, params, train, fold_settings(settings, number))
             try:
                 results.append(job.run(candidate_place(place, number, i if len(candidates) > 1 else None), watch))
             except NumericError as error:  # the others may do better
-                if not results and params is candidates[-1]:
-                    raise NumericError(f"fold {number}: {error}") from error
+                diverged = error
+        if not results:
+            raise NumericError(f"fold {number}: {diverged}") from diverged
         return tested(data, max(results, key=lambda result: _rank(metric, result.validation)), number, test)
 
     return run_folds(data, folds, settings, run, n_jobs=n_jobs, on_fold=on_fold, watch=on_epoch)

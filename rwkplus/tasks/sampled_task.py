@@ -140,7 +140,7 @@ def train_sampled(
     begin = time.perf_counter()
     settings = settings if settings.metric else Settings.from_dict(settings.to_dict() | {"metric": METRIC})
     cutting = cutting or Cutting()
-    parts = {name: chosen_nodes(graph, f"{name}_mask") for name in ("train", "val", "test")}
+    parts = parts_of(graph)
     params, target, channels = node_params(GNN, model_params), Classes((0, 1), class_weights), graph["x"].shape[1]
     with isolated(settings.random_state):
         model = GNN(channels, target.width, **params)
@@ -170,8 +170,12 @@ def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
     return layerwise_outputs(model if here else copy.deepcopy(model).cpu(), graph)
 
 
-def chosen_nodes(graph: CSRGraph, mask: str) -> NDArray[np.int64]:
-    """Nodes of a mask, which must be of both classes."""
+def parts_of(graph: CSRGraph) -> dict[str, NDArray[np.int64]]:
+    """Nodes to learn from, to validate and to test by their masks, each of both classes."""
+    return {name: _chosen(graph, f"{name}_mask") for name in ("train", "val", "test")}
+
+
+def _chosen(graph: CSRGraph, mask: str) -> NDArray[np.int64]:
     nodes = np.nonzero(graph[mask])[0]
     y = graph["y"][nodes]
     if not np.isin(y, (0, 1)).all() or np.unique(y).size < 2:

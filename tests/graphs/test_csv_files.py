@@ -169,7 +169,7 @@ def test_spreadsheets_of_other_countries_have_decimal_commas(tmp_path):
     path.write_text("source;target;weight\na;b;0,5\n")
     assert read_csv(path)[0].edge_weight.tolist() == [0.5, 0.5]
     path.write_text('smiles,y\nCCO,"1,15"\nN#N,2\n')
-    with pytest.raises(DataError, match="'1,15' has a decimal comma: write it with a point"):
+    with pytest.raises(DataError, match="line 2: '1,15' has a decimal comma: write it with a point"):
         read_csv(path)
 
 

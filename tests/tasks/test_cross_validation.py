@@ -7,8 +7,8 @@ import torch
 
 from rwkplus.data.splits import stratified_folds
 from rwkplus.errors import ParameterError
+from rwkplus.models.gin import GIN
 from rwkplus.tasks import CrossValidation, FoldResult, Place, TrainedModel, cross_validate
-from rwkplus.tasks.job import Job
 from rwkplus.tasks.metrics import Metric
 from tests.tasks.toy import QUICK, SMALL, rings, surplus
 
@@ -66,16 +66,23 @@ def test_the_best_candidate_of_each_fold_is_chosen_by_validation():
         assert replace(chosen, seconds=0) == replace(best, seconds=0)
 
 
-def test_a_candidate_that_diverged_is_never_chosen(monkeypatch):
-    run = Job.run
+class Wild(GIN):
+    """Diverges if told to."""
 
-    def diverging(job, *arguments):
-        result = run(job, *arguments)
-        return replace(result, validation=dict.fromkeys(result.validation, math.nan)) if job.params == SMALL else result
+    def __init__(self, in_channels, out_channels, *, hidden_channels, layers, scale=1.0):
+        super().__init__(in_channels, out_channels, hidden_channels=hidden_channels, layers=layers)
+        self.scale = scale
 
-    monkeypatch.setattr(Job, "run", diverging)
-    result = scored(params=[SMALL, SMALL | {"hidden_channels": 8}])
-    assert all(fold.params["hidden_channels"] == 8 for fold in result.folds)
+    def forward(self, batch):
+        return super().forward(batch) * self.scale
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_candidate_that_diverged_is_never_chosen(place):
+    candidates = [SMALL | {"scale": math.nan}]
+    candidates.insert(place, SMALL)
+    result = cross_validate(Wild, rings(), model_params=candidates, folds=2, settings=QUICK)
+    assert all(fold.params == SMALL for fold in result.folds)
 
 
 @pytest.mark.parametrize(("metric", "best"), [("accuracy", 2), ("loss", 1)])
