@@ -55,6 +55,16 @@ def read_text(path: str | Path) -> str:
         raise DataError(f"cannot read {path}: {reason}.") from error
 
 
+def read_json(path: str | Path, missing: str) -> Any:  # noqa: ANN401
+    """Values of a JSON file; ``missing`` is the error if there is none."""
+    try:
+        return json.loads(Path(path).read_text())
+    except OSError as error:
+        raise DataError(missing) from error
+    except ValueError as error:
+        raise DataError(f"{path} is not valid JSON: {error}.") from error
+
+
 def plain_number(value: object) -> object:
     """Let JSON write numbers of numpy: the ``default`` of :func:`json.dumps`."""
     import numpy as np

@@ -1,6 +1,5 @@
 """Result files: what was run, where, when and what came out."""
 
-import json
 import os
 import platform
 from collections.abc import Mapping
@@ -9,8 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rwkplus.errors import DataError
-from rwkplus.files import json_text, write_whole
+from rwkplus.files import json_text, read_json, write_whole
 
 RESULTS = Path("results")
 PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "scipy", "numba", "grakel")
@@ -25,12 +23,7 @@ def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any],
 def read_result(name: str, folder: Path = RESULTS) -> dict[str, Any]:
     """Read a result file."""
     path = folder / f"{name}.json"
-    try:
-        record: dict[str, Any] = json.loads(path.read_text())
-    except OSError as error:
-        raise DataError(f"there is no result file {path}: run the experiment first.") from error
-    except ValueError as error:
-        raise DataError(f"the result file {path} is not valid JSON: {error}.") from error
+    record: dict[str, Any] = read_json(path, f"there is no result file {path}: run the experiment first.")
     return record
 
 

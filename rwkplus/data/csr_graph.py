@@ -19,6 +19,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError
+from rwkplus.files import read_json
 from rwkplus.graphs.checks import NAMES
 from rwkplus.ops.undirected import index_type
 
@@ -211,12 +212,7 @@ def _refuse_losses(data: Data) -> None:
 
 def _read_header(folder: Path) -> dict[str, Any]:
     path = folder / HEADER
-    try:
-        header: dict[str, Any] = json.loads(path.read_text())
-    except OSError as error:
-        raise DataError(f"{folder} is no folder of a graph: it has no {HEADER}.") from error
-    except ValueError as error:
-        raise DataError(f"{path} is not valid JSON: {error}.") from error
+    header: dict[str, Any] = read_json(path, f"{folder} is no folder of a graph: it has no {HEADER}.")
     if header.get("format") != FORMAT:
         raise DataError(f"{path} says format {header.get('format')!r}, this version reads {FORMAT!r}.")
     return header

@@ -14,6 +14,7 @@ from torch_geometric.utils import add_remaining_self_loops, is_torch_sparse_tens
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional.convolution import split_by_color
 from rwkplus.ops.csr import to_csr, transpose
+from rwkplus.ops.precision import check_type
 
 
 class Adjacency(NamedTuple):
@@ -60,10 +61,7 @@ def check_nodes(x: object, linear: Linear) -> None:
     weight = linear.weight
     if weight.device != x.device:
         raise ParameterError(f"x is on {x.device} but RWKPlusConv on {weight.device}: move one of them with .to().")
-    if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
-        raise ParameterError(
-            f"x is {x.dtype} but RWKPlusConv {weight.dtype}: call x.to({weight.dtype}), or .to({x.dtype}) on the layer."
-        )
+    check_type(x, weight.dtype, "RWKPlusConv")
     if x.dim() < 2 or linear.in_channels not in (-1, x.size(-1)):
         raise ShapeError(f"x is {tuple(x.shape)} but RWKPlusConv takes (N, {linear.in_channels}).")
 

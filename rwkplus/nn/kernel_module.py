@@ -15,6 +15,7 @@ from rwkplus.functional.egonet_kernels import (
 )
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.step_norm import Placement, StepNorm
+from rwkplus.ops.precision import check_type
 from rwkplus.ops.transforms import is_transformed
 from rwkplus.types import Walks, check_choice
 
@@ -180,9 +181,7 @@ class KernelModule(nn.Module):
         self.hidden.initialize(x.size(-1))
         if x.size(-1) != self.in_channels:
             raise ShapeError(f"{self} expects {self.in_channels} features per node, got {x.size(-1)}.")
-        dtype = self.hidden.edge_logits.dtype
-        if x.dtype != dtype and not torch.is_autocast_enabled(x.device.type):
-            raise ShapeError(f"x is {x.dtype} but {self} {dtype}: call x.to({dtype}), or .to({x.dtype}) on the layer.")
+        check_type(x, self.hidden.edge_logits.dtype, self)
 
     def __repr__(self) -> str:
         sizes = f"{self.in_channels}, {self.hidden.num_hidden}, hidden_nodes={self.hidden.hidden_nodes}"

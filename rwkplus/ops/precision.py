@@ -8,6 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import torch
 from torch import Tensor
 
+from rwkplus.errors import ParameterError
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -27,3 +29,9 @@ def in_full_precision(operator: Callable[Concatenate[Tensor, P], R]) -> Callable
             return operator(x, *arguments, **options)
 
     return operate
+
+
+def check_type(x: Tensor, dtype: torch.dtype, layer: object) -> None:
+    """Refuse features of another type than a layer's weights, unless autocast makes them one."""
+    if x.dtype != dtype and not torch.is_autocast_enabled(x.device.type):
+        raise ParameterError(f"x is {x.dtype} but {layer} {dtype}: call x.to({dtype}), or .to({x.dtype}) on the layer.")

@@ -80,5 +80,5 @@ def test_a_wrong_first_input_does_not_fix_the_size(x, message):
 
 
 def test_features_of_another_precision_are_refused():
-    with pytest.raises(ShapeError, match=r"x is torch\.float32 but KernelConv.* torch\.float64: call x\.to"):
+    with pytest.raises(ParameterError, match=r"x is torch\.float32 but KernelConv.* torch\.float64: call x\.to"):
         layer()(BATCH.x.float(), BATCH.edge_index)
