@@ -22,6 +22,7 @@ CHOICES: dict[str, Any] = {
     "node_features": "labels",
     "ignore": [],
     "balance": "none",
+    "positive": None,
     "loss": "squared",
 }
 """Names in a configuration file, beside those of :class:`rwkplus.tasks.Settings`, and their defaults."""
@@ -58,6 +59,10 @@ NodeFeatures = Annotated[
 ]
 Balance = Annotated[
     str | None, typer.Option("--balance", help="none, or logits to learn as if classes were equally frequent.")
+]
+Positive = Annotated[
+    str | None,
+    typer.Option("--positive", help="Of two classes the one that positive_f1, roc_auc, ... are of. \\[default: 2nd]"),
 ]
 Loss = Annotated[str | None, typer.Option("--loss", help="squared or absolute error, for numbers.")]
 Epochs = Annotated[int | None, typer.Option("--epochs", help="Passes over the graphs. \\[default: 200]", min=1)]
@@ -161,6 +166,7 @@ def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
         features=config["features"],
         ignore=ignore,
         balance=config["balance"],
+        positive=config["positive"],
         loss=config["loss"],
     )
     prepare(data, config["model"], [params] if isinstance(params, Mapping) else params, settings)

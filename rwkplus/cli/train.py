@@ -28,6 +28,7 @@ def train(
     node_features: ex.NodeFeatures = None,
     ignore: Ignore = None,
     balance: ex.Balance = None,
+    positive: ex.Positive = None,
     loss: ex.Loss = None,
     epochs: ex.Epochs = None,
     batch_size: ex.BatchSize = None,
@@ -61,7 +62,8 @@ def train(
 
     given = {
         "model": model, "folds": folds, "task": task, "features": features, "node_features": node_features,
-        "ignore": ignore, "balance": balance, "loss": loss, "epochs": epochs, "batch_size": batch_size, "lr": lr,
+        "ignore": ignore, "balance": balance, "positive": positive, "loss": loss, "epochs": epochs,
+        "batch_size": batch_size, "lr": lr,
         "halve_lr_every": halve_lr_every, "weight_decay": weight_decay, "validation": validation, "metric": metric,
         "patience": patience, "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
     }  # fmt: skip
@@ -86,7 +88,8 @@ def train(
         return
     _print(f"{dataset}: {len(data)} graphs", merged, facts)
     if data.classes is not None and len(data.whole.names) == 2:
-        out.print(f"positive_*, roc_auc and ap are of the second class, {data.whole.names[1]}.")
+        positive = data.whole.names[data.whole.positive_number]
+        out.print(f"positive_*, roc_auc and ap are of the class {positive}; --positive chooses.")
     out.print(f"\nModels and histories are in {out_folder}.")
 
 

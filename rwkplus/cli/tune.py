@@ -35,6 +35,7 @@ def tune(
     node_features: ex.NodeFeatures = None,
     ignore: Ignore = None,
     balance: ex.Balance = None,
+    positive: ex.Positive = None,
     loss: ex.Loss = None,
     epochs: ex.Epochs = None,
     batch_size: ex.BatchSize = None,
@@ -62,7 +63,7 @@ def tune(
 
     given = {
         "model": model, "trials": trials, "folds": folds, "task": task, "features": features,
-        "node_features": node_features, "ignore": ignore, "balance": balance, "loss": loss,
+        "node_features": node_features, "ignore": ignore, "balance": balance, "positive": positive, "loss": loss,
         "epochs": epochs, "batch_size": batch_size,
         "halve_lr_every": halve_lr_every, "validation": validation, "metric": metric, "patience": patience,
         "random_state": seed, "threads": threads,

@@ -19,7 +19,7 @@ from rwkplus.models.registry import parameters_of
 from rwkplus.tasks.batches import GraphStore
 from rwkplus.tasks.columns import LabelColumns
 from rwkplus.tasks.inputs import Features, Inputs
-from rwkplus.tasks.targets import Balance, Classes, Loss, Numbers, Target, Task, make_target
+from rwkplus.tasks.targets import Balance, Classes, ClassName, Loss, Numbers, Target, Task, make_target
 from rwkplus.types import check_choice
 
 
@@ -34,6 +34,8 @@ class GraphDataset:
         ignore: Fields to leave out on purpose.
         loss: For regression, the ``"squared"`` or the ``"absolute"`` error, which learns medians.
         balance: For classes of different frequency, ``"logits"`` learns as if all were as frequent (logit adjustment).
+        positive: Of two classes the one that ``positive_f1``, ``roc_auc`` and their like are about; the second one by
+            default.
     """
 
     def __init__(
@@ -46,16 +48,19 @@ class GraphDataset:
         ignore: Sequence[str] = (),
         loss: Loss = "squared",
         balance: Balance = "none",
+        positive: ClassName | None = None,
     ) -> None:
         check_choice("loss", loss, Loss)
         check_choice("balance", balance, Balance)
         items = graph_list(graphs)
         self.inputs, self.graphs = Inputs.of(items, features, ignore)
         self.y = read_labels(items, y)
-        self.whole = whole = make_target(self.y, task)
-        _check_goal(whole, loss, balance)
+        whole = make_target(self.y, task)
+        _check_goal(whole, loss, balance, positive)
+        self.whole = whole = whole.about(positive) if isinstance(whole, Classes) else whole
         self.task: Task = task if task != "auto" else whole.kind  # type: ignore[assignment]
         self.loss, self.balance = loss, balance
+        self.positive = whole.positive if isinstance(whole, Classes) else None
         self.classes: Index | None = whole.encode(self.y).numpy() if isinstance(whole, Classes) else None
         self._stores: list[tuple[object, GraphStore]] = []
 
@@ -128,14 +133,15 @@ class GraphDataset:
         return store
 
 
-def _check_goal(target: Target, loss: Loss, balance: Balance) -> None:
+def _check_goal(target: Target, loss: Loss, balance: Balance, positive: ClassName | None) -> None:
     """Refuse a choice that means nothing for such labels."""
     if loss != "squared" and not isinstance(target, Numbers):
         raise ParameterError(f"loss={loss!r} is for numbers, but these labels are for {target.kind}: leave it out.")
-    if balance != "none" and not isinstance(target, Classes):
-        raise ParameterError(
-            f"balance={balance!r} is for classes, but these labels are for {target.kind}: leave it out."
-        )
+    for name, value, usual in (("balance", balance, "none"), ("positive", positive, None)):
+        if value != usual and not isinstance(target, Classes):
+            raise ParameterError(
+                f"{name}={value!r} is for classes, but these labels are for {target.kind}: leave it out."
+            )
 
 
 def transformed(graphs: Sequence[Data], model: nn.Module) -> GraphStore:

@@ -18,7 +18,7 @@ from rwkplus.tasks.dataset import GraphDataset, read_labels
 from rwkplus.tasks.inputs import Features, check_unknown
 from rwkplus.tasks.loop import OnEpoch
 from rwkplus.tasks.network_estimator import NetworkEstimator, refuse_weights
-from rwkplus.tasks.targets import Balance, Classes, Loss, Task, goal_of
+from rwkplus.tasks.targets import Balance, Classes, ClassName, Loss, Task, goal_of
 from rwkplus.tasks.trained import TrainedModel
 from rwkplus.tasks.training import train
 from rwkplus.types import UnknownLabel
@@ -42,6 +42,8 @@ class GraphEstimator(NetworkEstimator, ABC):
             ``"discrete"`` reads label numbers.
         ignore: Fields of graphs to leave out on purpose.
         balance: For classes, ``"logits"`` learns as if all were as frequent (logit adjustment).
+        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
+            by default.
         loss: For numbers, the ``"squared"`` or the ``"absolute"`` error.
         unknown_label: Blank labels that training did not see (``"ignore"``), or refuse them (``"error"``).
         accelerator: Lightning's name of the hardware.
@@ -77,6 +79,7 @@ class GraphEstimator(NetworkEstimator, ABC):
         features: Features = "auto",
         ignore: Sequence[str] = (),
         balance: Balance = "none",
+        positive: ClassName | None = None,
         loss: Loss = "squared",
         unknown_label: UnknownLabel = "ignore",
         accelerator: str = "auto",
@@ -95,6 +98,7 @@ class GraphEstimator(NetworkEstimator, ABC):
         self.features = features
         self.ignore = ignore
         self.balance = balance
+        self.positive = positive
         self.loss = loss
         self.unknown_label = unknown_label
         self.accelerator = accelerator
@@ -112,6 +116,7 @@ class GraphEstimator(NetworkEstimator, ABC):
             features=self.features,
             ignore=self.ignore,
             balance=self.balance,
+            positive=self.positive,
             loss=self.loss,
         )
         result = train(self.model, data, model_params=self.model_params, settings=self._settings(), on_epoch=on_epoch)

@@ -132,7 +132,7 @@ class Job:
         identity = {name: value for name, value in self.settings.to_dict().items() if name not in PASSING}
         labels = repr([self.train.tolist(), self.data.y[self.train].tolist()])
         digest = hashlib.sha256(f"{self.data.digest} {labels}".encode()).hexdigest()
-        identity |= {"task": self.data.task, "loss": self.data.loss, "balance": self.data.balance}
+        identity |= {name: getattr(self.data, name) for name in ("task", "loss", "balance", "positive")}
         return identity | {"model": name_of(self.model), "model_params": dict(self.params), "graphs": digest}
 
     def _checkpoints(self, place: Place) -> Checkpoints:

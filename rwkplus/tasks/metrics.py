@@ -77,18 +77,22 @@ def _macro(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y:
     return function(outputs, y, target.width, average="macro")
 
 
-def _second(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
-    return function(outputs.argmax(-1), y)
+def _positive(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
+    number = target.positive_number
+    return function((outputs.argmax(-1) == number).long(), (y == number).long())
 
 
 def _ranking(binary: Callable[..., Tensor], multiclass: Callable[..., Tensor]) -> Score:
-    """Scores of a ranking: the second of two classes, or the mean over several."""
+    """Scores of a ranking: the positive one of two classes, or the mean over several."""
 
     def score(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
         if y.unique().numel() < target.width:
             return torch.tensor(torch.nan)
         shares = outputs.softmax(-1)
-        return binary(shares[:, 1], y) if target.width == 2 else multiclass(shares, y, target.width)
+        if target.width > 2:
+            return multiclass(shares, y, target.width)
+        number = target.positive_number
+        return binary(shares[:, number], (y == number).long())
 
     return score
 
@@ -146,8 +150,8 @@ METRICS: dict[type[Target], dict[str, Metric]] = {
 }
 """Names of all scores: macro averages for f1 and recall, means over columns for numbers and questions."""
 OF_TWO_CLASSES = _named(
-    Metric("positive_f1", True, partial(_second, tm.classification.binary_f1_score)),
-    Metric("positive_precision", True, partial(_second, tm.classification.binary_precision)),
-    Metric("positive_recall", True, partial(_second, tm.classification.binary_recall)),
+    Metric("positive_f1", True, partial(_positive, tm.classification.binary_f1_score)),
+    Metric("positive_precision", True, partial(_positive, tm.classification.binary_precision)),
+    Metric("positive_recall", True, partial(_positive, tm.classification.binary_recall)),
 )
-"""Scores of the second class alone, such as bots among users."""
+"""Scores of the positive class alone, such as bots among users."""

@@ -16,6 +16,7 @@ from rwkplus.tasks.network_estimator import NetworkEstimator, refuse_weights
 from rwkplus.tasks.node_data import Nodes
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import ClassWeight, train_nodes
+from rwkplus.tasks.targets import ClassName
 
 
 class NodeClassifier(ClassifierMixin, NetworkEstimator):
@@ -32,6 +33,8 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
             ``roc_auc``, ``ap`` or, for two classes, ``positive_f1`` and so on.
         patience: Epochs without a better score after which to stop; None trains all epochs.
         class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
+        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
+            by default.
         accelerator: Lightning's name of the hardware.
         random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance.
 
@@ -65,6 +68,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
         metric: str | None = None,
         patience: int | None = None,
         class_weight: ClassWeight = None,
+        positive: ClassName | None = None,
         accelerator: str = "auto",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -77,6 +81,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
         self.metric = metric
         self.patience = patience
         self.class_weight = class_weight
+        self.positive = positive
         self.accelerator = accelerator
         self.random_state = random_state
 
@@ -107,6 +112,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
             model_params=self.model_params,
             settings=self._settings(),
             class_weight=self.class_weight,
+            positive=self.positive,
             on_epoch=on_epoch,
         )
         self._adopt(trained)
@@ -136,8 +142,9 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
     def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote."""
         trained = TrainedNodes.load(path)
-        names, weights = trained.target.names, trained.target.weights
-        return cls._restored(trained, class_weight=None if weights is None else dict(zip(names, weights, strict=True)))
+        target = trained.target
+        weights = None if target.weights is None else dict(zip(target.names, target.weights, strict=True))
+        return cls._restored(trained, class_weight=weights, positive=target.positive)
 
     def _adopt(self, trained: TrainedNodes) -> None:
         super()._adopt(trained)

@@ -22,7 +22,7 @@ from rwkplus.tasks.node_data import Nodes, WholeGraph, check_known, chosen_nodes
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.settings import Settings
-from rwkplus.tasks.targets import Classes
+from rwkplus.tasks.targets import Classes, ClassName
 
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 NODE_SETTINGS = Settings(epochs=200, lr=1e-2, halve_lr_every=50, weight_decay=5e-4)
@@ -57,6 +57,7 @@ def train_nodes(
     model_params: Mapping[str, Any] | None = None,
     settings: Settings = NODE_SETTINGS,
     class_weight: ClassWeight = None,
+    positive: ClassName | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> TrainedNodes:
     """Train a network to classify the nodes of a graph.
@@ -73,12 +74,14 @@ def train_nodes(
         model_params: Keyword arguments of the network.
         settings: Epochs, learning rate and so on; ``batch_size`` and ``validation`` mean nothing here.
         class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
+        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
+            by default.
         on_epoch: Called with the scores of every epoch.
     """
     begin = time.perf_counter()
     labels = node_labels(data, y)
     parts = _parts(data, labels, train, validation)
-    target = _target(labels, parts, class_weight)
+    target = _target(labels, parts, class_weight).about(positive)
     params = node_params(model, model_params or {})
     with isolated(settings.random_state):
         network = build(model, _width(data), target.width, params)

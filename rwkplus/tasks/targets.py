@@ -5,7 +5,7 @@ the user knows, and is saved beside the weights.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.types import check_choice
 
 Array = NDArray[Any]
+ClassName = int | float | str
 Scaling = Literal["standard", "std", "none"]
 Loss = Literal["squared", "absolute"]
 Balance = Literal["none", "logits"]
@@ -60,12 +61,15 @@ class Classes(Target):
         weights: What an error in each of them counts; all the same by default.
         prior: How frequent each is in training, if the loss shall take account of it (logit adjustment): outputs then
             tell how likely each class would be if all were as frequent.
+        positive: Of two classes the one that ``positive_f1``, ``roc_auc`` and their like are about; by default the
+            second one, as in scikit-learn.
     """
 
     kind: ClassVar[str] = "classification"
-    names: tuple[int | float | str, ...]
+    names: tuple[ClassName, ...]
     weights: tuple[float, ...] | None = None
     prior: tuple[float, ...] | None = None
+    positive: ClassName | None = None
 
     @classmethod
     def of(cls, y: Array) -> Self:
@@ -79,6 +83,22 @@ class Classes(Target):
         if len(names) < 2:
             raise ParameterError(f"all labels are of class {names[0]!r}: nothing to tell apart.")
         return cls(names)
+
+    def about(self, positive: ClassName | None) -> Self:
+        """Choose the positive class, which may be named by how it is written: ``"1"`` for 1."""
+        if positive is None:
+            return self
+        if self.width != 2:
+            raise ParameterError(f"positive={positive!r} is for two classes, and there are {self.width}: leave it out.")
+        found = next((name for name in self.names if str(name) == str(positive)), None)
+        if found is None:
+            raise ParameterError(f"positive={positive!r} is none of the classes {self.names[0]!r}, {self.names[1]!r}.")
+        return replace(self, positive=found)
+
+    @property
+    def positive_number(self) -> int:
+        """Which of two classes is the positive one."""
+        return 1 if self.positive is None else self.names.index(self.positive)
 
     @property
     def width(self) -> int:
@@ -242,15 +262,18 @@ def _guess(y: Array) -> Task:
     return "multitask" if answers else "regression"
 
 
-def goal_of(target: Target) -> dict[str, str]:
-    """What a target was made with, beside labels: its ``loss`` or ``balance``."""
+def goal_of(target: Target) -> dict[str, Any]:
+    """What a target was made with, beside labels: its ``loss``, or ``balance`` and ``positive``."""
     if isinstance(target, Numbers):
         return {"loss": target.error}
-    return {"balance": "none" if target.prior is None else "logits"} if isinstance(target, Classes) else {}
+    if isinstance(target, Classes):
+        return {"balance": "none" if target.prior is None else "logits", "positive": target.positive}
+    return {}
 
 
 def target_from_dict(values: dict[str, Any]) -> Target:
     """Read what :meth:`Target.to_dict` wrote; any disorder in it is an error of its own."""
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     kinds: dict[str, type[Target]] = {kind.kind: kind for kind in (Classes, Numbers, Questions)}
-    return kinds[values.pop("kind")](**values)
+    target = kinds[values.pop("kind")](**values)
+    return target.about(target.positive) if isinstance(target, Classes) else target

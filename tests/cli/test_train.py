@@ -255,9 +255,11 @@ def test_graphs_and_classes_go_by_their_names(tmp_path):
     graphs = [{"id": f"day {i}", "nodes": nodes, "edges": [], "y": ("fraud", "ok")[i % 2]} for i in range(8)]
     (tmp_path / "days.jsonl").write_text("".join(json.dumps(graph) + "\n" for graph in graphs))
     quick = ("--model", "gin", "--epochs", 1, "--folds", 0, "--validation", 0.25, "--out", tmp_path / "run")
-    assert "are of the second class, ok." in invoke("train", tmp_path / "days.jsonl", *quick)
+    assert "are of the class ok;" in invoke("train", tmp_path / "days.jsonl", *quick)
     _, *rows = invoke("predict", tmp_path / "run", tmp_path / "days.jsonl").splitlines()
     assert [row.split(",")[0] for row in rows] == [f"day {i}" for i in range(8)]
+    about_fraud = (*quick, "--force", "--positive", "fraud")
+    assert "are of the class fraud;" in invoke("train", tmp_path / "days.jsonl", *about_fraud)
 
 
 def test_a_run_that_came_to_nothing_does_not_block_its_folder(rwkplus, tmp_path):

@@ -118,6 +118,8 @@ def test_rare_classes_and_absolute_errors_can_be_asked_for(tmp_path):
     rare = classifier(balance="logits", epochs=2).fit(graphs[:12], [1] + [0] * 11)
     assert rare.trained_.target.prior is not None
     assert GraphClassifier.load(rare.save(tmp_path / "rare.safetensors")).balance == "logits"
+    first = classifier(positive=0, metric="positive_f1", epochs=2).fit(graphs)
+    assert GraphClassifier.load(first.save(tmp_path / "first.safetensors")).positive == 0
     medians = regressor(loss="absolute", epochs=2).fit(graphs, surplus(graphs))
     assert medians.trained_.target.error == "absolute"
     assert GraphRegressor.load(medians.save(tmp_path / "medians.safetensors")).loss == "absolute"
@@ -131,6 +133,8 @@ def test_choices_that_mean_nothing_are_refused():
         classifier(loss="absolute").fit(graphs)
     with pytest.raises(ParameterError, match="balance='logits' is for classes, but these labels are for regression"):
         regressor(balance="logits").fit(graphs, surplus(graphs))
+    with pytest.raises(ParameterError, match="positive=1 is for classes, but these labels are for regression"):
+        regressor(positive=1).fit(graphs, surplus(graphs))
     with pytest.raises(ParameterError, match="balance='logits' is for classes, but these labels are for multitask"):
         classifier(balance="logits").fit(graphs, answers)
 

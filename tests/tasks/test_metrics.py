@@ -36,6 +36,18 @@ def test_scores_of_classes_equal_scikit_learn(classes):
     assert found == pytest.approx(expected, rel=1e-5)
 
 
+def test_the_positive_class_can_be_chosen():
+    y = torch.arange(40) % 2
+    outputs = draw(40, 2) + torch.eye(2)[y]
+    predicted, share = outputs.argmax(1), outputs.softmax(1)[:, 0]
+    found = all_scores(Classes(("fraud", "ok")).about("fraud"), outputs, y)
+    assert found["positive_f1"] == pytest.approx(sk.f1_score(y, predicted, pos_label=0))
+    assert found["positive_precision"] == pytest.approx(sk.precision_score(y, predicted, pos_label=0))
+    assert found["positive_recall"] == pytest.approx(sk.recall_score(y, predicted, pos_label=0))
+    assert found["ap"] == pytest.approx(sk.average_precision_score(y, share, pos_label=0))
+    assert found["roc_auc"] == pytest.approx(sk.roc_auc_score(1 - y, share))
+
+
 def test_scores_of_numbers_are_in_their_units():
     target = Numbers((5.0,), (2.0,), True)
     truth, guess = np.array([1.0, 4.0, 9.0, 11.0]), np.array([2.0, 4.5, 8.0, 11.0])

@@ -73,6 +73,8 @@ def test_scores_are_those_of_scikit_learn(fitted):
     assert scores["positive_f1"] == pytest.approx(f1_score(y, guess))
     assert scores["roc_auc"] == pytest.approx(roc_auc_score(y, chance[:, 1]))
     assert scores["ap"] == pytest.approx(average_precision_score(y, chance[:, 1]))
+    about_first = classifier(positive=0).fit(data)
+    assert about_first.scores(data)["positive_f1"] == pytest.approx(f1_score(y, guess, pos_label=0))
     assert "positive_f1" not in classifier(epochs=1).fit(communities(classes=3)).scores(communities(classes=3))
 
 

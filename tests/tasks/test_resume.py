@@ -20,7 +20,7 @@ from tests.tasks.toy import QUICK, SMALL, rings
 PARAMS = SMALL | {"dropout": 0.3}
 SETTINGS = replace(QUICK, epochs=9, halve_lr_every=2, validation=0.25)
 FILES = ("history.csv", "model.safetensors")
-GOAL = ("task", "loss", "balance")
+GOAL = ("task", "loss", "balance", "positive")
 
 
 class StopError(Exception):
@@ -98,6 +98,7 @@ def _rewired():
         ({"graphs": rings(26)}, "graphs"),
         ({"graphs": _rewired()}, "graphs"),
         ({"graphs": GraphDataset(rings(), balance="logits")}, "balance"),
+        ({"graphs": GraphDataset(rings(), positive=0)}, "positive"),
     ],
 )
 @pytest.mark.parametrize("stop", [3, None])

@@ -32,6 +32,7 @@ def test_the_labels_tell_the_task(y, kind):
     [
         Classes((1, 5, 7)),
         Classes(("a", "b")),
+        Classes(("a", "b"), positive="a"),
         Numbers((1.5, -2.0), (2.0, 0.1), False),
         Numbers((0.0,), (3.0,), True),
         Questions(("task 0", "task 1")),
@@ -41,6 +42,18 @@ def test_a_target_survives_json(target):
     import json
 
     assert target_from_dict(json.loads(json.dumps(target.to_dict()))) == target
+
+
+def test_the_positive_class_goes_by_name_or_as_it_is_written():
+    assert Classes((0, 1)).about("0").positive_number == 0
+    assert Classes(("fraud", "ok")).about("fraud").positive_number == 0
+    assert Classes((0, 1)).about(None).positive_number == 1
+    with pytest.raises(ParameterError, match="positive='bot' is none of the classes 'fraud', 'ok'"):
+        Classes(("fraud", "ok")).about("bot")
+    with pytest.raises(ParameterError, match="is for two classes, and there are 3"):
+        Classes((0, 1, 2)).about(1)
+    with pytest.raises(ParameterError, match="is none of the classes"):
+        target_from_dict(Classes(("fraud", "ok")).to_dict() | {"positive": "bot"})
 
 
 def test_classes_go_forth_and_back():
