@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rwkplus.data import planted_molecules
 from rwkplus.mining import PatternMiner
-from rwkplus.reports import write_report
+from rwkplus.reports import write_mining_report
 
 graphs = planted_molecules()  # any networkx or PyG graphs will do
 y = [int(graph.y) for graph in graphs]
@@ -18,5 +18,5 @@ for pattern in miner.patterns_:
     print(f"{pattern}; odds ratio of class 1: {odds.odds_ratio:.2f}, p = {odds.corrected:.1g}")
 print(f"{miner.score(planted_molecules(50, seed=1)):.0%} of the edges of unseen molecules lie in an occurrence")
 
-page = write_report(miner, graphs, "planted molecules", Path("patterns") / "report.html")
+page = write_mining_report(Path("patterns") / "report.html", miner, graphs, "planted molecules")
 print(f"look at {page}")

@@ -40,19 +40,19 @@ def classify(
     from rwkplus.graphs import Schema, as_batch, classes_of
     from rwkplus.kernels import RandomWalkKernel
 
-    lengths = _numbers(steps)
-    graphs = load(dataset, node_features=node_features, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
+    lengths, left_out = _numbers(steps), tuple(ignore or ())
+    graphs = load(dataset, node_features=node_features, ignore=left_out)  # type: ignore[arg-type]
     classes = classes_of(graphs)
     if classes is None:
         raise DataError(f"{dataset} has no classes to predict: every graph needs a y, a whole number or a name.")
     y = np.array(classes)
-    labelled = Schema.of(as_batch(graphs, ignore=tuple(ignore or ()))).discrete
+    labelled = Schema.of(as_batch(graphs, ignore=left_out)).discrete
     known = [name for name in get_args(KernelName) if labelled or name != "node-centric"]
     names = cast(Sequence[KernelName], kernels or known)
     rows: list[dict[str, Any]] = []
     with progress("classifying", total=len(names) * folds + 1) as advance:
         for name in names:
-            kernel = RandomWalkKernel(name, normalize=True, ignore=tuple(ignore or ()), n_jobs=jobs)
+            kernel = RandomWalkKernel(name, normalize=True, ignore=left_out, n_jobs=jobs)
             grams = {length: kernel.set_params(steps=length).fit_transform(graphs) for length in lengths}
             scores = nested_cross_validation(
                 grams,
@@ -64,7 +64,8 @@ def classify(
                 on_fold=partial(advance, name),
             )
             rows.append(_row(name, scores.accuracy) | {"chosen": [list(choice) for choice in scores.chosen]})
-        for guard, accuracy in guard_scores(graphs, y, folds=folds, inner_folds=inner_folds, seed=seed).items():
+        guards = guard_scores(graphs, y, folds=folds, inner_folds=inner_folds, seed=seed, ignore=left_out)
+        for guard, accuracy in guards.items():
             rows.append(_row(f"guard: {guard}", accuracy))
         advance()
     facts = {

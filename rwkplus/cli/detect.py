@@ -23,10 +23,10 @@ class Judged(NamedTuple):
     """A detector and what it found."""
 
     detector: Any
-    name: str
     graphs: list[Any]
+    name: str
     scores: Any  # (B,)
-    usual: list[Any]
+    usual: list[Any] | None  # what else to compare with
     known: dict[int, str] | None  # what was planted, where that is known
 
     @property
@@ -99,8 +99,7 @@ def detect(
     name = score or dataset or DEMO
     graphs = load(name, **reading)  # type: ignore[arg-type]
     scores = fitted.anomaly_scores(graphs) if score else fitted.fit(graphs).decision_scores_
-    calm = usual or [graph for graph, value in zip(graphs, scores, strict=True) if value <= fitted.threshold_]
-    judged = Judged(fitted, name, graphs, scores, calm, _planted() if name == DEMO else None)
+    judged = Judged(fitted, graphs, name, scores, usual or None, _planted() if name == DEMO else None)
     page = None if out_folder is None else _write(judged, out_folder)
     if as_json:
         nodes = judged.unusual(judged.flagged)

@@ -24,5 +24,5 @@ def explain(
     check_output(out_file, None if force else "--force replaces it")
     trained = load_model(model)
     graphs = load(dataset, node_features=node_features, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
-    path = write_network_report(trained, graphs, dataset, out_file)
+    path = write_network_report(out_file, trained, graphs, dataset)
     out.print(f"The page to look at is {path}.", soft_wrap=True)

@@ -37,7 +37,7 @@ def mine(
     from rwkplus.data import load
     from rwkplus.mining import PatternMiner
     from rwkplus.mining.files import save_patterns
-    from rwkplus.reports import write_report
+    from rwkplus.reports import write_mining_report
     from rwkplus.reports.mining import what_chance_reaches
 
     check_output(out_folder, None if force else "--force writes into it", folder=True)
@@ -56,7 +56,7 @@ def mine(
     with progress("mining", total=number if isinstance(number, int) else None) as advance:
         miner.fit(graphs, _classes(graphs), on_pattern=advance)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
-    report = write_report(miner, graphs, dataset, out_folder / "report.html")
+    report = write_mining_report(out_folder / "report.html", miner, graphs, dataset)
     if as_json:
         rows = [_row(pattern) for pattern in miner.patterns_]
         print_json({"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_, "patterns": rows})

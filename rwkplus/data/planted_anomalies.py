@@ -10,6 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from rwkplus.data.molecules import Group, random_molecule
+from rwkplus.data.synthetic import attach
 from rwkplus.data.testbeds import COLORS, triangle_chains
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import from_networkx
@@ -103,12 +104,8 @@ def _ring(graph: nx.Graph, rng: np.random.Generator) -> list[int]:
 
 
 def _attach_group(graph: nx.Graph, rng: np.random.Generator) -> range:
-    atoms, bonds = FOREIGN_GROUPS[rng.integers(len(FOREIGN_GROUPS))]
     first = len(graph)
-    carbons = [v for v, label in graph.nodes(data="label") if label == "C" and graph.degree(v) < 4]
-    graph.add_nodes_from((first + i, {"label": atom}) for i, atom in enumerate(atoms))
-    graph.add_edges_from((first + i, first + j, {"label": bond}) for i, j, bond in bonds)
-    graph.add_edge(int(rng.choice(carbons)), first, label="-")
+    attach(graph, FOREIGN_GROUPS[rng.integers(len(FOREIGN_GROUPS))], rng)
     return range(first, len(graph))
 
 

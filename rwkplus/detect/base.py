@@ -1,6 +1,7 @@
 """What all detectors share: the sign of scores, the threshold, and the way in."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch
 
 from rwkplus.detect.explanation import Explanation
-from rwkplus.detect.reading import labelled_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, Ints
+from rwkplus.graphs.labelled import labelled_graphs
 
 
 class GraphDetector(OutlierMixin, BaseEstimator, ABC):
@@ -32,6 +33,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     """
 
     contamination: float
+    ignore: Sequence[str]
 
     decision_scores_: Floats
     threshold_: float
@@ -73,6 +75,11 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     def explains(self) -> bool:
         """Whether :meth:`explain` can tell anything of graphs such as the fitted ones."""
         return True
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Fields of graphs that are left out on purpose."""
+        return tuple(self.ignore)
 
     def labelled(self, graphs: Graphs) -> list[nx.Graph]:
         """Return graphs with the labels that the detector sees, for pictures."""

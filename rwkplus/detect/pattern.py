@@ -9,11 +9,11 @@ from torch_geometric.data import Batch
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
-from rwkplus.detect.reading import named
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
 from rwkplus.graphs.convert import graph_list
+from rwkplus.graphs.labelled import named
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.cover import explained
 from rwkplus.mining.database import MiningDatabase
@@ -44,6 +44,11 @@ class PatternDetector(GraphDetector):
     def __init__(self, contamination: float = 0.05, miner: PatternMiner | None = None) -> None:
         self.contamination = contamination
         self.miner = miner
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Fields of graphs that the miner leaves out."""
+        return tuple(self.miner_.ignore)
 
     def _learn(self, graphs: Graphs) -> Floats:
         if not (self.miner is None or isinstance(self.miner, PatternMiner)):

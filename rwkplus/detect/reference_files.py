@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
-from rwkplus.detect.reading import NAMES
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.graphs import as_batch
 from rwkplus.graphs.arrays import Floats
 from rwkplus.graphs.convert import graph_list
+from rwkplus.graphs.labelled import NAMES_OF
 
 FIELDS = ("x", "edge_index", "edge_attr", "edge_weight", "ptr")
 
@@ -21,7 +21,7 @@ FIELDS = ("x", "edge_index", "edge_attr", "edge_weight", "ptr")
 def pack_graphs(graphs: Sequence[Data]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return what :func:`unpack_graphs` needs."""
     batch = as_batch(graphs)
-    header = {"names": {names: batch.get(names) for names in NAMES.values()}}
+    header = {"names": {names: batch.get(names) for names in NAMES_OF.values()}}
     return header, {f"graphs.{name}": batch[name].numpy() for name in FIELDS if batch.get(name) is not None}
 
 

@@ -9,11 +9,12 @@ from torch_geometric.data import Batch
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
-from rwkplus.detect.reading import LabelledReader, named
+from rwkplus.detect.reading import LabelledReader
 from rwkplus.detect.surprise_table import Level, highest_by_graph, learn_levels, look_up, node_scores
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
+from rwkplus.graphs.labelled import named
 from rwkplus.kernels.base import is_positive_integer
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
 from rwkplus.types import UnknownLabel, check_choice

@@ -1,22 +1,23 @@
 """Anomalies as graphs far from all others, by a walk kernel."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch, Data
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
 from rwkplus.detect.novelty import Method, novelty
-from rwkplus.detect.reading import named
 from rwkplus.detect.reference_files import check_same_scores, pack_graphs, unpack_graphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs, Schema, as_batch
 from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
 from rwkplus.graphs.convert import graph_list
+from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.kernels.base import is_positive_integer
 from rwkplus.kernels.node_colors import node_colors
@@ -82,6 +83,11 @@ class WalkKernelDetector(GraphDetector):
         self.ignore = ignore
         self.random_state = random_state
 
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Fields of graphs that detector or kernel leave out."""
+        return (*self.ignore, *(() if self.kernel is None else self.kernel.ignore))
+
     def similarity(self, graphs: Graphs) -> Floats:
         """Return the similarity of each graph to each reference, between 0 and 1: ``(B, R)``."""
         check_is_fitted(self)
@@ -109,7 +115,7 @@ class WalkKernelDetector(GraphDetector):
 
     def _new_kernel(self) -> RandomWalkKernel:
         if self.kernel is not None:
-            return RandomWalkKernel(**self.kernel.get_params())
+            return cast(RandomWalkKernel, clone(self.kernel))
         labelled = Schema.of(as_batch(self.references_)).discrete
         return RandomWalkKernel("node-centric" if labelled else "rwk+", steps=3, normalize=True)
 
@@ -122,7 +128,7 @@ class WalkKernelDetector(GraphDetector):
             yield self.kernel_.transform(items[start : start + BLOCK])
 
     def _read(self, graphs: Graphs, fitted: Schema | None) -> list[Data]:
-        return graph_list(named(checked_batch(graphs, self.ignore), fitted))
+        return graph_list(named(checked_batch(graphs, self.ignored), fitted))
 
     @property
     def explains(self) -> bool:
@@ -149,7 +155,7 @@ class WalkKernelDetector(GraphDetector):
         return explanations(arrays, missing / len(colors))
 
     def _label(self, graphs: Graphs) -> Batch:
-        return named(checked_batch(graphs, self.ignore))
+        return named(checked_batch(graphs, self.ignored))
 
     def _arrays(self, graphs: list[Data]) -> GraphArrays:
         return as_arrays(self.kernel_.schema_.conform(as_batch(graphs), "new"), labels=True)

@@ -19,15 +19,22 @@ from rwkplus.graphs import as_batch
 
 
 def guard_scores(
-    graphs: Sequence[Data], y: Classes, *, folds: int = 10, inner_folds: int = 5, seed: int = 0, balanced: bool = False
+    graphs: Sequence[Data],
+    y: Classes,
+    *,
+    folds: int = 10,
+    inner_folds: int = 5,
+    seed: int = 0,
+    balanced: bool = False,
+    ignore: Sequence[str] = (),
 ) -> dict[str, list[float]]:
     """Accuracy per outer fold of models that see no structure; the folds of :func:`nested_cross_validation`.
 
     ``majority`` sees only the classes, ``size`` the numbers of nodes and edges, ``histogram`` the sums of
     node and edge colors. The linear models choose their regularization inside the training folds. If ``balanced``,
-    classes weigh the same, however rare, and scores are mean recalls over classes.
+    classes weigh the same, however rare, and scores are mean recalls over classes. Fields to ``ignore`` are not seen.
     """
-    size, histogram = sizes_and_histograms(graphs)
+    size, histogram = sizes_and_histograms(graphs, ignore)
     guards = {"majority": (size, DummyClassifier()), "size": (size, None), "histogram": (histogram, None)}
     scores: dict[str, list[float]] = {name: [] for name in guards}
     for train, test in stratified_folds(y, folds, seed):
@@ -44,9 +51,11 @@ def _linear(inner_folds: int, balanced: bool) -> ClassifierMixin:
     return GridSearchCV(model, {"logisticregression__C": COSTS}, cv=inner_folds, scoring=score)
 
 
-def sizes_and_histograms(graphs: Sequence[Data]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def sizes_and_histograms(
+    graphs: Sequence[Data], ignore: Sequence[str] = ()
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Numbers of nodes and edges ``(B, 2)``, and sums of node and edge colors, of every graph."""
-    batch = as_batch(graphs)
+    batch = as_batch(graphs, ignore=ignore)
     edge_graph = batch.batch[batch.edge_index[0]]
     num_graphs = batch.ptr.numel() - 1
     nodes = batch.ptr.diff().double()

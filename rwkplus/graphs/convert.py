@@ -66,12 +66,17 @@ def graph_list(graphs: Graphs) -> list[Any]:
     return items
 
 
-def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:
-    """One plain dictionary of fields per graph."""
+def as_data(graphs: Graphs, ignore: Sequence[str] = ()) -> list[Data]:
+    """Return whatever the door accepts as graphs of PyG, which are not yet checked; labels mean the same in all."""
     items = graph_list(graphs)
     if isinstance(items[0], nx.Graph):
-        items = list(from_networkx(items, ignore=ignore))
-    return [_record(i, item, ignore) for i, item in enumerate(items)]
+        return list(from_networkx(items, ignore=ignore))
+    return items
+
+
+def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:
+    """One plain dictionary of fields per graph."""
+    return [_record(i, item, ignore) for i, item in enumerate(as_data(graphs, ignore))]
 
 
 def _unbatched(batch: Batch) -> list[Data]:

@@ -96,6 +96,10 @@ def _one_hot(labels: Tensor, width: int) -> Tensor:
 
 
 def _with(graph: Data, field: str, value: Tensor) -> Data:
+    """A copy with other colors, which have no names yet."""
     changed = copy(graph)
     changed[field] = value
+    names = "edge_label_names" if field == "edge_attr" else "node_label_names"
+    if names in changed:
+        del changed[names]
     return changed

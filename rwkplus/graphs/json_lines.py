@@ -57,7 +57,7 @@ def parse_graph(line: str | bytes) -> JsonGraph:
     graph.add_nodes_from((node.pop("id"), node) for node in nodes)
     for k, edge in enumerate(edges):
         u, v = edge.pop("source"), edge.pop("target")
-        _without_key(edge)
+        _without_key(edge, graph)
         if not graph.is_multigraph() and graph.has_edge(u, v) and graph.edges[u, v] != edge:
             raise GraphError(
                 f"{field}[{k}]: there was an edge from {u!r} to {v!r} with other fields; parallel edges need "
@@ -179,8 +179,9 @@ def _identified(nodes: list[dict[str, Any]]) -> set[object]:
     return seen
 
 
-def _without_key(edge: dict[str, Any]) -> None:
-    edge.pop("key", None)  # networkx's number of a parallel edge
+def _without_key(edge: dict[str, Any], graph: nx.Graph) -> None:
+    if graph.is_multigraph():
+        edge.pop("key", None)  # networkx's number of a parallel edge
 
 
 def _flag(record: Mapping[str, Any], field: str) -> bool:

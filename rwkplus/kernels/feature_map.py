@@ -33,14 +33,14 @@ class FeatureMap:
     assignment: Assignment
     hash_width: int | None = None
 
-    def fit(self, graphs: GraphArrays, n_jobs: int | None) -> tuple[Vocabulary, sparse.csr_matrix]:
-        """Collect the vocabulary of ``graphs`` and map them: ``(B, F)``."""
+    def fit(self, graphs: GraphArrays, n_jobs: int | None) -> tuple[Vocabulary | None, sparse.csr_matrix]:
+        """Collect the vocabulary of ``graphs``, unless features are hashed, and map them: ``(B, F)``."""
         counted = self._count(graphs, n_jobs)
-        vocabulary = _merge([block.tree for block in counted])
+        vocabulary = _merge([block.tree for block in counted]) if self.hash_width is None else None
         return vocabulary, self._stacked(counted, vocabulary, graphs)
 
     def transform(
-        self, graphs: GraphArrays, vocabulary: Vocabulary, n_jobs: int | None
+        self, graphs: GraphArrays, vocabulary: Vocabulary | None, n_jobs: int | None
     ) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
         """Map later graphs; features outside the vocabulary only show in the squared norms ``(B,)``."""
         counted = self._count(graphs, n_jobs)
@@ -58,17 +58,18 @@ class FeatureMap:
         return list(Parallel(n_jobs=n_jobs)(delayed(_count_block)(block, self) for block in blocks))
 
     def _stacked(
-        self, counted: Sequence[WalkCounts | ColorCounts], vocabulary: Vocabulary, graphs: GraphArrays
+        self, counted: Sequence[WalkCounts | ColorCounts], vocabulary: Vocabulary | None, graphs: GraphArrays
     ) -> sparse.csr_matrix:
         features = sparse.vstack([self._columns(block, vocabulary, graphs) for block in counted], format="csr")
         finite(features.data)
         return features
 
     def _columns(
-        self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary, graphs: GraphArrays
+        self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary | None, graphs: GraphArrays
     ) -> sparse.csr_matrix:
         if self.hash_width is not None:
             return self._folded(counted, self.hash_width, graphs)
+        assert vocabulary is not None
         levels = list(vocabulary.locate(counted.tree))  # type: ignore[arg-type]
         sizes = level_sizes(vocabulary)
         return sparse.hstack(

@@ -103,6 +103,7 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         check_is_fitted(self)
         if self.hash_width is not None:
             return np.array([f"hash{i}" for i in range(self.hash_width)], dtype=object)
+        assert self.vocabulary_ is not None
         if isinstance(self.vocabulary_, ColorTable):
             names = [[f"color{i}.{k}" for k in range(size)] for i, size in enumerate(level_sizes(self.vocabulary_))]
         else:

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch
@@ -177,11 +178,19 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         exact = self.step_weights_.tolist()  # an array in combine may print alike and differ
         key = "" if out is None else fingerprint((settings, exact, symmetric), (rows, cols))
         matrix = ResumableMatrix(shape, out, key)
-        norms = None
-        if self.normalize:
-            norms = self.diagonal_ if symmetric else self._diagonal(rows)
-        parts = self._explicit_rows if self.route_ == "explicit" else self._block_rows
-        for start, stop, first, values in parts(rows, cols, symmetric, frozenset(matrix.finished)):
+        skip = frozenset(matrix.finished)
+        norms = self.diagonal_ if self.normalize and symmetric else None
+        if self.route_ == "blocks":
+            if self.normalize and not symmetric:
+                norms = self._diagonal(rows)
+            parts = self._block_rows(rows, cols, symmetric, skip)
+        elif symmetric:
+            parts = self._explicit_rows(self.features_, symmetric, skip)
+        else:
+            features, squared = self.map_.transform(rows, self.vocabulary_, self.n_jobs)
+            norms = finite(squared) if self.normalize else None
+            parts = self._explicit_rows(features, symmetric, skip)
+        for start, stop, first, values in parts:
             if norms is not None:
                 cosine(values, norms[start:stop], self.diagonal_[first:])
             matrix.write(start, stop, first, values, mirror=symmetric and self.route_ == "blocks")
@@ -196,14 +205,14 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         return gram
 
     def _explicit_rows(
-        self, rows: GraphArrays, cols: GraphArrays, symmetric: bool, skip: frozenset[tuple[int, int]]
+        self, features: sparse.csr_matrix, symmetric: bool, skip: frozenset[tuple[int, int]]
     ) -> Iterator[tuple[int, int, int, Floats]]:
-        features = self.features_ if symmetric else self.map_.transform(rows, self.vocabulary_, self.n_jobs)[0]
-        for start in range(0, rows.num_graphs, EXPLICIT_ROWS):
-            stop = min(start + EXPLICIT_ROWS, rows.num_graphs)
+        num_graphs = features.shape[0]
+        for start in range(0, num_graphs, EXPLICIT_ROWS):
+            stop = min(start + EXPLICIT_ROWS, num_graphs)
             if (start, stop) in skip:
                 continue
-            whole = symmetric and rows.num_graphs <= EXPLICIT_ROWS
+            whole = symmetric and num_graphs <= EXPLICIT_ROWS
             block = features if whole else features[start:stop]
             yield start, stop, 0, finite(feature_gram(block, self.features_))
 

@@ -56,6 +56,7 @@ def pack_miner(miner: "PatternMiner") -> tuple[dict[str, Any], dict[str, NDArray
     header |= {
         "parameters": miner.get_params(),
         "threshold": miner.threshold_,
+        "interrupted": miner.interrupted_,
         "patterns": [replace(pattern, occurrences=()).to_dict() for pattern in miner.patterns_],
     }
     return header, tensors
@@ -76,6 +77,7 @@ def unpack_miner(miner: "PatternMiner", header: dict[str, Any], tensors: dict[st
     for name in FITTED:
         setattr(miner, name, tensors[name])
     miner.threshold_ = float(header["threshold"])
+    miner.interrupted_ = bool(header.get("interrupted", False))
     miner.reader_, miner.schema_ = unpack_reader(header, tensors, miner.ignore)
     miner.patterns_ = []
     for k, values in enumerate(header["patterns"]):

@@ -14,6 +14,7 @@ from torch_geometric.data import Batch
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.graphs import Graphs, Schema
 from rwkplus.graphs.arrays import as_arrays
+from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.candidates import labelled_shapes
 from rwkplus.mining.contrast import class_contrasts
@@ -150,7 +151,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         self._check_patterns()
         kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
         kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
-        return kernel.transform(self._named(self.reader_.read(graphs)))
+        return kernel.transform(named(self.reader_.read(graphs)))
 
     def score(self, graphs: Graphs, y: object = None) -> float:
         """Return the share of the edges of ``graphs`` that lie in an occurrence of a pattern, between 0 and 1.
@@ -233,16 +234,6 @@ class PatternMiner(TransformerMixin, BaseEstimator):
             tell()
             if len(self.patterns_) == settings.most:
                 return
-
-    def _named(self, batch: Batch) -> Batch:
-        """Give unnamed labels the names that patterns use, so that the kernel can compare them."""
-        for field, names, colors in (
-            ("x", "node_label_names", self.schema_.nodes),
-            ("edge_attr", "edge_label_names", self.schema_.edges),
-        ):
-            if colors is not None and batch.get(names) is None and batch.get(field) is not None:
-                batch[names] = tuple(map(str, range(batch[field].size(1))))
-        return batch
 
     def _check_patterns(self) -> None:
         check_is_fitted(self, "explained_")

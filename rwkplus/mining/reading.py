@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import networkx as nx
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from rwkplus.errors import GraphError
-from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, from_networkx
-from rwkplus.graphs.convert import graph_list
+from rwkplus.graphs import Graphs, Schema, as_batch, constant_features
+from rwkplus.graphs.convert import as_data
 from rwkplus.mining.color_classes import ColorClasses, structural_rows
 
 Coloring = Literal["auto", "structural"]
@@ -72,9 +71,7 @@ def _classes(classes: ColorClasses, rows: Tensor, field: str) -> Tensor:
 
 def checked_batch(graphs: Graphs, ignore: Sequence[str]) -> Batch:
     """The door, wider by one: graphs without any node features are graphs of one color."""
-    items = graph_list(graphs)
-    if isinstance(items[0], nx.Graph):
-        items = list(from_networkx(items, ignore=ignore))
+    items = as_data(graphs, ignore)
     if all(isinstance(item, Data) and item.get("x") is None for item in items):
         items = constant_features(items)
     return as_batch(items, ignore=ignore)

@@ -3,13 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
 from torch_geometric.data import Data
 
 from rwkplus.detect import Explanation, GraphDetector, WalkKernelDetector
+from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats
+from rwkplus.graphs.convert import as_data
 from rwkplus.graphs.graph_names import name_of, node_name
 from rwkplus.reports.page import page, write_page
 from rwkplus.viz import draw, label_colors, legend
@@ -24,22 +27,26 @@ LARGEST_DRAWING = 60
 
 def detection_report(
     detector: GraphDetector,
+    graphs: Graphs,
     name: str,
-    graphs: Sequence[Data],
     scores: Floats,
-    usual: Sequence[Data],
+    usual: Sequence[Any] | None = None,
     known: Mapping[int, str] | None = None,
 ) -> str:
     """Return the page as HTML.
 
     Args:
         detector: A fitted detector.
-        name: Name of the database.
         graphs: The graphs that were judged.
+        name: Name of the database.
         scores: Their anomaly scores ``(B,)``.
-        usual: Graphs to show for comparison, such as those that were not flagged.
+        usual: Graphs to show for comparison; those of ``graphs`` that are not flagged by default.
         known: What is known to be wrong with some graphs, by their number, to be printed beside.
     """
+    items = as_data(graphs, detector.ignored)
+    if usual is None:
+        usual = [item for item, score in zip(items, scores, strict=True) if score <= detector.threshold_]
+    compared = as_data(usual, detector.ignored) if usual else []
     flagged = [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > detector.threshold_]
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
@@ -48,7 +55,7 @@ def detection_report(
         "similar usual graphs."
     )
     lead = (
-        f"{len(flagged)} of {len(graphs)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
+        f"{len(flagged)} of {len(items)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
         f"{type(detector).__name__}.{more} {pictures if flagged else all_alike(scores)}"
     )
     bars = histogram(scores, detector.threshold_)
@@ -57,25 +64,25 @@ def detection_report(
         f'<figure style="max-width:36rem">{bars}<figcaption>scores of all graphs</figcaption></figure>',
     ]
     if shown:
-        drawn = _Pictures(detector, [graphs[i] for i in shown], usual)
+        drawn = _Pictures(detector, [items[i] for i in shown], compared)
         body.append(legend(drawn.colors))
         for k, i in enumerate(shown):
             facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
-            body.append(drawn.section(k, f"Graph {name_of(graphs, i)}", facts))
+            body.append(drawn.section(k, f"Graph {name_of(items, i)}", facts))
     return page(f"Anomalies in {name}", "".join(body))
 
 
 def write_detection_report(
     path: str | Path,
     detector: GraphDetector,
+    graphs: Graphs,
     name: str,
-    graphs: Sequence[Data],
     scores: Floats,
-    usual: Sequence[Data],
+    usual: Sequence[Any] | None = None,
     known: Mapping[int, str] | None = None,
 ) -> Path:
     """Write the page of :func:`detection_report`, whole or not at all."""
-    return write_page(path, detection_report(detector, name, graphs, scores, usual, known))
+    return write_page(path, detection_report(detector, graphs, name, scores, usual, known))
 
 
 def all_alike(scores: Floats) -> str:
@@ -130,7 +137,7 @@ def _nearest(
     """The most similar usual graphs, with their similarity."""
     if not usual:
         return [[] for _ in flagged]
-    judge = WalkKernelDetector(ignore=getattr(detector, "ignore", ())).fit(usual)
+    judge = WalkKernelDetector(ignore=detector.ignored).fit(usual)
     rows = []
     for values in judge.similarity(flagged):
         best = np.argsort(-values, kind="stable")[:NEAREST]

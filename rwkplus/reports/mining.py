@@ -1,12 +1,16 @@
 """One self-contained page about mined patterns: good on a phone, in print and without a network."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-import networkx as nx
 from torch_geometric.data import Data
 
+from rwkplus.graphs import Graphs
+from rwkplus.graphs.convert import as_data
+from rwkplus.graphs.graph_names import name_of
+from rwkplus.graphs.labelled import labelled_graphs, named
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.contrast import ClassContrast
 from rwkplus.reports.page import page, write_page
@@ -15,7 +19,7 @@ from rwkplus.viz import curve, draw, label_colors, legend
 EXAMPLES = 3
 
 
-def mining_report(miner: PatternMiner, graphs: Sequence[Data], name: str) -> str:
+def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
     """Return the page as HTML.
 
     Args:
@@ -23,15 +27,18 @@ def mining_report(miner: PatternMiner, graphs: Sequence[Data], name: str) -> str
         graphs: The graphs it was fitted to, for examples of occurrences.
         name: Name of the database.
     """
+    items = as_data(graphs, miner.ignore)
     labels = miner.schema_.nodes.names or tuple(map(str, range(miner.schema_.nodes.width)))
     colors = label_colors(labels)
-    named = LabelledGraphs(miner, graphs)
-    sections = [_section(k, pattern, named, colors) for k, pattern in enumerate(miner.patterns_, start=1)]
+    sections = [
+        _section(f"{k}. {pattern.short_name}", pattern, _Examples(miner, items, colors))
+        for k, pattern in enumerate(miner.patterns_, start=1)
+    ]
     found = len(miner.patterns_)
     explained = f"{miner.explained_[-1]:.0%} of all edges lie in an occurrence" if found else "nothing beats chance"
     body = "".join(
         [
-            f'<p class="lead">{found} pattern{"" if found == 1 else "s"} in {len(graphs)} graphs; {explained}. '
+            f'<p class="lead">{found} pattern{"" if found == 1 else "s"} in {len(items)} graphs; {explained}. '
             f"Criterion: {miner.criterion}. {what_chance_reaches(miner)}</p>",
             _curves(miner) if found else "",
             _legend(miner),
@@ -77,30 +84,29 @@ def _legend(miner: PatternMiner) -> str:
     return f"<details><summary>Node classes: typical values of {what}</summary><dl>{rows}</dl></details>"
 
 
-def write_report(miner: PatternMiner, graphs: Sequence[Data], name: str, path: str | Path) -> Path:
-    """Write the page, whole or not at all."""
+def write_mining_report(path: str | Path, miner: PatternMiner, graphs: Graphs, name: str) -> Path:
+    """Write the page of :func:`mining_report`, whole or not at all."""
     return write_page(path, mining_report(miner, graphs, name))
 
 
-class LabelledGraphs:
-    """The database with the labels that patterns use, graph by graph."""
+@dataclass(frozen=True)
+class _Examples:
+    """Pictures of occurrences in the database."""
 
-    def __init__(self, miner: PatternMiner, graphs: Sequence[Data]) -> None:
-        self.schema = miner.schema_
-        self.reader = miner.reader_
-        self.graphs = graphs
+    miner: PatternMiner
+    graphs: Sequence[Data]
+    colors: dict[str, str]
 
-    def __getitem__(self, index: int) -> nx.Graph:
-        data = self.reader.read([self.graphs[index]])
-        nodes, edges = self.schema.nodes, self.schema.edges
-        graph = nx.Graph()
-        graph.add_nodes_from((v, {"label": nodes.name(int(row.argmax()))}) for v, row in enumerate(data.x))
-        for k, (u, v) in enumerate(data.edge_index.t().tolist()):
-            graph.add_edge(u, v, label=None if edges is None else edges.name(int(data.edge_attr[k].argmax())))
-        return graph
+    def draw(self, pattern: Pattern, index: int) -> str:
+        """One graph, all occurrences of a pattern in it highlighted."""
+        graph = labelled_graphs(named(self.miner.reader_.read([self.graphs[index]])))[0]
+        inside = {v for occurrence in pattern.occurrences if occurrence.graph == index for v in occurrence.nodes}
+        title = f"graph {name_of(self.graphs, index)}"
+        picture = draw(graph, self.colors, highlighted=inside, title=title)
+        return f"<figure>{picture}<figcaption>{escape(title)}</figcaption></figure>"
 
 
-def _section(k: int, pattern: Pattern, graphs: LabelledGraphs, colors: dict[str, str]) -> str:
+def _section(title: str, pattern: Pattern, examples: _Examples) -> str:
     more = "" if pattern.exhaustive else "more than "
     facts = {
         "graphs": f"{pattern.support} of {pattern.num_graphs} ({pattern.frequency:.0%})",
@@ -111,10 +117,10 @@ def _section(k: int, pattern: Pattern, graphs: LabelledGraphs, colors: dict[str,
         **{f"class {contrast.name}": _in_class(contrast) for contrast in pattern.contrast},
     }
     rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
-    pictures = "".join(_example(pattern, graph, graphs[graph], colors) for graph in pattern.graphs[:EXAMPLES])
-    title = escape(pattern.short_name)
+    picture = draw(pattern.to_networkx(), examples.colors, title=pattern.short_name)
+    pictures = "".join(examples.draw(pattern, graph) for graph in pattern.graphs[:EXAMPLES])
     return (
-        f"<section>{draw(pattern.to_networkx(), colors, title=pattern.short_name)}<div><h2>{k}. {title}</h2>"
+        f"<section>{picture}<div><h2>{escape(title)}</h2>"
         f'<dl>{rows}</dl><div class="examples">{pictures}</div></div></section>'
     )
 
@@ -124,9 +130,3 @@ def _in_class(contrast: ClassContrast) -> str:
         f"{contrast.support} of {contrast.graphs} ({contrast.support / contrast.graphs:.0%}), "
         f"odds ratio {contrast.odds_ratio:.2f}, p = {contrast.corrected:.2g}"
     )
-
-
-def _example(pattern: Pattern, index: int, graph: nx.Graph, colors: dict[str, str]) -> str:
-    inside = {v for occurrence in pattern.occurrences if occurrence.graph == index for v in occurrence.nodes}
-    picture = draw(graph, colors, highlighted=inside, title=f"graph {index}")
-    return f"<figure>{picture}<figcaption>graph {index}</figcaption></figure>"

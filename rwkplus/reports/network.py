@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from rwkplus.graphs import Graphs
+from rwkplus.graphs.convert import as_data
+from rwkplus.graphs.graph_names import name_of
 from rwkplus.reports.page import page, write_page
 from rwkplus.tasks.explain import Explanation, explain
 from rwkplus.tasks.trained import TrainedModel
@@ -18,7 +21,7 @@ from rwkplus.viz import draw, label_colors, legend
 EXAMPLES = 3
 
 
-def network_report(trained: TrainedModel, graphs: Sequence[Data], name: str) -> str:
+def network_report(trained: TrainedModel, graphs: Graphs, name: str) -> str:
     """Return the page as HTML.
 
     Args:
@@ -26,12 +29,12 @@ def network_report(trained: TrainedModel, graphs: Sequence[Data], name: str) -> 
         graphs: Graphs to show its reaction to.
         name: Name of the database.
     """
-    found = explain(trained, graphs)
-    predicted = trained.predict(graphs)
+    items = as_data(graphs, trained.inputs.ignore)
+    found, predicted = explain(trained, items), trained.predict(items)
     nodes = trained.inputs.schema.nodes
     named = label_colors(nodes.names or tuple(map(str, range(nodes.width))))
     colors = named | label_colors([f"x{k}" for k in range(nodes.width)])
-    pictures = [_named(trained, graph) for graph in graphs]
+    pictures = [_picture_of(trained, items, i) for i in range(len(items))]
     sections = [_section(k, found, pictures, predicted, colors) for k in range(len(found.hidden))]
     lead = (
         f"{len(found.hidden)} hidden graphs of the first layer. A hidden node shows the label it responds to most, an "
@@ -42,8 +45,8 @@ def network_report(trained: TrainedModel, graphs: Sequence[Data], name: str) -> 
     return page(f"What the network looks at in {name}", body)
 
 
-def write_network_report(trained: TrainedModel, graphs: Sequence[Data], name: str, path: str | Path) -> Path:
-    """Write the page, whole or not at all."""
+def write_network_report(path: str | Path, trained: TrainedModel, graphs: Graphs, name: str) -> Path:
+    """Write the page of :func:`network_report`, whole or not at all."""
     return write_page(path, network_report(trained, graphs, name))
 
 
@@ -51,8 +54,8 @@ def _section(
     k: int, found: Explanation, graphs: Sequence[nx.Graph], predicted: NDArray[Any], colors: dict[str, str]
 ) -> str:
     figures = "".join(
-        f"<figure>{draw(graphs[i], colors, strength=found.strength(i, k), title=f'graph {i}')}"
-        f"<figcaption>graph {i}, predicted {escape(_shown(predicted[i]))}</figcaption></figure>"
+        f"<figure>{draw(graphs[i], colors, strength=found.strength(i, k), title=graphs[i].name)}"
+        f"<figcaption>{escape(graphs[i].name)}, predicted {escape(_shown(predicted[i]))}</figcaption></figure>"
         for i in found.strongest(k, EXAMPLES)
     )
     hidden = draw(found.hidden[k], colors, title=f"hidden graph {k + 1}")
@@ -63,11 +66,11 @@ def _shown(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _named(trained: TrainedModel, data: Data) -> nx.Graph:
-    """A graph with the labels that the network reads."""
-    read = trained.inputs.read([data], "ignore")[0]
+def _picture_of(trained: TrainedModel, graphs: Sequence[Data], i: int) -> nx.Graph:
+    """A graph with its name and the labels that the network reads."""
+    read = trained.inputs.read([graphs[i]], "ignore")[0]
     nodes = trained.inputs.schema.nodes
-    graph = nx.Graph()
+    graph = nx.Graph(name=f"graph {name_of(graphs, i)}")
     name = nodes.name if nodes.discrete else "x{}".format
     graph.add_nodes_from((v, {"label": name(int(row.argmax()))}) for v, row in enumerate(read.x))
     graph.add_edges_from(read.edge_index.t().tolist())

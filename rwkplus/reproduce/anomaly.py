@@ -77,7 +77,6 @@ def run_anomaly(
             threads=1,
         ),
         keep=_kept,
-        guarded=graphs,
         jobs=jobs,
         on_step=on_step,
     )

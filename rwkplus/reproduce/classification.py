@@ -65,7 +65,6 @@ def run_classification(
         {method: METHODS[method] for method in methods},
         Settings(epochs=epochs, random_state=seed, threads=1),
         keep=_kept,
-        guarded=graphs,
         jobs=jobs,
         on_step=on_step,
     )

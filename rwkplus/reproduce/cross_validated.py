@@ -4,8 +4,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torch_geometric.data import Data
-
 from rwkplus.evaluate import guard_scores
 from rwkplus.reproduce.results import finished, run_folder
 from rwkplus.result_files import save_result
@@ -24,11 +22,10 @@ def run_methods(
     settings: Settings,
     *,
     keep: Callable[[FoldResult], dict[str, Any]],
-    guarded: Sequence[Data],
     jobs: int = 1,
     on_step: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Return what is kept of every fold, by method, and the scores of guards on the graphs as these see them.
+    """Return what is kept of every fold, by method, and the scores of guards, which see the same graphs.
 
     The result file is written after every method; an interrupted run goes on in the epoch where it stopped. Networks
     of finished methods are removed, lest one who deletes the result file to start anew gets the old ones.
@@ -49,7 +46,7 @@ def run_methods(
     if "guards" not in scores:
         alike = data.balance == "logits"  # rare classes weigh as much as others
         scores["guards"] = guard_scores(
-            guarded, data.y, folds=FOLDS, inner_folds=3, seed=settings.random_state, balanced=alike
+            data.graphs, data.y, folds=FOLDS, inner_folds=3, seed=settings.random_state, balanced=alike
         )
         save_result(name, config, {"scores": scores})
     return scores

@@ -39,7 +39,7 @@ def _size(graphs: Sequence[Data]) -> Floats:
 
 
 def _histogram(graphs: Sequence[Data]) -> Floats:
-    return _gaussian(sizes_and_histograms([Data(x=g.x, edge_index=g.edge_index) for g in graphs])[1])
+    return _gaussian(sizes_and_histograms(graphs, ("edge_attr", "edge_weight"))[1])
 
 
 def _gaussian(features: Floats) -> Floats:

@@ -33,7 +33,8 @@ WAYS = ("RWK-", "RWK+", "RWK+ naive", MERGED)
 class ProductGraphConv(KernelConv):
     """Kernel convolution by the definition: the product graph of every egonet with every hidden graph is built."""
 
-    def _scores(self, x: Tensor, egonets: Egonets) -> Tensor:
+    def scores(self, x: Tensor, egonets: Egonets) -> Tensor:
+        """Values of all steps ``(T, B, K)``, as those of the fast way."""
         return rwk_plus_by_product_graph(
             x[egonets.member], egonets.edge_index, egonets.owner, self.hidden.x, self.hidden.adj, steps=self.steps
         )

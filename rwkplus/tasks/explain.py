@@ -12,7 +12,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.nn.kernel_conv import KernelConv
 from rwkplus.tasks.dataset import transformed
-from rwkplus.tasks.trained import TrainedModel
+from rwkplus.tasks.trained import TrainedModel, outputs_of
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,15 @@ def explain(trained: TrainedModel, graphs: Graphs) -> Explanation:
     conv = next((module for module in trained.model.modules() if isinstance(module, KernelConv)), None)
     if conv is None:
         raise ParameterError(f"{trained.name} has no KernelConv: only such networks tell which nodes matched.")
-    store = transformed(trained.inputs.read(graphs, "ignore"), trained.model)
+    items = trained.inputs.read(graphs, "ignore")
     seen: list[Tensor] = []
-    handle = conv.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
+    handle = conv.register_forward_hook(lambda _module, _inputs, output: seen.append(output.cpu()))
     try:
-        with torch.inference_mode():
-            batch = store.batch(np.arange(len(store)))
-            trained.model.eval()(batch)
+        outputs_of(trained.model, transformed(items, trained.model), np.arange(len(items)))
     finally:
         handle.remove()
-    scores = seen[0].unflatten(1, (-1, conv.hidden.num_hidden)).sum(1)  # steps side by side count together
-    sizes = torch.bincount(batch.batch, minlength=len(store)).tolist()
+    scores = torch.cat(seen).unflatten(1, (-1, conv.hidden.num_hidden)).sum(1)  # steps side by side count together
+    sizes = [int(item.num_nodes or 0) for item in items]
     return Explanation(_hidden_graphs(trained, conv), [part.double().numpy() for part in scores.split(sizes)])
 
 
@@ -73,7 +71,7 @@ def _hidden_graphs(trained: TrainedModel, conv: KernelConv) -> list[nx.Graph]:
 def _responses(trained: TrainedModel, conv: KernelConv) -> list[list[str]]:
     """The input label that every hidden node is most similar to."""
     nodes = trained.inputs.schema.nodes
-    colors = torch.eye(nodes.width, dtype=conv.hidden.x.dtype)
+    colors = torch.eye(nodes.width, dtype=conv.hidden.x.dtype, device=conv.hidden.x.device)
     encoder = getattr(trained.model, "encoder", None)
     similarity = torch.einsum("ld,kmd->kml", colors if encoder is None else encoder(colors).relu(), conv.hidden.x)
     if not nodes.discrete:

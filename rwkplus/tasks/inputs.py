@@ -5,15 +5,14 @@ from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 
-import networkx as nx
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from rwkplus.errors import GraphError
-from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, from_networkx, one_hot_degree
+from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, one_hot_degree
 from rwkplus.graphs.checks import NAMES
-from rwkplus.graphs.convert import graph_list
+from rwkplus.graphs.convert import as_data, graph_list
 from rwkplus.graphs.schema import Colors
 from rwkplus.tasks.columns import LabelColumns
 from rwkplus.types import UnknownLabel, check_choice
@@ -50,7 +49,7 @@ class Inputs:
         makes one-hot degrees where they have not.
         """
         check_choice("features", features, Features)
-        items = _as_data(graphs, ignore)
+        items = _graphs_of(graphs, ignore)
         if features == "auto":
             features = _guess(items)
         max_degree = None
@@ -73,7 +72,7 @@ class Inputs:
             unknown_label: Blank labels that training did not see (``"ignore"``) or refuse them (``"error"``).
         """
         check_unknown(unknown_label)
-        items = _with_features(_as_data(graphs, self.ignore), self.features, self.max_degree)
+        items = _with_features(_graphs_of(graphs, self.ignore), self.features, self.max_degree)
         batch = self.schema.conform(as_batch(items, ignore=self.ignore), unknown_label)
         for field, colors in (("x", self.schema.nodes), ("edge_attr", self.schema.edges)):
             if colors is not None:  # columns of unknown labels are blank by now
@@ -122,10 +121,8 @@ def check_unknown(unknown_label: object) -> None:
     check_choice("unknown_label", unknown_label, ("ignore", "error"))
 
 
-def _as_data(graphs: Graphs, ignore: Sequence[str]) -> list[Data]:
-    items = graph_list(graphs)
-    if isinstance(items[0], nx.Graph):
-        return list(from_networkx(items, ignore=ignore))
+def _graphs_of(graphs: Graphs, ignore: Sequence[str]) -> list[Data]:
+    items = as_data(graphs, ignore)
     if not all(isinstance(item, Data) for item in items):
         as_batch(items, ignore=ignore)  # says which one is no graph
     return items
@@ -184,9 +181,7 @@ def _with_features(items: list[Data], features: Features, max_degree: int | None
     if features == "discrete":
         return _label_numbers(items)
     if features == "constant":
-        items = constant_features(items)  # copies, whose labels have no names any more
-        for item in items:
-            item.node_label_names = None
+        return constant_features(items)
     return items
 
 

@@ -1,5 +1,6 @@
 import networkx as nx
 import pytest
+import torch
 from torch_geometric.utils import to_networkx
 
 from rwkplus.data import anomalous_chains, anomalous_molecules, load
@@ -34,6 +35,12 @@ def test_the_part_is_what_is_wrong():
             assert nx.shortest_path_length(molecule, *anomaly.nodes) == 5
         else:
             assert anomaly.nodes == tuple(range(graph.num_nodes - 3, graph.num_nodes))
+            assert _valences(graph)[graph.x[:, carbon] == 1].max() <= 4  # the motif is wrong, not its host
+
+
+def _valences(graph):
+    order = torch.tensor([{"-": 1.0, "=": 2.0}[name] for name in graph.edge_label_names])
+    return torch.zeros(graph.num_nodes).index_add(0, graph.edge_index[0], graph.edge_attr @ order)
 
 
 def test_the_same_seed_gives_the_same_database():

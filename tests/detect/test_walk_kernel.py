@@ -1,6 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
@@ -61,6 +62,17 @@ def test_unusual_nodes_are_those_the_nearest_reference_lacks(database):
     odd, anomaly = next((g, a) for g, a in zip(*database, strict=True) if a is not None and a.kind == "wrong color")
     detector = WalkKernelDetector().fit(usual)
     assert set(anomaly.nodes) <= set(detector.explain([odd])[0].part)
+
+
+def test_what_the_kernel_ignores_is_ignored_by_explanations(graphs):
+    weighted = [graph.clone() for graph in graphs[:20]]
+    for graph in weighted:
+        graph.edge_weight = torch.rand(graph.num_edges)
+    kernel = RandomWalkKernel("node-centric", steps=2, normalize=True, ignore=("edge_weight",))
+    detector = WalkKernelDetector(kernel=kernel).fit(weighted)
+    plain = WalkKernelDetector(kernel=kernel).fit(graphs[:20])
+    for why, expected in zip(detector.explain(weighted), plain.explain(graphs[:20]), strict=True):
+        np.testing.assert_array_equal(why.node_scores, expected.node_scores)
 
 
 def test_measurements_are_compared_by_algorithm_one():

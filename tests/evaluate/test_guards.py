@@ -31,6 +31,7 @@ def test_sizes_and_histograms_are_those_of_the_graphs():
     size, histogram = sizes_and_histograms(graphs)
     assert size.tolist() == [[3, 4], [1, 0], [2, 2]]
     assert histogram.tolist() == [[2, 1, 4, 0], [0, 1, 0, 0], [0, 2, 0, 2]]
+    assert sizes_and_histograms(graphs, ("edge_attr",))[1].tolist() == [[2, 1], [0, 1], [0, 2]]
 
 
 def test_graphs_that_are_all_alike_leave_the_majority():

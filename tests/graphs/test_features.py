@@ -109,6 +109,15 @@ def test_constant_features_give_every_node_the_same_color():
     assert as_batch([first, empty]).ptr.tolist() == [0, 4, 4]
 
 
+def test_new_colors_have_no_names_of_old_ones():
+    named = Data(x=torch.eye(4), edge_index=STAR, node_label_names=tuple("abcd"), edge_label_names=("-",))
+    (constant,) = constant_features([named])
+    assert "node_label_names" not in constant
+    assert constant.edge_label_names == ("-",)
+    assert named.node_label_names == tuple("abcd")
+    assert as_batch([constant]).x.shape == (4, 1)
+
+
 def test_constant_features_are_where_the_graph_is():
     (there,) = constant_features([Data(edge_index=STAR.to("meta"), num_nodes=4)])
     assert there.x.device.type == "meta"

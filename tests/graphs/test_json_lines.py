@@ -88,6 +88,13 @@ def test_parallel_edges_are_kept_where_they_are_announced():
     assert parse_graph(f"{{{NODES}, {edges}}}").graph.number_of_edges() == 2
 
 
+def test_the_key_of_an_edge_is_a_field_like_others_but_in_multigraphs():
+    edges = '"edges": [{"source": 0, "target": 1, "key": 3}]'
+    assert parse_graph(f"{{{NODES}, {edges}}}").graph.edges[0, 1] == {"key": 3}
+    parallel = parse_graph(f'{{{NODES}, "multigraph": true, {edges}}}').graph
+    assert [fields for *_, fields in parallel.edges(data=True)] == [{}]
+
+
 @pytest.mark.parametrize(
     ("targets", "expected"), [(["1", "2.5"], [1.0, 2.5]), (["3", "4"], [3, 4]), (['"a"', '"b"'], ["a", "b"])]
 )

@@ -115,6 +115,7 @@ def test_hashed_features_have_a_fixed_width_and_need_no_vocabulary(kernel):
     assert sparse.issparse(mapped)
     assert np.array_equal(mapped.toarray(), other.transform(graphs).toarray())
     assert one.get_feature_names_out()[-1] == "hash49"
+    assert one.vocabulary_ is None
 
 
 def chain(nodes, bond="-"):

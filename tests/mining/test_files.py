@@ -52,6 +52,7 @@ def test_a_miner_survives_the_file(miner, tmp_path):
     assert again.patterns_ == miner.patterns_
     assert again.schema_ == miner.schema_
     assert again.threshold_ == miner.threshold_
+    assert again.interrupted_ is False
     np.testing.assert_array_equal(again.explained_, miner.explained_)
     graphs = functional_groups(10, seed=5)
     np.testing.assert_array_equal(again.transform(graphs), miner.transform(graphs))

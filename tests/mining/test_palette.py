@@ -31,6 +31,9 @@ def test_a_view_with_too_many_colors_is_refused():
 
 
 def test_edges_of_another_weight_on_the_way_back_are_refused():
-    graph = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]), edge_weight=torch.tensor([1.0, 2.0]))
-    with pytest.raises(GraphError, match="graph 0"):
-        paint(as_batch([graph]))
+    there_and_back = torch.tensor([[0, 1], [1, 0]])
+    fine, wrong = (
+        Data(x=torch.eye(2), edge_index=there_and_back, edge_weight=torch.tensor([1.0, weight])) for weight in (1, 2)
+    )
+    with pytest.raises(GraphError, match="graph 2"):
+        paint(as_batch([fine, fine, wrong]))

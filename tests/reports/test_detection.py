@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from rwkplus.data import anomalous_molecules
-from rwkplus.detect import SurpriseDetector
+from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.graphs import from_networkx
+from rwkplus.kernels import RandomWalkKernel
+from rwkplus.mining import PatternMiner
 from rwkplus.reports import detection_report, write_detection_report
 from tests.reports.test_mining import Balanced
 
@@ -17,7 +19,7 @@ def judged():
     detector = SurpriseDetector(0.05).fit(graphs)
     usual = [graph for graph, label in zip(graphs, detector.labels_, strict=True) if not label]
     known = {i: anomaly.kind for i, anomaly in enumerate(anomalies) if anomaly is not None}
-    return detector, "spoiled <40>", graphs, detector.decision_scores_, usual, known
+    return detector, graphs, "spoiled <40>", detector.decision_scores_, usual, known
 
 
 def test_the_page_is_well_formed_and_shows_every_flagged_graph(judged, tmp_path):
@@ -35,9 +37,9 @@ def test_the_page_is_well_formed_and_shows_every_flagged_graph(judged, tmp_path)
 
 
 def test_the_unusual_part_is_drawn_in_full(judged):
-    detector, _, graphs, scores, _, _ = judged
+    detector, graphs, _, scores, _, _ = judged
     worst = int(np.argmax(scores))
-    page = detection_report(detector, "one", [graphs[worst]], scores[[worst]], [])
+    page = detection_report(detector, [graphs[worst]], "one", scores[[worst]], [])
     why = detector.explain([graphs[worst]])[0]
     circles = re.findall(r"<circle[^>]*opacity=\"([\d.]+)\"", page)
     assert len(circles) == graphs[worst].num_nodes
@@ -51,13 +53,33 @@ def test_of_a_large_graph_the_surroundings_are_drawn():
     odd.add_edge(50, 100)
     graphs = from_networkx([*usual, odd])
     detector = SurpriseDetector(0.1).fit(usual)
-    page = detection_report(detector, "rings", graphs, detector.anomaly_scores(graphs), [])
+    page = detection_report(detector, graphs, "rings", detector.anomaly_scores(graphs), [])
     assert "101, 60 of them drawn" in page
     assert page.count("<circle") == 60
 
 
+@pytest.mark.parametrize(
+    "detector",
+    [
+        SurpriseDetector(ignore=("weight", "edge_weight")),
+        PatternDetector(miner=PatternMiner(1, criterion="blocks", n_controls=0, ignore=("weight", "edge_weight"))),
+        WalkKernelDetector(kernel=RandomWalkKernel(steps=2, normalize=True, ignore=("weight", "edge_weight"))),
+    ],
+)
+def test_networkx_graphs_and_ignored_fields_are_drawn(detector):
+    graphs = [nx.cycle_graph(6 + 2 * (i % 2)) for i in range(39)] + [nx.star_graph(5)]
+    for graph in graphs:
+        nx.set_node_attributes(graph, {v: "ab"[v % 2] for v in graph}, "label")
+        nx.set_edge_attributes(graph, 0.5, "weight")
+    detector.fit(graphs)
+    scores = np.where(np.arange(40) == 39, detector.threshold_ + 1, detector.decision_scores_)
+    page = detection_report(detector, graphs, "rings", scores)
+    assert "similarity" in page
+    assert "Graph 39</h2>" in page
+
+
 def test_no_anomaly_makes_a_page_as_well(judged):
-    detector, _, graphs, _, usual, _ = judged
-    page = detection_report(detector, "calm", graphs, np.zeros(len(graphs)), usual)
+    detector, graphs, _, _, usual, _ = judged
+    page = detection_report(detector, graphs, "calm", np.zeros(len(graphs)), usual)
     assert "0 of 40 graphs have scores above" in page
     assert "<section>" not in page

@@ -5,8 +5,9 @@ import networkx as nx
 import pytest
 
 from rwkplus.data import functional_groups
+from rwkplus.graphs import from_networkx
 from rwkplus.mining import PatternMiner
-from rwkplus.reports import mining_report, write_report
+from rwkplus.reports import mining_report, write_mining_report
 from rwkplus.viz import curve, draw, label_colors
 
 
@@ -58,8 +59,18 @@ def test_every_pattern_is_drawn_with_its_support_and_examples(miner, graphs):
             assert f"graph {graph}</figcaption>" in page
 
 
+def test_networkx_graphs_are_drawn_with_their_own_labels():
+    graphs = [nx.path_graph(3) for _ in range(12)]
+    for i, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, dict(enumerate("yyz" if i else "xxz")), "label")
+    miner = PatternMiner(1, (2, 3), criterion="blocks", n_controls=0).fit(graphs)
+    from_pyg = mining_report(miner, from_networkx(graphs), "paths")
+    assert mining_report(miner, graphs, "paths") == from_pyg
+    assert all(f">{label}</text>" in from_pyg for label in "yz")
+
+
 def test_the_file_is_written_whole(miner, graphs, tmp_path):
-    path = write_report(miner, graphs, "molecules", tmp_path / "new" / "report.html")
+    path = write_mining_report(tmp_path / "new" / "report.html", miner, graphs, "molecules")
     assert path.read_text(encoding="utf-8").endswith("</html>")
     assert [file.name for file in path.parent.iterdir()] == ["report.html"]
 

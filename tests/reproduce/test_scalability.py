@@ -3,6 +3,7 @@ import torch
 from torch_geometric.data import Batch
 
 from rwkplus.data import load
+from rwkplus.functional.product_graph import rwk_plus_by_product_graph
 from rwkplus.graphs import EgoNets
 from rwkplus.reproduce import scalability
 from rwkplus.reproduce.scalability import _network, run_scalability
@@ -10,13 +11,23 @@ from rwkplus.reproduce.scalability_tables import scalability_page
 from rwkplus.tasks import GraphDataset
 
 
-def test_the_naive_way_gives_the_same_outputs():
+def test_the_naive_way_builds_product_graphs_and_gives_the_same_outputs(monkeypatch):
+    built = []
+
+    def by_product_graph(*args, **kwargs):
+        built.append(1)
+        return rwk_plus_by_product_graph(*args, **kwargs)
+
+    monkeypatch.setattr(scalability, "rwk_plus_by_product_graph", by_product_graph)
     graphs = load("functional-groups")[:5]
     data = GraphDataset([graph.clone() for graph in graphs], [0, 1, 0, 1, 1], ignore=["edge_attr"])
     batch = Batch.from_data_list([EgoNets(1, scalability.MAX_NODES)(graph) for graph in data.graphs])
     fast, naive = (_network(data, way, 4, 3).eval() for way in ("RWK+", "RWK+ naive"))
     naive.load_state_dict(fast.state_dict())
-    torch.testing.assert_close(naive(batch), fast(batch))
+    expected = fast(batch)
+    assert not built
+    torch.testing.assert_close(naive(batch), expected)
+    assert built
 
 
 def test_a_small_run_fills_the_page(tmp_path, monkeypatch):

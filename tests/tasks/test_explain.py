@@ -1,3 +1,6 @@
+from copy import deepcopy
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -60,6 +63,36 @@ def test_the_page_draws_every_hidden_graph_and_the_best_matches(trained):
     assert page.count("<figure>") == 9
     assert "molecules &lt;24&gt;" in page
     assert "http" not in page
+
+
+def test_pages_show_networkx_graphs_and_the_names_of_graphs(trained):
+    graphs = [_as_networkx(graph) for graph in GRAPHS[:4]]
+    assert network_report(trained, graphs, "molecules") == network_report(trained, GRAPHS[:4], "molecules")
+    named = [graph.clone() for graph in GRAPHS[:3]]
+    for i, graph in enumerate(named):
+        graph.name = f"<mol {i}>"
+    assert "<figcaption>graph &lt;mol 1&gt;, predicted" in network_report(trained, named, "molecules")
+
+
+def _as_networkx(graph):
+    given = nx.Graph()
+    given.add_nodes_from((v, {"label": graph.node_label_names[int(row.argmax())]}) for v, row in enumerate(graph.x))
+    given.add_edges_from(graph.edge_index.t().tolist(), label="-")
+    return given
+
+
+def test_graphs_are_cast_to_the_type_of_the_network(trained):
+    expected = explain(trained, GRAPHS[:3])
+    double = replace(trained, model=deepcopy(trained.model).double())
+    for score, other in zip(expected.scores, explain(double, GRAPHS[:3]).scores, strict=True):
+        np.testing.assert_allclose(other, score, rtol=1e-4, atol=1e-6)
+
+
+def test_many_graphs_are_explained_part_by_part(trained, monkeypatch):
+    expected = explain(trained, GRAPHS)
+    monkeypatch.setattr("rwkplus.tasks.trained.EVALUATION_SIZE", 5)
+    for score, other in zip(expected.scores, explain(trained, GRAPHS).scores, strict=True):
+        np.testing.assert_allclose(other, score, rtol=1e-4, atol=1e-6)
 
 
 def test_networks_without_egonets_cannot_tell_nodes():
