@@ -1,7 +1,9 @@
 """Pure functions: tensors in, tensors out. Every formula of the paper lives here once."""
 
+from rwkplus.functional.colors import structural_colors
+from rwkplus.functional.convolution import rwk_plus_conv
 from rwkplus.functional.egonet_kernels import Egonets, egonet_scores
-from rwkplus.functional.kernels import classical_rwk, color_similarity, rwk_minus, rwk_plus
+from rwkplus.functional.kernels import WalkOptions, classical_rwk, color_similarity, rwk_minus, rwk_plus
 from rwkplus.functional.product_graph import product_graph, rwk_plus_by_product_graph
 from rwkplus.functional.propagate import bank_propagation, sparse_product
 from rwkplus.functional.regularizers import diversity_penalty, sparsity_penalty
@@ -9,6 +11,7 @@ from rwkplus.functional.walks import walk_steps
 
 __all__ = [
     "Egonets",
+    "WalkOptions",
     "bank_propagation",
     "classical_rwk",
     "color_similarity",
@@ -18,7 +21,9 @@ __all__ = [
     "rwk_minus",
     "rwk_plus",
     "rwk_plus_by_product_graph",
+    "rwk_plus_conv",
     "sparse_product",
     "sparsity_penalty",
+    "structural_colors",
     "walk_steps",
 ]

@@ -1,9 +1,10 @@
 """Architectures: no data, no optimizer, no loss."""
 
+from rwkplus.models.gin import GIN
 from rwkplus.models.gnn import GNN
 from rwkplus.models.igad import IGAD
 from rwkplus.models.kcn import KCN
 from rwkplus.models.kergnn import KerGNN
 from rwkplus.models.rwnn import RWNN
 
-__all__ = ["GNN", "IGAD", "KCN", "RWNN", "KerGNN"]
+__all__ = ["GIN", "GNN", "IGAD", "KCN", "RWNN", "KerGNN"]

@@ -32,7 +32,7 @@ class KernelConv(KernelModule):
         max_nodes: Largest size of an egonet; None for any.
         aggr: ``"sum"`` over the nodes of egonet and hidden graph, the kernel, or its ``"mean"``, which does not grow
             with the egonet.
-        options: See :class:`~rwkplus.nn.kernel_module.KernelOptions`; steps are summed by default.
+        options: See :class:`KernelOptions`; steps are summed by default.
 
     Shapes:
         - node features ``(N, in_channels)``, edges ``(2, E)`` or egonets

@@ -17,7 +17,7 @@ class KernelLayer(KernelModule):
     Args:
         in_channels: Features of a node, or -1 to read them off the first input.
         num_hidden: Number of hidden graphs.
-        options: See :class:`~rwkplus.nn.kernel_module.KernelOptions`; steps are concatenated by default.
+        options: See :class:`KernelOptions`; steps are concatenated by default.
 
     Shapes:
         - node features ``(N, in_channels)``, edges ``(2, E)``, graph of each node ``(N,)``

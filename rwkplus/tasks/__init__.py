@@ -2,7 +2,7 @@
 
 from rwkplus.tasks.cross_validation import CrossValidation, FoldResult, cross_validate
 from rwkplus.tasks.dataset import GraphDataset
-from rwkplus.tasks.estimators import GraphClassifier, GraphRegressor
+from rwkplus.tasks.estimators import GraphClassifier, GraphEstimator, GraphRegressor
 from rwkplus.tasks.explain import Explanation, explain
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.job import Place, TrainResult
@@ -12,7 +12,7 @@ from rwkplus.tasks.node_classifier import NodeClassifier
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import NodeTask, train_nodes
 from rwkplus.tasks.sampled_batches import Cutting
-from rwkplus.tasks.sampled_task import SampledTask, train_sampled
+from rwkplus.tasks.sampled_task import SampledResult, SampledTask, train_sampled
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.trained import TrainedModel, load_model
 from rwkplus.tasks.training import train
@@ -26,11 +26,13 @@ __all__ = [
     "FoldResult",
     "GraphClassifier",
     "GraphDataset",
+    "GraphEstimator",
     "GraphRegressor",
     "GraphTask",
     "NodeClassifier",
     "NodeTask",
     "Place",
+    "SampledResult",
     "SampledTask",
     "Settings",
     "TrainResult",

@@ -28,7 +28,7 @@ class GraphEstimator(NetworkEstimator, ABC):
     """What classifier and regressor share.
 
     Args:
-        model: Registered name (``"kergnn"``, ``"rwnn"``, ``"gin"``) or a class.
+        model: Registered name (``"kergnn"``, ``"rwnn"``, ``"gin"``, ``"gnn"``, ``"igad"``) or a class.
         model_params: Keyword arguments of the network, such as ``{"kernel": "rwk+", "steps": 3}``.
         epochs: Passes over the training graphs.
         batch_size: Most graphs per step.

@@ -30,7 +30,7 @@ def train(
     """Train a network on all given graphs, of which ``settings.validation`` choose the best epoch.
 
     Args:
-        model: Registered name (``"kergnn"``, ``"rwnn"``, ``"gin"``) or a class; see :mod:`rwkplus.models.registry`.
+        model: Registered name or a class; see :mod:`rwkplus.models.registry`.
         graphs: PyG or networkx graphs, the path of a TU folder, or a :class:`GraphDataset`.
         y: One label per graph, or one row of labels; ``graph.y`` by default.
         model_params: Keyword arguments of the network.
