@@ -147,5 +147,5 @@ def read_tensors(
             return record, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except OSError as error:
         raise DataError(f"cannot read the {kind} {path}: {error.strerror or error}.") from error
-    except (SafetensorError, json.JSONDecodeError) as error:
+    except (SafetensorError, json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"{path} is no {kind} saved by rwkplus, or is not complete ({error}).") from error

@@ -91,15 +91,16 @@ def detect(
     chosen = _chosen(detector, method, contamination, tuple(ignore or ()), seed)
     # Graphs of a stream come without degrees as labels, so must those of files.
     reading = {"node_features": node_features, "without_features": "constant", "ignore": tuple(ignore or ())}
-    usual = load(train, **reading) if train else []  # type: ignore[arg-type]
-    fitted = load_detector(model) if model else chosen.fit(usual) if train else chosen
+    learned = load(train, **reading) if train else []  # type: ignore[arg-type]
+    fitted = load_detector(model) if model else chosen.fit(learned) if train else chosen
     if stream:
         _stream(fitted)
         return
     name = score or dataset or DEMO
     graphs = load(name, **reading)  # type: ignore[arg-type]
     scores = fitted.anomaly_scores(graphs) if score else fitted.fit(graphs).decision_scores_
-    judged = Judged(fitted, graphs, name, scores, usual or None, _planted() if name == DEMO else None)
+    usual = [graph for graph, odd in zip(learned, fitted.labels_, strict=True) if not odd] if learned else None
+    judged = Judged(fitted, graphs, name, scores, usual, _planted() if name == DEMO else None)
     page = None if out_folder is None else _write(judged, out_folder)
     if as_json:
         nodes = judged.unusual(judged.flagged)
@@ -169,6 +170,8 @@ def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str,
 def _stream(detector: Any) -> None:  # noqa: ANN401
     from rwkplus.detect.stream import score_stream
 
+    if sys.stdin is None:
+        raise ParameterError("--stream reads graphs from stdin, which is closed.")
     counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True)
     err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors")
 
@@ -183,10 +186,14 @@ def _write(judged: Judged, folder: Path) -> Path | None:
         {"graph": i, **_named(judged.graphs, i), "score": float(s), "anomaly": bool(s > threshold), **nodes.get(i, {})}
         for i, s in enumerate(judged.scores)
     )
-    page = write_detection_report(folder / "report.html", *judged) if judged.detector.explains else None
+    page = folder / "report.html"
+    if judged.detector.explains:
+        write_detection_report(page, *judged)
+    else:
+        page.unlink(missing_ok=True)  # that of an earlier run
     judged.detector.save(folder / "detector.safetensors")
     write_whole(folder / "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    return page
+    return page if judged.detector.explains else None
 
 
 def _named(graphs: Sequence[Any], i: int) -> dict[str, str]:

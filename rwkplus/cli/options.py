@@ -18,4 +18,4 @@ Ignore = Annotated[
 ]
 Jobs = Annotated[int, typer.Option("--jobs", help="Parallel jobs; -1 for all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of folds and draws.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of folds and draws.", min=0)]

@@ -6,6 +6,7 @@ from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.node_sets import NODE_SETS, load_nodes, node_split, pubmed_topology, without_copies
 from rwkplus.data.planted_anomalies import anomalous_chains, anomalous_molecules
 from rwkplus.data.registry import REGISTRY, load
+from rwkplus.data.screens import Screen, load_screen
 from rwkplus.data.synthetic import functional_groups
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "REGISTRY",
     "CSRGraph",
     "MoleculeSet",
+    "Screen",
     "anomalous_chains",
     "anomalous_molecules",
     "functional_groups",
@@ -20,6 +22,7 @@ __all__ = [
     "load_molhiv",
     "load_molpcba",
     "load_nodes",
+    "load_screen",
     "load_zinc",
     "node_split",
     "planted_groups",

@@ -31,6 +31,8 @@ class Screen(NamedTuple):
     y: NDArray[np.int64]
     rate: float
     """Share of actives in the published screen, which the draw keeps."""
+    seed: int
+    """Seed of the draw."""
 
 
 def load_screen(name: str, seed: int = 0) -> Screen:
@@ -46,7 +48,7 @@ def load_screen(name: str, seed: int = 0) -> Screen:
     rate = actives / total
     index = rare_class(np.array([int(graph.y) for graph in graphs]), rate, seed)
     chosen = [graphs[i] for i in index]
-    return Screen(chosen, np.array([int(graph.y) for graph in chosen]), rate)
+    return Screen(chosen, np.array([int(graph.y) for graph in chosen]), rate, seed)
 
 
 def rare_class(y: Sequence[int] | NDArray[np.int64], rate: float, seed: int) -> NDArray[np.int64]:

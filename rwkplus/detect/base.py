@@ -27,6 +27,9 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     ``threshold_`` is the score above which a graph is flagged, and ``labels_`` says 1 for those that were. So
     ``score_samples`` is the negative of :meth:`anomaly_scores`, and ``offset_`` that of ``threshold_``.
 
+    **Fitted graphs.** ``labels_``, ``decision_scores_`` and :meth:`fit_predict` judge each fitted graph by the others.
+    :meth:`predict` takes all graphs for new ones: a fitted graph then meets itself, and looks more usual than it is.
+
     Attributes:
         decision_scores_: How anomalous every fitted graph is, compared with the others ``(B,)``.
         threshold_: The ``1 - contamination`` quantile of those.
@@ -41,6 +44,8 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     def fit(self, graphs: Graphs, y: object = None) -> Self:
         """Learn what is usual in ``graphs``; a share ``contamination`` of them may be anomalies."""
         check_contamination(self.contamination)
+        if hasattr(self, "threshold_"):
+            del self.threshold_  # lest half of a new fit looks like a fit
         self.decision_scores_ = self._learn(graphs)
         self.threshold_ = float(np.quantile(self.decision_scores_, 1 - self.contamination))
         return self
@@ -59,7 +64,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         return self.score_samples(graphs) - self.offset_
 
     def predict(self, graphs: Graphs) -> Ints:
-        """-1 for anomalies, 1 for the others ``(B,)``."""
+        """-1 for anomalies, 1 for the others ``(B,)``; for fitted graphs see ``labels_`` and :meth:`fit_predict`."""
         return np.where(self.anomaly_scores(graphs) > self.threshold_, -1, 1)
 
     def fit_predict(self, graphs: Graphs, y: object = None) -> Ints:

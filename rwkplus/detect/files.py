@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.detect.base import GraphDetector, check_contamination
@@ -38,6 +39,8 @@ def _filled(record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> GraphDet
     detector._unpack(record["learned"], arrays)
     detector.decision_scores_ = arrays["decision_scores"]
     detector.threshold_ = float(record["threshold"])
+    if detector.decision_scores_.ndim != 1 or not np.isfinite([*detector.decision_scores_, detector.threshold_]).all():
+        raise ValueError("its scores are no row of numbers")
     return detector
 
 

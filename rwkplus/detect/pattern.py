@@ -95,3 +95,7 @@ class PatternDetector(GraphDetector):
     def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.miner = None if header["miner"] is None else PatternMiner(**from_json(header["miner"]))
         self.miner_ = unpack_miner(PatternMiner(), header["fitted"], arrays)
+        if not self.miner_.patterns_:
+            raise ValueError("it holds no patterns")
+        for pattern in self.miner_.patterns_:
+            pattern.shape(self.miner_.schema_)  # raises where labels are unknown

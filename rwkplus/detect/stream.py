@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
+import networkx as nx
+
 from rwkplus.detect.base import GraphDetector
 from rwkplus.errors import GraphError, RWKPlusError
 from rwkplus.graphs.json_lines import JsonGraph, parse_graph
@@ -40,7 +42,7 @@ def score_stream(detector: GraphDetector, source: BinaryIO, sink: TextIO, *, exp
 
     A record has ``line``, the graph's ``id`` if it has one, ``score`` and ``anomaly``, or ``error`` where a line is not
     a graph that the detector can judge; the stream goes on after those. With ``explain``, anomalies also have
-    ``nodes``: the ids of the unusual ones.
+    ``nodes``, the ids of the unusual ones, from detectors that can tell.
     """
     scored = flagged = errors = 0
     for lines in _arrivals(source):
@@ -77,12 +79,19 @@ def _judged(detector: GraphDetector, items: Sequence[JsonGraph], *, explain: boo
     records: list[dict[str, Any]] = [
         {"score": float(score), "anomaly": bool(score > detector.threshold_)} for score in scores
     ]
-    if explain:
-        for item, record in zip(items, records, strict=True):
-            if record["anomaly"]:
-                names = list(item.graph)
-                record["nodes"] = [names[v] for v in detector.explain([item.graph])[0].nodes]
+    if explain and detector.explains:
+        _explain(detector, [(item.graph, record) for item, record in zip(items, records, strict=True)])
     return records
+
+
+def _explain(detector: GraphDetector, judged: Sequence[tuple[nx.Graph, dict[str, Any]]]) -> None:
+    """Add the ids of unusual nodes to the records of anomalies."""
+    odd = [(graph, record) for graph, record in judged if record["anomaly"]]
+    if not odd:
+        return
+    for (graph, record), why in zip(odd, detector.explain([graph for graph, _ in odd]), strict=True):
+        names = list(graph)
+        record["nodes"] = [names[v] for v in why.nodes]
 
 
 def _parsed(text: bytes | None) -> JsonGraph | Refused:

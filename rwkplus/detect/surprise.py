@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Batch
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
 from rwkplus.detect.reading import LabelledReader
-from rwkplus.detect.surprise_table import Level, highest_by_graph, learn_levels, look_up, node_scores
+from rwkplus.detect.surprise_table import (
+    highest_by_graph,
+    learn_levels,
+    look_up,
+    node_scores,
+    pack_levels,
+    unpack_levels,
+)
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
@@ -68,10 +74,15 @@ class SurpriseDetector(GraphDetector):
         self.ignore = ignore
         self.random_state = random_state
 
-    def _learn(self, graphs: Graphs) -> Floats:
+    def _check(self) -> None:
         if not is_positive_integer(self.steps):
             raise ParameterError(f"steps must be an integer of at least 1 (it counts edges), got {self.steps!r}.")
+        if not is_positive_integer(self.n_colors):
+            raise ParameterError(f"n_colors must be an integer of at least 1, got {self.n_colors!r}.")
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
+
+    def _learn(self, graphs: Graphs) -> Floats:
+        self._check()
         self.reader_, arrays = LabelledReader.learn(
             graphs, self.ignore, self.unknown_label, self.n_colors, self.random_state
         )
@@ -94,16 +105,11 @@ class SurpriseDetector(GraphDetector):
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = pack_reader(self.reader_.labels, self.reader_.schema)
-        for i, level in enumerate(self.levels_):
-            arrays |= {f"level.{i}.{name}": value for name, value in level._asdict().items()}
-        return header, arrays
+        return header, arrays | pack_levels(self.levels_)
 
     def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self._check()
         self.reader_ = LabelledReader(*unpack_reader(header, arrays, self.ignore), self.unknown_label)
-        self.levels_ = [Level(*(arrays[f"level.{i}.{name}"] for name in Level._fields)) for i in range(self.steps + 1)]
-        sizes = [1, *(level.key.size for level in self.levels_)]
-        for level, before in zip(self.levels_, sizes, strict=False):
-            if not level.key.size == level.known.size > 0 or level.unknown.size != before:
-                raise ValueError("its tables do not fit together")
-            if level.key.dtype != np.int64:
-                raise ValueError("its tables hold other types")
+        self.levels_ = unpack_levels(arrays)
+        if len(self.levels_) != self.steps + 1:
+            raise ValueError("its tables are of other steps")

@@ -7,10 +7,11 @@ a tail probability, so that a rare color says little where all are rare. A later
 makes its p-value comparable with those of the fitted graphs and gives colors never seen before their chance, too.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rwkplus.graphs.arrays import Floats, GraphArrays, Ints
 from rwkplus.kernels.node_colors import node_colors
@@ -22,6 +23,28 @@ class Level(NamedTuple):
     key: Ints  # (C,): ascending hashes
     known: Floats  # (C,): surprise of a later node of this color
     unknown: Floats  # (C of the level before,): surprise of a later node whose color is new, by its coarser color
+
+
+def pack_levels(levels: Sequence[Level]) -> dict[str, NDArray[Any]]:
+    """Return what :func:`unpack_levels` needs."""
+    return {f"level.{i}.{name}": value for i, level in enumerate(levels) for name, value in level._asdict().items()}
+
+
+def unpack_levels(arrays: Mapping[str, NDArray[Any]]) -> list[Level]:
+    """Read what :func:`pack_levels` returned; raises ``KeyError`` or ``ValueError`` on anything else."""
+    count = sum(name.startswith("level.") for name in arrays) // len(Level._fields)
+    levels = [Level(*(arrays[f"level.{i}.{name}"] for name in Level._fields)) for i in range(count)]
+    before = 1
+    for level in levels:
+        size = level.key.size
+        if size == 0 or [part.shape for part in level] != [(size,), (size,), (before,)]:
+            raise ValueError("its tables do not fit together")
+        if level.key.dtype != np.int64 or (np.diff(level.key) <= 0).any():
+            raise ValueError("its tables are not in order")
+        if not all(np.isfinite(part).all() for part in level):
+            raise ValueError("its tables hold no numbers")
+        before = size
+    return levels
 
 
 def learn_levels(graphs: GraphArrays, steps: int) -> tuple[list[Level], list[Floats]]:

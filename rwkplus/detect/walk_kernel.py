@@ -33,11 +33,31 @@ SAME = 1 - 1e-9
 """Similarity of graphs that the kernel cannot tell apart."""
 
 
+def default_kernel(batch: Batch) -> RandomWalkKernel:
+    """The kernel for labels, or the one for measurements; graphs without edges are compared by their nodes."""
+    labelled = Schema.of(batch).discrete
+    return RandomWalkKernel("node-centric" if labelled else "rwk+", steps=3, include_zero_step=True, normalize=True)
+
+
+def most_similar(
+    graphs: Graphs, others: Graphs, count: int, ignore: Sequence[str] = ()
+) -> list[list[tuple[int, float]]]:
+    """For each graph, the numbers of the ``count`` most similar among others, and their similarities."""
+    batch = named(checked_batch(graphs, ignore))
+    kernel = default_kernel(batch).fit(batch)
+    similarity = kernel.transform(named(checked_batch(others, ignore), kernel.schema_)).T
+    best = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
+    return [[(int(i), float(values[i])) for i in row] for values, row in zip(similarity, best, strict=True)]
+
+
 class WalkKernelDetector(GraphDetector):
     """Flag graphs that a walk kernel finds unlike the reference graphs.
 
     The references are all fitted graphs or, in large databases, some drawn at random; a graph is described by its
     similarities to them, so time and memory grow with graphs times references.
+
+    Similarities are cosines: measurements are compared by their directions, not by their size. Where values far out
+    are to be found, scale them, or use :class:`rwkplus.detect.SurpriseDetector`.
 
     Args:
         contamination: Expected share of anomalies among the fitted graphs, above 0 and at most 0.5.
@@ -45,7 +65,7 @@ class WalkKernelDetector(GraphDetector):
             Gaussian kernel density. ``"lof"``, ``"svm"``, ``"forest"``: scikit-learn's local outlier factor,
             one-class support vector machine and isolation forest.
         kernel: A normalized kernel; by default node-centric walk colors under optimal assignment, 3 steps, for labels,
-            and ``"rwk+"`` of 3 steps for measurements.
+            and ``"rwk+"`` of 3 steps, single nodes included, for measurements.
         n_references: Most references to keep.
         n_neighbors: Neighbors that count for ``"nearest"`` (1 by default) and ``"lof"`` (20).
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
@@ -89,7 +109,7 @@ class WalkKernelDetector(GraphDetector):
         return (*self.ignore, *(() if self.kernel is None else self.kernel.ignore))
 
     def similarity(self, graphs: Graphs) -> Floats:
-        """Return the similarity of each graph to each reference, between 0 and 1: ``(B, R)``."""
+        """Return the similarity of each graph to each reference, at most 1: ``(B, R)``."""
         check_is_fitted(self)
         return np.concatenate(list(self._similarities(graphs)))
 
@@ -107,6 +127,8 @@ class WalkKernelDetector(GraphDetector):
         return scores
 
     def _refer_to(self, references: list[Data]) -> None:
+        if self.method == "lof" and len(references) < 2:
+            raise GraphError("method='lof' compares graphs with their neighbors and needs at least two of them.")
         self.references_ = references
         self.kernel_ = self._new_kernel()
         gram = self.kernel_.fit_transform(references)
@@ -116,8 +138,7 @@ class WalkKernelDetector(GraphDetector):
     def _new_kernel(self) -> RandomWalkKernel:
         if self.kernel is not None:
             return cast(RandomWalkKernel, clone(self.kernel))
-        labelled = Schema.of(as_batch(self.references_)).discrete
-        return RandomWalkKernel("node-centric" if labelled else "rwk+", steps=3, normalize=True)
+        return default_kernel(as_batch(self.references_))
 
     def _scores(self, graphs: Graphs) -> Floats:
         return np.concatenate([self.novelty_.scores(block) for block in self._similarities(graphs)])
@@ -143,12 +164,13 @@ class WalkKernelDetector(GraphDetector):
         graphs = graph_list(graphs)
         if not self.explains:
             raise GraphError("explanations need labels: one-hot rows in x, and in edge_attr where there is one.")
+        similarity = self.similarity(graphs)
+        which, place = np.unique(np.where(similarity < SAME, similarity, -1).argmax(1), return_inverse=True)
         arrays = self._arrays(self._read(graphs, self.kernel_.schema_))
-        known = self._arrays(self.references_)
+        known = self._arrays([self.references_[k] for k in which])
         colors, theirs = (np.stack(list(node_colors(part, self.kernel_.steps))) for part in (arrays, known))
         missing = np.zeros(arrays.num_nodes)
-        similarity = self.similarity(graphs)
-        for i, nearest in enumerate(np.where(similarity < SAME, similarity, -1).argmax(1).tolist()):
+        for i, nearest in enumerate(place.tolist()):
             mine, other = (slice(part.node_ptr[k], part.node_ptr[k + 1]) for part, k in ((arrays, i), (known, nearest)))
             for step in range(len(colors)):
                 missing[mine] += ~np.isin(colors[step, mine], theirs[step, other])

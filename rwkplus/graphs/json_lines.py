@@ -3,11 +3,13 @@
 ``{"id": "g7", "nodes": [{"id": 0, "label": "C"}, {"id": 1, "label": "O"}], "edges": [{"source": 0, "target": 1}]}``
 
 Nodes may carry ``label`` or numbers ``x``, edges ``label``, ``attr`` or ``weight``; ``"links"`` is read as ``"edges"``,
-and ``"directed": true`` is heeded. Further fields beside ``nodes`` and ``edges`` belong to the user.
+and ``"directed": true`` is heeded. Labels are compared as they are written: 1 and "1" are the same. Further fields
+beside ``nodes`` and ``edges`` belong to the user.
 """
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +30,10 @@ KINDS = {
     (False, True): nx.MultiGraph,
     (True, True): nx.MultiDiGraph,
 }
+
+
+NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")
+"""What may be a number in its usual spelling."""
 
 
 class JsonGraph(NamedTuple):
@@ -164,7 +170,21 @@ def _objects(record: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
     for k, value in enumerate(values):
         if not isinstance(value, dict):
             raise GraphError(f"{field}[{k}] must be an object, got {_short(value)}.")
+        if "label" in value:
+            value["label"] = _plain(value["label"])
     return values
+
+
+def _plain(label: Any) -> Any:  # noqa: ANN401 -- what JSON can spell
+    """Make one label of 1, 1.0 and "1": what a label means must not depend on how other lines write theirs."""
+    if isinstance(label, bool):
+        return str(label)
+    if isinstance(label, float) and label.is_integer():
+        return int(label)
+    if isinstance(label, str) and NUMBER.fullmatch(label):
+        number = json.loads(label)
+        return _plain(number) if str(number) == label else label
+    return label
 
 
 def _identified(nodes: list[dict[str, Any]]) -> set[object]:

@@ -1,13 +1,17 @@
 """Names for columns that have none, and graphs as people look at them: nodes and edges with labels."""
 
 import networkx as nx
+from torch import Tensor
 from torch_geometric.data import Batch
 
+from rwkplus.errors import GraphError
 from rwkplus.graphs.features import is_one_hot
-from rwkplus.graphs.schema import Schema
+from rwkplus.graphs.schema import Colors, Schema
 
 NAMES_OF = {"x": "node_label_names", "edge_attr": "edge_label_names"}
 """Where the names of the columns of each field stand."""
+ONE_COLOR = ("0",)
+"""Names of graphs without labels."""
 
 
 def named(batch: Batch, fitted: Schema | None = None) -> Batch:
@@ -21,6 +25,8 @@ def named(batch: Batch, fitted: Schema | None = None) -> Batch:
         if batch.get(field) is None or batch.get(names) is not None:
             continue
         width, like = batch[field].size(1), colors.get(field)
+        if field == "x" and like is not None:
+            _check_labelled(batch.x, like)
         if like is None:
             batch[names] = tuple(map(str, range(width)))
         elif like.width == width:
@@ -28,19 +34,33 @@ def named(batch: Batch, fitted: Schema | None = None) -> Batch:
     return batch
 
 
+def _check_labelled(x: Tensor, fitted: Colors) -> None:
+    """Refuse nodes that are all alike where the fitted ones had labels."""
+    if fitted.names != ONE_COLOR and x.size(1) == 1 and bool((x == 1).all()):
+        some = ", ".join((fitted.names or ())[:5])
+        raise GraphError(f"graph 0: nodes have no labels, those of the fitted graphs had: {some}.")
+
+
 def labelled_graphs(batch: Batch) -> list[nx.Graph]:
-    """Graphs to look at: node and edge attribute ``label``, or the column of the largest measurement."""
+    """Graphs to look at: node and edge attribute ``label``, or the column of the largest measurement.
+
+    They are directed where an edge has no reverse.
+    """
     nodes = _names(batch, "x")
     edges = _names(batch, "edge_attr") if batch.get("edge_attr") is not None else None
     owner = batch.batch[batch.edge_index[0]].tolist()
     first = batch.ptr.tolist()
-    graphs = [nx.Graph() for _ in first[1:]]
+    graphs = [nx.DiGraph() for _ in first[1:]]
     for v, (i, label) in enumerate(zip(batch.batch.tolist(), nodes, strict=True)):
         graphs[i].add_node(v - first[i], label=label)
     for k, (u, v) in enumerate(batch.edge_index.t().tolist()):
         i = owner[k]
         graphs[i].add_edge(u - first[i], v - first[i], label=None if edges is None else edges[k])
-    return graphs
+    return [graph.to_undirected() if _is_symmetric(graph) else graph for graph in graphs]
+
+
+def _is_symmetric(graph: nx.DiGraph) -> bool:
+    return all(graph.has_edge(v, u) and graph.edges[v, u] == fields for u, v, fields in graph.edges(data=True))
 
 
 def _names(batch: Batch, field: str) -> list[str]:

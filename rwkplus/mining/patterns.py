@@ -176,7 +176,7 @@ class Pattern:
     def from_dict(cls, values: Mapping[str, Any]) -> "Pattern":
         """Read what :meth:`to_dict` returned, or what JSON made of it."""
         try:
-            return cls(
+            pattern = cls(
                 **{
                     **values,
                     "labels": tuple(values["labels"]),
@@ -185,8 +185,12 @@ class Pattern:
                     "contrast": tuple(ClassContrast(*part) for part in values.get("contrast", ())),
                 }
             )
+            size = len(pattern.labels)
+            if not all(0 <= i < size and 0 <= j < size for i, j, _ in pattern.edges):
+                raise ValueError(f"an edge names a node outside 0 to {size - 1}")
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"this is not a stored pattern: {error}.") from error
+        return pattern
 
     def _repr_html_(self) -> str:
         """The pattern as a picture, for notebooks."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.graphs import Schema
@@ -20,7 +21,10 @@ def pack_reader(reader: LabelReader, schema: Schema) -> tuple[dict[str, Any], di
     header = {
         "schema": asdict(schema),
         "structural": reader.structural,
-        "prefixes": {name: getattr(part, "prefix", None) for name, part in classes.items()},
+        "classes": {
+            name: None if part is None else {"prefix": part.prefix, "reach": part.reach}
+            for name, part in classes.items()
+        },
     }
     arrays = {
         f"{name}.{field}": getattr(part, field)
@@ -39,7 +43,7 @@ def unpack_reader(
     nodes = _colors(schema["nodes"])
     if nodes is None:
         raise ValueError("it has no node labels")
-    parts = {name: _classes(name, prefix, arrays) for name, prefix in header["prefixes"].items()}
+    parts = {name: _classes(name, values, arrays) for name, values in header["classes"].items()}
     reader = LabelReader(parts["nodes"], parts["edges"], bool(header["structural"]), tuple(ignore))
     return reader, Schema(nodes, _colors(schema["edges"]), schema["weighted"])
 
@@ -48,8 +52,17 @@ def _colors(values: dict[str, Any] | None) -> Colors | None:
     if values is None:
         return None
     names = values["names"]
-    return Colors(**{**values, "names": None if names is None else tuple(names), "seen": tuple(values["seen"])})
+    colors = Colors(**{**values, "names": None if names is None else tuple(names), "seen": tuple(values["seen"])})
+    lengths = {colors.width, len(colors.seen), colors.width if colors.names is None else len(colors.names)}
+    if not isinstance(colors.width, int) or len(lengths) > 1:
+        raise ValueError("its labels do not fit together")
+    return colors
 
 
-def _classes(name: str, prefix: str | None, arrays: dict[str, NDArray[Any]]) -> ColorClasses | None:
-    return None if prefix is None else ColorClasses(prefix, *(arrays[f"{name}.{field}"] for field in CLASSES))
+def _classes(name: str, values: dict[str, Any] | None, arrays: dict[str, NDArray[Any]]) -> ColorClasses | None:
+    if values is None:
+        return None
+    mean, scale, centers = (arrays[f"{name}.{field}"] for field in CLASSES)
+    if not mean.shape == scale.shape == centers.shape[1:] or not np.isfinite([*mean, *scale, *centers.ravel()]).all():
+        raise ValueError("its classes of measurements do not fit together")
+    return ColorClasses(str(values["prefix"]), mean, scale, centers, float(values["reach"]))

@@ -53,14 +53,13 @@ class LabelReader:
     def _labelled(self, batch: Batch) -> Batch:
         if self.nodes is not None:
             rows = structural_rows(batch) if self.structural else batch.x
-            batch.x, batch.node_label_names = _classes(self.nodes, rows, "x"), self.nodes.names
+            batch.x, batch.node_label_names = _classes(self.nodes, rows, "x")
         if self.edges is not None and batch.get("edge_attr") is not None:
-            batch.edge_attr = _classes(self.edges, batch.edge_attr, "edge_attr")
-            batch.edge_label_names = self.edges.names
+            batch.edge_attr, batch.edge_label_names = _classes(self.edges, batch.edge_attr, "edge_attr")
         return batch
 
 
-def _classes(classes: ColorClasses, rows: Tensor, field: str) -> Tensor:
+def _classes(classes: ColorClasses, rows: Tensor, field: str) -> tuple[Tensor, tuple[str, ...]]:
     if rows.size(1) != classes.mean.size:
         raise GraphError(
             f"graph 0: {field} has {rows.size(1)} columns, the fitted graphs had {classes.mean.size}. "
@@ -70,8 +69,12 @@ def _classes(classes: ColorClasses, rows: Tensor, field: str) -> Tensor:
 
 
 def checked_batch(graphs: Graphs, ignore: Sequence[str]) -> Batch:
-    """The door, wider by one: graphs without any node features are graphs of one color."""
+    """The door, wider by one: graphs without any node features are graphs of one color. But they have nodes."""
     items = as_data(graphs, ignore)
     if all(isinstance(item, Data) and item.get("x") is None for item in items):
         items = constant_features(items)
-    return as_batch(items, ignore=ignore)
+    batch = as_batch(items, ignore=ignore)
+    empty = (batch.ptr.diff() == 0).nonzero()
+    if empty.numel():
+        raise GraphError(f"graph {int(empty[0])} has no nodes: there is nothing to learn from it or to judge.")
+    return batch

@@ -9,7 +9,8 @@ import networkx as nx
 import numpy as np
 from torch_geometric.data import Data
 
-from rwkplus.detect import Explanation, GraphDetector, WalkKernelDetector
+from rwkplus.detect import Explanation, GraphDetector
+from rwkplus.detect.walk_kernel import most_similar
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats
 from rwkplus.graphs.convert import as_data
@@ -44,16 +45,15 @@ def detection_report(
         known: What is known to be wrong with some graphs, by their number, to be printed beside.
     """
     items = as_data(graphs, detector.ignored)
+    others = as_data(usual, detector.ignored) if usual else []
+    compared = [(name_of(others, i), other) for i, other in enumerate(others)]
     if usual is None:
-        usual = [item for item, score in zip(items, scores, strict=True) if score <= detector.threshold_]
-    compared = as_data(usual, detector.ignored) if usual else []
+        compared = [(name_of(items, i), item) for i, item in enumerate(items) if scores[i] <= detector.threshold_]
     flagged = [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > detector.threshold_]
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
-    pictures = (
-        "Unusual nodes are drawn in full, their neighbors weaker, the rest faint; the small pictures are the most "
-        "similar usual graphs."
-    )
+    beside = "; the small pictures are the most similar usual graphs" if compared else ""
+    pictures = f"Unusual nodes are drawn in full, their neighbors weaker, the rest faint{beside}."
     lead = (
         f"{len(flagged)} of {len(items)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
         f"{type(detector).__name__}.{more} {pictures if flagged else all_alike(scores)}"
@@ -101,7 +101,7 @@ def all_alike(scores: Floats) -> str:
 class _Pictures:
     """Flagged graphs with what is unusual about them and what they are compared with."""
 
-    def __init__(self, detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[Data]) -> None:
+    def __init__(self, detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[tuple[str, Data]]) -> None:
         self.graphs = [
             _with_names(labels, own) for labels, own in zip(detector.labelled(flagged), flagged, strict=True)
         ]
@@ -113,7 +113,7 @@ class _Pictures:
     def section(self, k: int, title: str, facts: Mapping[str, str]) -> str:
         """One flagged graph."""
         graph, why = self.graphs[k], self.explanations[k]
-        close = _surroundings(graph, why.part)
+        close = _surroundings(graph, sorted(why.part, key=lambda v: -why.node_scores[v]))
         facts = {**facts, "nodes": _size(graph, close), "unusual": _unusual(graph, why)}
         rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
         strength = dict.fromkeys(close, 0.0) | why.strength
@@ -132,21 +132,16 @@ class _Pictures:
 
 
 def _nearest(
-    detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[Data]
+    detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[tuple[str, Data]]
 ) -> list[list[tuple[nx.Graph, str]]]:
-    """The most similar usual graphs, with their similarity."""
+    """The most similar usual graphs, with their names and similarities."""
     if not usual:
         return [[] for _ in flagged]
-    judge = WalkKernelDetector(ignore=detector.ignored).fit(usual)
+    graphs = [graph for _, graph in usual]
     rows = []
-    for values in judge.similarity(flagged):
-        best = np.argsort(-values, kind="stable")[:NEAREST]
-        drawn = detector.labelled([judge.references_[i] for i in best])
-        names = [usual[judge.reference_indices_[i]].get("name") for i in best]
-        captions = [
-            f"{'' if name is None else f'{name}, '}similarity {values[i]:.2f}"
-            for name, i in zip(names, best, strict=True)
-        ]
+    for found in most_similar(flagged, graphs, NEAREST, detector.ignored):
+        drawn = detector.labelled([graphs[i] for i, _ in found])
+        captions = [f"graph {usual[i][0]}, similarity {value:.2f}" for i, value in found]
         rows.append(list(zip(drawn, captions, strict=True)))
     return rows
 
@@ -163,7 +158,7 @@ def _surroundings(graph: nx.Graph, part: Collection[int]) -> nx.Graph:
     kept = list(part)[:LARGEST_DRAWING] or [next(iter(graph))]
     reached = set(kept)
     for v in kept:  # grows while it is walked through: breadth first
-        for u in graph[v]:
+        for u in nx.all_neighbors(graph, v):
             if u not in reached and len(kept) < LARGEST_DRAWING:
                 reached.add(u)
                 kept.append(u)

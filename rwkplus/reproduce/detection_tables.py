@@ -99,7 +99,7 @@ def _planted_section(folder: Path) -> str:
         "- *Part covers it*: of the flagged graphs that are planted, how often the drawn part (unusual nodes and their "
         "neighbors) covers all that is wrong.\n"
         "- *By chance*: how often a connected part of the same size, grown from a random node, does.\n"
-        "- *Drawn*: the share of nodes drawn; nothing where a detector judges graphs as a whole.\n"
+        "- *Drawn*: the share of nodes drawn; nothing for guards, which point at no node.\n"
         "- Guards: distance from the mean size, and from the mean counts of labels, in standard deviations.\n\n"
         f"{planted_table(record['values']['rows'])}\n"
         f"{ran(record)}"

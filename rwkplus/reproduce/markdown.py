@@ -15,8 +15,9 @@ def table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
 
 
 def rows_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows of plain values under the names of the first row."""
-    return table(rows[0], ([number(row.get(key, "")) for key in rows[0]] for row in rows))
+    """Rows of plain values under the names that any row has."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return table(names, ([number(row.get(name, "")) for name in names] for row in rows))
 
 
 def number(value: object) -> str:

@@ -22,6 +22,8 @@ SHORT, LONGEST = 3, 16
 """Letters of a name that fits into a node, and of one that fits below it."""
 WORD_ROOM = 50
 """Distance of the closest nodes that leaves room for words; without, colors tell, and words come up under the mouse."""
+ARROW = 7.0
+"""Length of an arrowhead."""
 HALO = 'paint-order="stroke" stroke="#fff" stroke-width="2.5"'
 """Lets text be read in front of lines."""
 
@@ -48,9 +50,9 @@ def draw(
     with a ``weight`` between 0 and 1 are as strong as that.
 
     Double and triple bonds have two and three lines, aromatic ones (``:``) are dashed, other edge labels are
-    written beside the edge if there is room.
+    written beside the edge if there is room. Edges of directed graphs have arrowheads.
     """
-    places = _layout(graph)
+    places = _layout(graph.to_undirected(as_view=True))
     opacities = {v: _opacity(v, highlighted, strength) for v in graph}
     room = _room(places)
     radius = round(min(12.0 if len(graph) <= 15 else 8.0, max(4.0, 0.45 * room)), 1)
@@ -58,6 +60,8 @@ def draw(
     for u, v, fields in graph.edges(data=True):
         opacity = min(opacities[u], opacities[v], fields.get("weight", 1.0))
         parts.append(_edge(places[u], places[v], fields.get("label"), opacity, words=room >= WORD_ROOM))
+        if graph.is_directed():
+            parts.append(_arrowhead(places[u], places[v], radius, opacity))
     names = []
     for v, fields in graph.nodes(data=True):
         (x, y), opacity, label = places[v], opacities[v], str(fields["label"])
@@ -148,6 +152,17 @@ def _node_name(x: float, y: float, radius: float, name: str, opacity: float) -> 
         look = f'dy="1em" font-size="8" fill="#222" {HALO}'
         name = name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" opacity="{opacity}" {look}>{escape(name)}</text>'
+
+
+def _arrowhead(a: tuple[float, float], b: tuple[float, float], radius: float, opacity: float) -> str:
+    """A triangle that touches the node at ``b``."""
+    along = np.array(b) - np.array(a)
+    along /= max(float(np.hypot(*along)), 1e-9)
+    tip = np.array(b) - along * radius
+    aside = np.array([-along[1], along[0]]) * ARROW / 2
+    corners = (tip, tip - along * ARROW + aside, tip - along * ARROW - aside)
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+    return f'<polygon points="{points}" fill="#444" opacity="{opacity}"/>'
 
 
 def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opacity: float, *, words: bool) -> str:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -55,6 +56,36 @@ def test_one_file_judges_another_and_all_is_written(files, tmp_path):
     assert again == facts
     with pytest.raises(ParameterError, match="--force"):
         invoke(files / "train.jsonl", "--out", out)
+
+
+def test_usual_graphs_are_those_that_were_not_flagged_in_training(files, tmp_path):
+    graphs = load(files / "train.jsonl")
+    odd = load_detector(_trained(files, tmp_path)).labels_
+    (tmp_path / "odd.jsonl").write_text(graph_to_json(graphs[int(odd.argmax())]) + "\n")
+    invoke("--train", files / "train.jsonl", "--score", tmp_path / "odd.jsonl", "--out", tmp_path / "page")
+    page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
+    shown = [int(number) for number in re.findall(r"<figcaption>graph (\d+), similarity", page)]
+    assert len(shown) == 3
+    assert "similarity 1.00" not in page
+
+
+def _trained(files, tmp_path):
+    invoke(files / "train.jsonl", "--out", tmp_path / "trained")
+    return tmp_path / "trained" / "detector.safetensors"
+
+
+def test_the_page_of_an_earlier_run_goes_where_there_is_no_new_one(files, tmp_path):
+    _trained(files, tmp_path)
+    rows = [{"nodes": [{"id": 0, "x": [i, 1.5]}, {"id": 1, "x": [2, i]}], "edges": []} for i in range(9)]
+    (tmp_path / "numbers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    invoke(tmp_path / "numbers.jsonl", "--detector", "kernel", "--out", tmp_path / "trained", "--force")
+    assert not (tmp_path / "trained" / "report.html").exists()
+
+
+def test_a_closed_stdin_is_told(files, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ParameterError, match="stdin, which is closed"):
+        detect(train=str(files / "train.jsonl"), stream=True)
 
 
 @pytest.mark.parametrize("detector", ["kernel", "pattern"])

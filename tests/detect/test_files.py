@@ -1,4 +1,5 @@
 import json
+import math
 import pickle
 
 import numpy as np
@@ -63,11 +64,41 @@ def changed(path, change):
         lambda record, arrays: arrays.update({"level.1.unknown": np.zeros(1)}),
         lambda record, arrays: arrays.update({"level.1.key": arrays["level.1.key"].astype(float)}),
         lambda record, arrays: arrays.pop("decision_scores"),
+        lambda record, arrays: record.update(threshold=math.nan),
+        lambda record, arrays: record["parameters"].update(steps=1),
+        lambda record, arrays: record["parameters"].update(steps=-1),
+        lambda record, arrays: record["parameters"].update(unknown_label="zzz"),
+        lambda record, arrays: record["learned"]["schema"]["nodes"].update(width="a"),
+        lambda record, arrays: record["learned"]["schema"]["nodes"].update(names=["a"]),
+        lambda record, arrays: arrays.update({"level.0.known": arrays["level.0.known"][None]}),
+        lambda record, arrays: arrays.update({"level.1.key": arrays["level.1.key"][::-1].copy()}),
+        lambda record, arrays: arrays.update({"level.1.known": arrays["level.1.known"] * math.nan}),
     ],
 )
 def test_a_file_from_a_stranger_is_refused(saved, change):
     with pytest.raises(DataError, match=r"detector\.safetensors"):
         load_detector(changed(saved, change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patterns: patterns.clear(),
+        lambda patterns: patterns[0].update(labels=["Xx"] * len(patterns[0]["labels"])),
+        lambda patterns: patterns[0].update(labels=patterns[0]["labels"][:1]),
+        lambda patterns: patterns[0].update(edges=[[0, 99, None]]),
+    ],
+)
+def test_patterns_from_a_stranger_are_refused(graphs, tmp_path, change):
+    path = clone(DETECTORS["pattern"]).fit(graphs).save(tmp_path / "detector.safetensors")
+    with pytest.raises(DataError, match=r"detector\.safetensors"):
+        load_detector(changed(path, lambda record, arrays: change(record["learned"]["fitted"]["patterns"])))
+
+
+def test_a_header_that_is_too_deep_is_refused(saved):
+    save_file({"a": np.zeros(1)}, saved, metadata={"rwkplus": "[" * 200_000})
+    with pytest.raises(DataError, match="no detector saved by rwkplus"):
+        load_detector(saved)
 
 
 def test_a_truncated_file_or_a_pickle_or_none_is_refused(saved, tmp_path):

@@ -1,11 +1,16 @@
 import io
 import json
+from itertools import permutations
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 
 from rwkplus.detect import SurpriseDetector, stream
 from rwkplus.detect.stream import score_stream
 from rwkplus.graphs import graph_to_json
+from rwkplus.graphs.json_lines import parse_graph
+from tests.detect.conftest import DETECTORS
 
 
 class Slow(io.BytesIO):
@@ -56,7 +61,7 @@ BAD = {
     b'{"nodes": [{"id": 0, "label": "C"}], "edges": [{"source": 0, "target": 9}]}': "target is 9",
     b'{"nodes": [{"id": 0, "label": ["C"]}], "edges": []}': "hashable",
     b'{"nodes": [{"id": 0, "label": "C", "charge": 1}], "edges": []}': "charge",
-    b'{"nodes": [{"id": 0}], "edges": []}': "columns",
+    b'{"nodes": [{"id": 0}], "edges": []}': "nodes have no labels",
     b'{"nodes": [{"id": 0, "label": "\\ud83d"}], "edges": []}': "half of a character ('\\ud83d' alone)",
     b'{"nodes": [{"id": 0, "label": "\xed\xa0\xbd"}], "edges": []}': "half of a character",
     b'{"nodes": [{"id": 0, "label": "C"}, {"id": 1}], "edges": []}': "no 'label'",
@@ -145,3 +150,35 @@ def test_whole_characters_beyond_ascii_are_fine(detector, lines):
     _, (plain,) = run(detector, json.dumps(named, ensure_ascii=False).encode())
     assert escaped == plain
     assert plain["id"] == "\N{GRINNING FACE}"
+
+
+def chain(labels, name):
+    nodes = [{"id": i, "label": label} for i, label in enumerate(labels)]
+    edges = [{"source": i, "target": i + 1} for i in range(len(labels) - 1)]
+    return json.dumps({"id": name, "nodes": nodes, "edges": edges}).encode()
+
+
+def test_a_line_is_judged_alike_in_any_company():
+    usual = [parse_graph(chain("1212" if i % 2 else "121", i)).graph for i in range(40)]
+    detector = SurpriseDetector().fit(usual)
+    kinds = {"text": ["1", "2"], "whole": [1, 2], "float": [1.0, 2.0], "true": [True, 2], "new": ["1.50", "2"]}
+    lines = [chain(labels, name) for name, labels in kinds.items()]
+    alone = {record["id"]: record["score"] for line in lines for record in run(detector, line)[1]}
+    assert alone["text"] == alone["whole"] == alone["float"] < alone["true"] == alone["new"]
+    for order in permutations(lines):
+        assert {record["id"]: record["score"] for record in run(detector, b"\n".join(order))[1]} == alone
+
+
+@pytest.mark.parametrize("name", ["surprise", "nearest", "density", "lof", "svm", "forest"])
+def test_measurements_stream_with_or_without_explanations(name):
+    rng = np.random.default_rng(0)
+    lines = [json.dumps({"nodes": [{"id": v, "x": rng.normal(size=2).tolist()} for v in range(4)],
+                         "edges": [{"source": v, "target": v + 1} for v in range(3)]}) for _ in range(30)]  # fmt: skip
+    detector = clone(DETECTORS[name]).fit([parse_graph(line).graph for line in lines])
+    odd = json.dumps({"nodes": [{"id": 0, "x": [1e6, -1e6]}, {"id": 1, "x": [5, 5]}], "edges": []})
+    counts, records = run(detector, "\n".join([lines[0], odd, lines[1]]).encode(), explain=True)
+    assert counts.scored == 3
+    assert counts.errors == 0
+    if name == "surprise":
+        assert records[1]["anomaly"]
+        assert 0 in records[1]["nodes"]

@@ -130,7 +130,7 @@ def test_labels_are_compared_by_name_whether_or_not_the_fitted_ones_had_names(gr
 
 
 def test_unlabelled_graphs_are_refused_where_labels_were_fitted(graphs):
-    with pytest.raises(GraphError, match="columns"):
+    with pytest.raises(GraphError, match="have no labels, those of the fitted graphs had: C, "):
         SurpriseDetector(ignore=("edge_attr",)).fit(graphs).predict([nx.path_graph(3)])
 
 

@@ -4,9 +4,11 @@ import pytest
 import torch
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
+from torch_geometric.data import Data
 
 from rwkplus.detect import WalkKernelDetector
 from rwkplus.detect.novelty import Density, Nearest, novelty
+from rwkplus.detect.walk_kernel import most_similar
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import from_networkx
 from rwkplus.kernels import RandomWalkKernel
@@ -115,3 +117,25 @@ def test_measurements_have_scores_but_no_explanations():
     assert not detector.explains
     with pytest.raises(GraphError, match="explanations need labels"):
         detector.explain([ring])
+
+
+def test_the_most_similar_are_found_among_all(graphs):
+    found = most_similar(graphs[:3], graphs, 2)
+    assert [row[0] for row in found] == [(i, pytest.approx(1)) for i in range(3)]
+    gram = RandomWalkKernel("node-centric", steps=3, normalize=True).fit_transform(graphs)
+    assert [value for _, value in found[1]] == pytest.approx(sorted(gram[1], reverse=True)[:2])
+
+
+def test_graphs_without_edges_are_compared_by_their_nodes():
+    rng = np.random.default_rng(0)
+    single = [Data(x=torch.ones(1, 2) * (1 + i % 2), edge_index=torch.empty(2, 0, dtype=torch.long)) for i in range(10)]
+    detector = WalkKernelDetector(0.1).fit(single + [Data(x=torch.tensor(rng.normal(size=(4, 2))).float(),
+        edge_index=torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])) for _ in range(10)])  # fmt: skip
+    assert detector.decision_scores_[:10] == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["nearest", "density", "svm", "forest"])
+def test_one_graph_suffices_but_for_the_local_outlier_factor(graphs, method):
+    assert WalkKernelDetector(method=method).fit(graphs[:1]).threshold_ <= 1
+    with pytest.raises(GraphError, match="needs at least two"):
+        WalkKernelDetector(method="lof").fit(graphs[:1])

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
+from rwkplus.mining.color_classes import ColorClasses
 from rwkplus.mining.occurrences import LISTED
 
 
@@ -183,3 +184,15 @@ def test_gradient_candidates_join_the_pool_and_leave_their_curve():
 def test_unknown_sources_of_candidates_are_refused(candidates):
     with pytest.raises(ParameterError, match="candidates"):
         quick(candidates=candidates).fit([nx.path_graph(4)] * 3)
+
+
+def test_later_measurements_far_out_are_in_a_class_of_their_own():
+    rows = torch.randn(500, 2, generator=torch.Generator().manual_seed(0))
+    classes = ColorClasses.learn(rows, 4, "c", 0)
+    colors, names = classes.one_hot(rows)
+    assert names == ("c0", "c1", "c2", "c3")
+    assert colors.sum(1).tolist() == [1] * 500
+    colors, names = classes.one_hot(torch.tensor([[1e6, 0.0], [0.0, 0.0]]))
+    assert names[-1] == "c*"
+    assert colors.argmax(1)[0] == 4
+    assert colors.argmax(1)[1] < 4

@@ -228,3 +228,15 @@ def test_a_curve_of_nothing_lies_on_the_floor(values):
     points = line(ElementTree.fromstring(curve(values)))
     assert len(points) == len(values) + 1
     assert len(set(points[:, 1])) == 1
+
+
+def test_edges_of_directed_graphs_have_arrowheads():
+    there = nx.DiGraph([(0, 1)])
+    nx.set_node_attributes(there, "a", "label")
+    back = there.reverse()
+    assert draw(there.to_undirected(), COLORS_OF_A).count("<polygon") == 0
+    assert draw(there, COLORS_OF_A).count("<polygon") == 1
+    assert draw(there, COLORS_OF_A) != draw(back, COLORS_OF_A)
+
+
+COLORS_OF_A = {"a": "#000"}
