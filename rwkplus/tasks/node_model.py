@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, ShapeError
-from rwkplus.models.files import ModelFile, damaged, read_model, write_model
+from rwkplus.files import damaged
+from rwkplus.models.files import ModelFile, read_model, write_model
 from rwkplus.models.registry import name_to_save
 from rwkplus.nn.conv_cache import one_graph
 from rwkplus.tasks.metrics import all_scores
