@@ -17,13 +17,13 @@ from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import DataError
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.conv_cache import one_graph
+from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.graph_task import GraphTask, Judged
 from rwkplus.tasks.layerwise import layerwise_outputs
 from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import node_params
-from rwkplus.tasks.processes import rank_and_world
 from rwkplus.tasks.progress import Row
 from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.sampled_batches import Cutting
