@@ -12,6 +12,7 @@ from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs, Schema, as_batch
 from rwkplus.kernels.steps import step_weights
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_choice
+from rwkplus.types import is_positive_integer as is_positive_integer
 
 
 class WalkEstimator(BaseEstimator):
@@ -67,8 +68,3 @@ class WalkEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # graphs, not a matrix
         return tags
-
-
-def is_positive_integer(value: object) -> bool:
-    """Whether ``value`` is an integer, of Python or numpy, of at least 1."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
