@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -138,7 +138,7 @@ def train_sampled(
         on_epoch: Called with the scores of every epoch.
     """
     begin = time.perf_counter()
-    settings = settings if settings.metric else Settings.from_dict(settings.to_dict() | {"metric": METRIC})
+    settings = settings if settings.metric else replace(settings, metric=METRIC)
     cutting = cutting or Cutting()
     parts = parts_of(graph)
     params, target, channels = node_params(GNN, model_params), Classes((0, 1), class_weights), graph["x"].shape[1]
