@@ -41,6 +41,14 @@ def interleaved_milliseconds(functions):
     return [statistics.median(taken) for taken in times]
 
 
+def check_agreement(results):
+    """Stop unless all ways gave the same outputs and gradients, but for rounding."""
+    for result in results[1:]:
+        for part, expected in zip(result, results[0], strict=True):
+            scale = expected.abs().max()
+            torch.testing.assert_close(part / scale, expected / scale, rtol=0, atol=1e-4)
+
+
 def saved_megabytes(function):
     """Floating-point numbers that a forward pass keeps for the backward pass, parameters left out."""
     seen = {}
@@ -94,10 +102,7 @@ def layer_row(steps, num_hidden, step_norm, padded_size, batch, kernel="rwk+", *
         return output.detach(), learned.grad, conv.hidden.edge_logits.grad
 
     results = [both_passes(*way) for way in ways.values()]
-    for result in results[1:]:
-        for part, expected in zip(result, results[0], strict=True):
-            scale = expected.abs().max()
-            torch.testing.assert_close(part / scale, expected / scale, rtol=0, atol=1e-4)
+    check_agreement(results)
     times = interleaved_milliseconds([lambda way=way: both_passes(*way) for way in ways.values()])
     kept = [saved_megabytes(function) for function, _ in ways.values()]
     what = f"layer on {'atoms' if atoms else 'random features'}, padded to {padded_size}"

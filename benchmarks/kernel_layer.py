@@ -5,7 +5,7 @@ from itertools import product
 import torch
 from torch_geometric.data import Batch
 
-from benchmarks.kernel_conv import interleaved_milliseconds
+from benchmarks.kernel_conv import check_agreement, interleaved_milliseconds
 from benchmarks.measure import record
 from rwkplus.data import load
 from rwkplus.nn import KernelLayer
@@ -15,7 +15,7 @@ SIZES = [(8, 5, 2), (16, 10, 3)]
 
 
 def step(batch, compiled, num_hidden, hidden_nodes, steps, kernel, step_norm):
-    """A function that goes forward and backward once."""
+    """A function that goes forward and backward once, and returns output and gradients added up so far."""
     layer = KernelLayer(
         batch.num_node_features,
         num_hidden,
@@ -26,17 +26,24 @@ def step(batch, compiled, num_hidden, hidden_nodes, steps, kernel, step_norm):
         compiled=compiled,
         generator=torch.Generator().manual_seed(0),
     )
-    return lambda: layer(batch.x, batch.edge_index, batch.batch, num_graphs=batch.num_graphs).sum().backward()
+
+    def both_passes():
+        output = layer(batch.x, batch.edge_index, batch.batch, num_graphs=batch.num_graphs)
+        output.sum().backward()
+        return output.detach(), *(parameter.grad for parameter in layer.parameters())
+
+    return both_passes
 
 
 def main():
-    """Compare both ways on the layers of iGAD, small and large."""
+    """Check that both ways agree on the layers of iGAD, small and large, then measure."""
     graphs = load("NCI1")
     chosen = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))[:GRAPHS]
     batch = Batch.from_data_list([graphs[i] for i in chosen])
     rows = []
     for size, kernel, step_norm in product(SIZES, ("rwk+", "rwk-"), (None, "propagate")):
         ways = [step(batch, compiled, *size, kernel, step_norm) for compiled in (False, True)]
+        check_agreement([way() for way in ways])
         torch_ms, compiled_ms = interleaved_milliseconds(ways)
         rows.append(
             {

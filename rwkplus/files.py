@@ -55,12 +55,13 @@ def read_text(path: str | Path) -> str:
         raise DataError(f"cannot read {path}: {reason}.") from error
 
 
-def read_json(path: str | Path, missing: str) -> Any:  # noqa: ANN401
-    """Values of a JSON file; ``missing`` is the error if there is none."""
+def read_json(path: str | Path, missing: str | None = None) -> Any:  # noqa: ANN401
+    """Values of a JSON file in UTF-8; ``missing`` is the error if there is none, where more is known than its name."""
+    if missing is not None and not Path(path).is_file():
+        raise DataError(missing)
+    text = read_text(path)
     try:
-        return json.loads(Path(path).read_text())
-    except OSError as error:
-        raise DataError(missing) from error
+        return json.loads(text)
     except ValueError as error:
         raise DataError(f"{path} is not valid JSON: {error}.") from error
 
@@ -77,6 +78,11 @@ def plain_number(value: object) -> object:
 def json_values(values: Any) -> Any:  # noqa: ANN401
     """What would be read again after writing: lists instead of tuples, plain numbers instead of numpy's."""
     return json.loads(json.dumps(values, default=plain_number))
+
+
+def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as they were before JSON made lists of their tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
 
 
 def json_text(values: Any) -> str:  # noqa: ANN401
@@ -149,3 +155,8 @@ def read_tensors(
         raise DataError(f"cannot read the {kind} {path}: {error.strerror or error}.") from error
     except (SafetensorError, json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"{path} is no {kind} saved by rwkplus, or is not complete ({error}).") from error
+
+
+def damaged(path: str | Path, why: object) -> DataError:
+    """The error about a file whose parts do not agree."""
+    return DataError(f"{path} is damaged or was changed by hand: {why}.")

@@ -1,6 +1,7 @@
 """Names of the choices that appear in more than one signature, and how to refuse all others."""
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Literal, get_args
 
 from rwkplus.errors import ParameterError
@@ -18,3 +19,18 @@ def check_choice(name: str, value: object, choices: object) -> None:
     known = get_args(choices) or (tuple(choices) if isinstance(choices, Iterable) else ())
     if value not in known:
         raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
+
+
+def is_positive_integer(value: object) -> bool:
+    """Whether ``value`` is an integer, of Python or numpy, of at least 1."""
+    return _is_integer(value, 1)
+
+
+def check_integer(name: str, value: object, least: int) -> None:
+    """Refuse a value that is no integer, of Python or numpy, of at least ``least``."""
+    if not _is_integer(value, least):
+        raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+
+
+def _is_integer(value: object, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

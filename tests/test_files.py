@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from rwkplus.errors import DataError
-from rwkplus.files import read_tensors, whole_file, write_tensors, write_whole
+from rwkplus.files import read_json, read_tensors, whole_file, write_tensors, write_whole
 
 FORMAT = "rwkplus toy, version 1"
 RECORD = {"format": FORMAT, "names": ["a", "b"]}
@@ -28,6 +28,19 @@ def test_text_and_bytes_are_written_as_they_are(tmp_path, content):
     path = write_whole(str(tmp_path / "a" / "b" / "file"), content)
     assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_json_is_read_in_the_encoding_it_is_written_in(tmp_path):
+    path = write_whole(tmp_path / "file.json", '\ufeff{"ä": 1}')
+    assert read_json(path) == {"ä": 1}
+    with pytest.raises(DataError, match=r"cannot read .*none\.json: No such file"):
+        read_json(tmp_path / "none.json")
+    with pytest.raises(DataError, match="run it first"):
+        read_json(tmp_path / "none.json", "run it first")
+    with pytest.raises(DataError, match=r"file\.json is not valid JSON"):
+        read_json(write_whole(path, "{"))
+    with pytest.raises(DataError, match="not text in UTF-8"):
+        read_json(write_whole(path, b'{"\xe4": 1}'))
 
 
 @pytest.mark.parametrize("failure", [OSError, KeyboardInterrupt])

@@ -10,7 +10,7 @@ import typer
 
 from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.files import write_whole
+from rwkplus.files import read_text, write_whole
 
 RESULT_FILE = "result.json"
 CHOICES: dict[str, Any] = {
@@ -229,7 +229,7 @@ def _target_remedy(dataset: str) -> str:
     """Where a file of this kind has its targets."""
     if not dataset.endswith(".smi"):
         return 'give every graph a y, such as "y": 1 in a line of JSON, or a column y of a CSV file'
-    lines = enumerate(Path(dataset).read_text().splitlines(), 1)
+    lines = enumerate(read_text(dataset).splitlines(), 1)
     short = [number for number, line in lines if len(line.split()) == 1]
     return "write a label behind every SMILES, with a space between" + (f"; line {short[0]} has none" if short else "")
 
@@ -243,7 +243,7 @@ def parse_yaml(text: str) -> Any:  # noqa: ANN401
 
     number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
-    return yaml.load(text, Loader)  # noqa: S506: a SafeLoader
+    return yaml.load(text, Loader)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -251,10 +251,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        values = parse_yaml(path.read_text())
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        values = parse_yaml(read_text(path))
+    except yaml.YAMLError as error:
         raise DataError(f"{path} is not YAML: {error}.") from error
     if not isinstance(values, dict):
         raise DataError(f"{path} must hold names and values, such as 'epochs: 100'.")

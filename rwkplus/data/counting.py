@@ -1,6 +1,5 @@
 """Random graphs with the counts of four small subgraphs, the data of the paper's counting experiment."""
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from rwkplus.data.registry import DATA_VARIABLE
+from rwkplus.data.registry import DATA_VARIABLE, data_folder
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import one_hot_degree
 
@@ -30,9 +29,10 @@ class CountingData(NamedTuple):
 def load_counting(path: str | Path | None = None) -> CountingData:
     """Read the data set from a file, by default ``SUBGRAPHCOUNT/counting.npz`` below ``RWKPLUS_DATA``."""
     if path is None:
-        if not os.environ.get(DATA_VARIABLE):
+        folder = data_folder()
+        if folder is None:
             raise ParameterError(f"give the path of counting.npz, or set {DATA_VARIABLE} to the folder of data sets.")
-        path = Path(os.environ[DATA_VARIABLE]) / FILE
+        path = folder / FILE
     try:
         with np.load(path, allow_pickle=False) as file:
             parts = {name: file[name] for name in file.files}

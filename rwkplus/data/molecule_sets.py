@@ -1,6 +1,5 @@
 """Molecules with published splits: ZINC, ogbg-molhiv and ogbg-molpcba, with atoms and bonds as columns of integers."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data, download_url
 
 from rwkplus.data.ogb_files import ATOM_COLUMNS, BOND_COLUMNS, SPLITS, read_ogb
-from rwkplus.data.registry import DATA_VARIABLE, cache_folder
+from rwkplus.data.registry import DATA_VARIABLE, cache_folder, data_folder
 from rwkplus.data.splits import Index
 from rwkplus.errors import DataError
 
@@ -170,10 +169,10 @@ def _missing(name: str, file: str) -> DataError:
 
 
 def _local(name: str, patterns: tuple[str, ...]) -> Path | None:
-    root = os.environ.get(DATA_VARIABLE)
-    if not root:
+    root = data_folder()
+    if root is None:
         return None
-    found: Iterator[Path] = (path for pattern in patterns for path in sorted((Path(root) / name).glob(pattern)))
+    found: Iterator[Path] = (path for pattern in patterns for path in sorted((root / name).glob(pattern)))
     return next(found, None)
 
 

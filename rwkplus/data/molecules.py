@@ -1,21 +1,17 @@
 """The embedded demonstration database: molecule-like graphs with planted functional groups."""
 
 from collections.abc import Mapping
-from typing import TypeAlias
 
 import networkx as nx
 import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.data.synthetic import attach
+from rwkplus.data.synthetic import NITRO, RING, Group, attach
 from rwkplus.graphs import from_networkx
 
-Group: TypeAlias = tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]]
-
-RING: Group = (("C",) * 6, tuple((i, (i + 1) % 6, "-="[i % 2]) for i in range(6)))
 GROUPS: Mapping[str, Group] = {
-    "nitro": (("N", "O", "O"), ((0, 1, "="), (0, 2, "-"))),
+    "nitro": NITRO,
     "carboxyl": (("C", "O", "O"), ((0, 1, "="), (0, 2, "-"))),
     "sulfonamide": (("S", "O", "O", "N"), ((0, 1, "="), (0, 2, "="), (0, 3, "-"))),
     "trifluoromethyl": (("C", "F", "F", "F"), ((0, 1, "-"), (0, 2, "-"), (0, 3, "-"))),

@@ -1,7 +1,6 @@
 """Single graphs with a class for every node: citations, actors, and Wikipedia pages with and without copied nodes."""
 
 import io
-import os
 import tarfile
 from collections.abc import Callable
 from contextlib import redirect_stderr
@@ -15,7 +14,7 @@ from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
 from torch_geometric.io.planetoid import edge_index_from_dict, read_file
 from torch_geometric.utils import coalesce, cumsum, degree
 
-from rwkplus.data.registry import DATA_VARIABLE, cache_folder
+from rwkplus.data.registry import DATA_VARIABLE, cache_folder, data_folder
 from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 
@@ -90,11 +89,11 @@ def pubmed_topology() -> Data:
 
 
 def _archive(folder: str, pattern: str) -> Path | None:
-    root = os.environ.get(DATA_VARIABLE)
-    if not root:
+    root = data_folder()
+    if root is None:
         return None
     # The folders of Wikipedia's graphs are written in lower case by PyG.
-    found = [path for name in (folder, folder.lower()) for path in sorted((Path(root) / name).glob(pattern))]
+    found = [path for name in (folder, folder.lower()) for path in sorted((root / name).glob(pattern))]
     return found[0] if found else None
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.data.molecules import Group, random_molecule
-from rwkplus.data.synthetic import attach
+from rwkplus.data.molecules import random_molecule
+from rwkplus.data.synthetic import NITRITE, Group, attach
 from rwkplus.data.testbeds import COLORS, triangle_chains
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import from_networkx
 
 SHARE = 0.05
 FOREIGN_GROUPS: tuple[Group, ...] = (
-    (("O", "N", "O"), ((0, 1, "-"), (1, 2, "="))),  # nitrite
+    NITRITE,
     (("N", "N", "N"), ((0, 1, "="), (1, 2, "="))),  # azide
     (("C", "C", "C"), ((0, 1, "-"), (1, 2, "-"), (2, 0, "-"))),  # cyclopropane
 )

@@ -1,8 +1,12 @@
-"""The only list of data set names, and the way from a name or path to graphs."""
+"""Names of graph databases, and the way from a name or path to graphs.
+
+Single graphs with a class for every node are listed in :mod:`rwkplus.data.node_sets`, molecules with published splits
+in :mod:`rwkplus.data.molecule_sets`.
+"""
 
 import difflib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,16 +17,31 @@ from torch_geometric.data import Data
 from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.planted_anomalies import anomalous_molecules
 from rwkplus.data.synthetic import functional_groups
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import DataError
 from rwkplus.graphs import constant_features, one_hot_degree, read_csv, read_json_lines, read_smiles, read_tu
 from rwkplus.graphs.csv_files import EDGES_FILE
 from rwkplus.graphs.tu import NodeFeatures
+from rwkplus.types import check_choice
+
+WithoutFeatures = Literal["degree", "constant"]
 
 DATA_VARIABLE = "RWKPLUS_DATA"
 CACHE_VARIABLE = "RWKPLUS_CACHE"
 
 MUTAG_ATOMS = ("C", "N", "O", "F", "I", "Cl", "Br")
 MUTAGENICITY_ATOMS = ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li", "Ca")
+SCREENS: Mapping[str, tuple[int, int]] = {
+    "NCI-H23": (40_353, 2_057),
+    "UACC257": (39_988, 1_643),
+    "PC-3": (27_509, 1_568),
+    "SF-295": (40_271, 2_025),
+    "SW-620": (40_532, 2_410),
+    "MCF-7": (27_770, 2_294),
+    "OVCAR-8": (40_516, 2_079),
+    "MOLT-4": (39_765, 3_140),
+    "SN12C": (40_004, 1_955),
+}
+"""Compounds and actives of every anti-cancer screen as it was published, by the cells it was made on."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +58,13 @@ class Entry:
 
 
 def _screens() -> list[Entry]:
-    cells = ["NCI-H23", "UACC257", "PC-3", "SF-295", "SW-620", "MCF-7", "OVCAR-8", "MOLT-4", "SN12C"]
     return [
         Entry(
             f"{cell}_balanced",
             f"anti-cancer screen on {cell} cells, all actives and as many inactives",
             "NCI_balanced",
         )
-        for cell in cells
+        for cell in SCREENS
     ]
 
 
@@ -88,7 +106,7 @@ def load(
     name: str | Path,
     *,
     node_features: NodeFeatures = "labels",
-    without_features: Literal["degree", "constant"] = "degree",
+    without_features: WithoutFeatures = "degree",
     ignore: Sequence[str] = (),
 ) -> list[Data]:
     """Load a graph database by name or path.
@@ -114,8 +132,8 @@ def load(
         >>> len(graphs), graphs[0].node_label_names
         (200, ('C', 'N', 'O'))
     """
-    if node_features not in ("labels", "attributes", "both"):
-        raise ParameterError(f"node_features must be 'labels', 'attributes' or 'both', got {node_features!r}.")
+    check_choice("node_features", node_features, NodeFeatures)  # here too, for sets that have no choice
+    check_choice("without_features", without_features, WithoutFeatures)
     entry = REGISTRY.get(str(name))
     if entry is not None and entry.make is not None:
         return entry.make()
@@ -137,15 +155,19 @@ def load(
 
 def find(entry: Entry) -> Path | None:
     """Return where the data set lies on this machine, or None."""
-    roots = [cache_folder()]
-    if os.environ.get(DATA_VARIABLE):
-        roots.insert(0, Path(os.environ[DATA_VARIABLE]))
-    for root in roots:
+    given = data_folder()
+    for root in (cache_folder(),) if given is None else (given, cache_folder()):
         folder = root / (entry.folder or entry.name)
         for candidate in (folder / f"{entry.name}.zip", folder, folder / entry.name, folder / "raw"):
             if candidate.is_file() or (candidate / f"{entry.name}_A.txt").is_file():
                 return candidate
     return None
+
+
+def data_folder() -> Path | None:
+    """Return the folder of data sets that the environment names, if it does."""
+    given = os.environ.get(DATA_VARIABLE)
+    return Path(given) if given else None
 
 
 def cache_folder() -> Path:

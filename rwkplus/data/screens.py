@@ -1,27 +1,14 @@
 """Anti-cancer screens as anomaly detection: many inactive compounds, few active ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from rwkplus.data.registry import load
+from rwkplus.data.registry import SCREENS, load
 from rwkplus.errors import ParameterError
-
-COUNTS: Mapping[str, tuple[int, int]] = {
-    "MCF-7": (27_770, 2_294),
-    "MOLT-4": (39_765, 3_140),
-    "PC-3": (27_509, 1_568),
-    "SW-620": (40_532, 2_410),
-    "NCI-H23": (40_353, 2_057),
-    "OVCAR-8": (40_516, 2_079),
-    "SF-295": (40_271, 2_025),
-    "SN12C": (40_004, 1_955),
-    "UACC257": (39_988, 1_643),
-}
-"""Compounds and actives of every screen as it was published."""
 
 
 class Screen(NamedTuple):
@@ -39,12 +26,12 @@ def load_screen(name: str, seed: int = 0) -> Screen:
     """Make the rare-actives task out of a balanced screen: all inactives, and as many actives as the rate allows.
 
     Args:
-        name: One of :data:`COUNTS`.
+        name: One of :data:`rwkplus.data.registry.SCREENS`.
         seed: Seed of the draw of actives.
     """
-    if name not in COUNTS:
-        raise ParameterError(f"there is no screen {name!r}; known are {', '.join(COUNTS)}.")
-    graphs, (total, actives) = load(f"{name}_balanced"), COUNTS[name]
+    if name not in SCREENS:
+        raise ParameterError(f"there is no screen {name!r}; known are {', '.join(SCREENS)}.")
+    graphs, (total, actives) = load(f"{name}_balanced"), SCREENS[name]
     rate = actives / total
     index = rare_class(np.array([int(graph.y) for graph in graphs]), rate, seed)
     chosen = [graphs[i] for i in index]

@@ -1,5 +1,7 @@
 """Graph databases made in code: known answers, no files."""
 
+from typing import TypeAlias
+
 import networkx as nx
 import numpy as np
 import torch
@@ -7,9 +9,18 @@ from torch_geometric.data import Data
 
 from rwkplus.graphs import from_networkx
 
-NITRO = (("N", "O", "O"), ((0, 1, "="), (0, 2, "-")))
-NITRITE = (("O", "N", "O"), ((0, 1, "-"), (1, 2, "=")))
-DECORATIONS = ((("O",), ()), (("N",), ()), (("C", "O"), ((0, 1, "="),)), (("N", "C"), ((0, 1, "-"),)))
+Group: TypeAlias = tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]]
+"""Elements, and bonds between them by their places."""
+
+RING: Group = (("C",) * 6, tuple((i, (i + 1) % 6, "-="[i % 2]) for i in range(6)))
+NITRO: Group = (("N", "O", "O"), ((0, 1, "="), (0, 2, "-")))
+NITRITE: Group = (("O", "N", "O"), ((0, 1, "-"), (1, 2, "=")))
+DECORATIONS: tuple[Group, ...] = (
+    (("O",), ()),
+    (("N",), ()),
+    (("C", "O"), ((0, 1, "="),)),
+    (("N", "C"), ((0, 1, "-"),)),
+)
 """Hydroxyl, amine, aldehyde, methylamine: groups that occur in both classes."""
 
 
@@ -28,11 +39,11 @@ def functional_groups(num_graphs: int = 200, seed: int = 0) -> list[Data]:
     return graphs
 
 
-def _molecule(group: tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]], rng: np.random.Generator) -> nx.Graph:
+def _molecule(group: Group, rng: np.random.Generator) -> nx.Graph:
     """A carbon skeleton of one or two rings with tails, carrying ``group`` and some decorations."""
     molecule = nx.Graph()
     for _ in range(rng.integers(1, 3)):
-        attach(molecule, (("C",) * 6, tuple((i, (i + 1) % 6, "-="[i % 2]) for i in range(6))), rng)
+        attach(molecule, RING, rng)
     for _ in range(rng.integers(1, 5)):
         attach(molecule, (("C",), ()), rng)
     for i in rng.integers(0, len(DECORATIONS), size=rng.integers(1, 4)):
@@ -41,11 +52,7 @@ def _molecule(group: tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]], r
     return molecule
 
 
-def attach(
-    molecule: nx.Graph,
-    group: tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]],
-    rng: np.random.Generator,
-) -> None:
+def attach(molecule: nx.Graph, group: Group, rng: np.random.Generator) -> None:
     """Bond the first atom of a group to a carbon that has a valence to spare."""
     atoms, bonds = group
     order = {"-": 1, "=": 2}

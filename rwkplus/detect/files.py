@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.detect.base import GraphDetector, check_contamination
-from rwkplus.errors import DataError
-from rwkplus.files import read_tensors, write_tensors
-from rwkplus.mining.files import from_json
+from rwkplus.files import damaged, from_json, read_tensors, write_tensors
 
 FORMAT = "rwkplus detector, version 1"
 
@@ -29,7 +27,7 @@ def load_detector(path: str | Path) -> GraphDetector:
     try:
         return _filled(record, arrays)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError) as error:
-        raise DataError(f"{path} is damaged or was changed by hand: {error}.") from error
+        raise damaged(path, error) from error
 
 
 def _filled(record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> GraphDetector:

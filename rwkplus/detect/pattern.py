@@ -10,6 +10,7 @@ from torch_geometric.data import Batch
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
 from rwkplus.errors import GraphError, ParameterError
+from rwkplus.files import from_json
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
 from rwkplus.graphs.convert import graph_list
@@ -17,7 +18,7 @@ from rwkplus.graphs.labelled import named
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.cover import explained
 from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.files import from_json, pack_miner, unpack_miner
+from rwkplus.mining.files import pack_miner, unpack_miner
 
 
 class PatternDetector(GraphDetector):

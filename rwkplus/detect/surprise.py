@@ -21,9 +21,8 @@ from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
 from rwkplus.graphs.labelled import named
-from rwkplus.kernels.base import is_positive_integer
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
-from rwkplus.types import UnknownLabel, check_choice
+from rwkplus.types import UnknownLabel, check_choice, is_positive_integer
 
 
 class SurpriseDetector(GraphDetector):

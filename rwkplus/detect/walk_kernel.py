@@ -14,16 +14,15 @@ from rwkplus.detect.explanation import Explanation, explanations
 from rwkplus.detect.novelty import Method, novelty
 from rwkplus.detect.reference_files import check_same_scores, pack_graphs, unpack_graphs
 from rwkplus.errors import GraphError, ParameterError
+from rwkplus.files import from_json
 from rwkplus.graphs import Graphs, Schema, as_batch
 from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
 from rwkplus.graphs.convert import graph_list
 from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.kernels.base import is_positive_integer
 from rwkplus.kernels.node_colors import node_colors
-from rwkplus.mining.files import from_json
 from rwkplus.mining.reading import checked_batch
-from rwkplus.types import check_choice
+from rwkplus.types import check_choice, is_positive_integer
 
 BLOCK = 2_000
 """Graphs compared with the references at a time."""

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from rwkplus.functional.colors import node_ranks
 from rwkplus.functional.propagate import Propagate, bank_propagation
 from rwkplus.functional.walks import walk_steps
 
@@ -25,9 +26,7 @@ def closed_walks(
     node keeps them apart.
     """
     sizes = torch.bincount(batch, minlength=num_graphs)
-    rank = torch.empty_like(batch)
-    order = torch.argsort(batch, stable=True)
-    rank[order] = torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch[order]]
+    rank = node_ranks(batch)
     same_hidden = torch.eye(y0.size(2), dtype=y0.dtype, device=y0.device)
     returned = [torch.zeros_like(y0) for _ in range(steps)]
     for i in range(int(sizes.max()) if num_graphs else 0):

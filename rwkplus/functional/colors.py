@@ -69,9 +69,11 @@ def identity_colors(batch: Int[Tensor, " N"], width: int | None = None) -> Float
 
 
 def node_ranks(batch: Int[Tensor, " N"]) -> Int[Tensor, " N"]:
-    """Number of each node within its graph."""
+    """Number of each node within its graph, in whatever order the nodes of all graphs stand."""
     sizes = torch.bincount(batch)
-    return torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch]
+    grouped = torch.argsort(batch, stable=True)
+    places = torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch[grouped]]
+    return torch.empty_like(places).index_copy_(0, grouped, places)
 
 
 def whitened(colors: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:

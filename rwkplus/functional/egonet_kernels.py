@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.functional.kernels import bank_scores, color_similarity, finite_scores
+from rwkplus.functional.kernels import bank_scores, check_bank, color_similarity, finite_scores
 from rwkplus.functional.propagate import check_edges
 from rwkplus.functional.walks import Normalize
 from rwkplus.ops.egonet_kinds import merge_kinds
@@ -272,18 +272,7 @@ def _tensors(egonets: Egonets, hidden_edge_attr: Tensor | None, y0: Tensor) -> l
 def _check(
     x: Tensor, egonets: Egonets, hidden_x: Tensor, hidden_adj: Tensor, hidden_edge_attr: Tensor | None, steps: int
 ) -> None:
-    if steps < 1:
-        raise ParameterError(f"steps must be at least 1 (it counts the edges of a walk), got {steps}.")
-    if x.size(-1) != hidden_x.size(-1):
-        raise ShapeError(
-            f"nodes have {x.size(-1)} features but those of the hidden graphs {hidden_x.size(-1)} "
-            f"(x: {tuple(x.shape)}, hidden_x: {tuple(hidden_x.shape)})."
-        )
-    if hidden_adj.shape != (*hidden_x.shape[:2], hidden_x.size(1)):
-        raise ShapeError(
-            f"hidden_adj must be (K, M, M) for hidden_x (K, M, D), got {tuple(hidden_adj.shape)} "
-            f"and {tuple(hidden_x.shape)}."
-        )
+    check_bank(x, hidden_x, hidden_adj, steps)
     if hidden_edge_attr is not None:
         colors = 0 if egonets.attr is None else egonets.attr.size(1)
         if colors != hidden_edge_attr.size(-1):

@@ -65,13 +65,16 @@ def pair_walks(
     other_x: Float[Tensor, "... L D"],
     other_adj: Float[Tensor, "... L L"],
     steps: int,
+    *,
+    match_all: bool = True,
 ) -> Float[Tensor, "T ..."]:
-    """Color-matching walk kernel (Algorithm 1) of aligned pairs of small dense graphs, for 0, 1, ... ``steps`` edges.
+    """Walk kernel of aligned pairs of small dense graphs, for 0, 1, ... ``steps`` edges.
 
     Leading dimensions broadcast: ``(R, k, 1, M, D)`` with ``(R, 1, k, M, D)`` gives the Gram matrices of R banks.
+    ``match_all`` matches every node of a walk (RWK+, Algorithm 1), else only its ends (RWK-).
     """
     y0 = x @ other_x.mT
-    walks = walk_steps(y0.unsqueeze(0), lambda y: adj @ y @ other_adj.mT, steps)
+    walks = walk_steps(y0.unsqueeze(0), lambda y: adj @ y @ other_adj.mT, steps, match_all=match_all)
     return torch.cat([y.sum((-2, -1)) for y in (y0.square().unsqueeze(0), *walks)])
 
 

@@ -165,7 +165,8 @@ def _rwk(
     match_all: bool,
     **options: Unpack[WalkOptions],
 ) -> Tensor:
-    _check(x, edge_index, batch, hidden_x, hidden_adj, steps)
+    check_bank(x, hidden_x, hidden_adj, steps)
+    check_batch(x, batch)
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
     return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=match_all, **options)
 
@@ -257,7 +258,8 @@ def walk_scores(
     return finite_scores(torch.stack(scores))
 
 
-def _check(x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> None:
+def check_bank(x: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> None:
+    """Refuse nodes and hidden graphs that do not fit together, and walks without an edge."""
     if steps < 1:
         raise ParameterError(f"steps must be at least 1 (it counts the edges of a walk), got {steps}.")
     if x.size(-1) != hidden_x.size(-1):
@@ -271,7 +273,6 @@ def _check(x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidde
             f"hidden_adj must be (K, M, M) for hidden_x (K, M, D), got {tuple(hidden_adj.shape)} "
             f"and {tuple(hidden_x.shape)}."
         )
-    check_batch(x, batch)
 
 
 def finite_scores(scores: Tensor) -> Tensor:

@@ -2,10 +2,10 @@
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, einsum
+from torch import Tensor
 
 from rwkplus.errors import ParameterError, ShapeError
-from rwkplus.functional.walks import walk_steps
+from rwkplus.functional.explained import pair_walks
 
 
 def diversity_penalty(
@@ -52,12 +52,9 @@ def diversity_penalty(
         return hidden_x.new_zeros(hidden_x.shape[:-3])
 
     def kernels(i: Tensor, j: Tensor) -> Tensor:
-        left, right = hidden_adj[..., i, :, :].flatten(0, -3), hidden_adj[..., j, :, :].flatten(0, -3)
-        y0 = einsum("...md,...nd->...mn", hidden_x[..., i, :, :], hidden_x[..., j, :, :]).flatten(0, -3)
-        walks = walk_steps(y0, lambda y: left @ y @ right.mT, steps, match_all=match_all)
-        scores = [matched.sum((-2, -1)) for matched in walks]
-        score = scores[-1] if last_only else torch.stack(scores).sum(0)
-        return score.view(*hidden_x.shape[:-3], -1)
+        left, right = ((hidden_x[..., k, :, :], hidden_adj[..., k, :, :]) for k in (i, j))
+        scores = pair_walks(*left, *right, steps, match_all=match_all)
+        return scores[-1] if last_only else scores[1:].sum(0)
 
     i, j = torch.triu_indices(num_hidden, num_hidden, offset=1, device=hidden_x.device)
     overlap = kernels(i, j)
@@ -73,4 +70,9 @@ def sparsity_penalty(
 ) -> Float[Tensor, "..."]:
     """L1 norm of the edges of each undirected hidden graph, every edge once, and of its features where given."""
     penalty = hidden_adj.abs().triu(1).sum((-2, -1))
-    return penalty if hidden_x is None else penalty + hidden_x.abs().sum((-2, -1))
+    return penalty if hidden_x is None else penalty + feature_penalty(hidden_x)
+
+
+def feature_penalty(hidden_x: Float[Tensor, "... M D"]) -> Float[Tensor, "..."]:
+    """L1 norm of the features of each hidden graph, for those who weigh it apart from the edges."""
+    return hidden_x.abs().sum((-2, -1))

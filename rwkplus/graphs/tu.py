@@ -8,7 +8,7 @@ import io
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import DataError
 from rwkplus.graphs.vocabulary import Vocabulary
+from rwkplus.types import check_choice
 
 NodeFeatures = Literal["labels", "attributes", "both"]
 
@@ -181,8 +182,7 @@ def _check_edges(files: TUFiles, edges: NDArray[np.int64], indicator: NDArray[np
 def _colors(
     files: TUFiles, kind: str, rows: int, wanted: NodeFeatures, names: Sequence[str] | None
 ) -> tuple[Tensor | None, tuple[str, ...] | None]:
-    if wanted not in get_args(NodeFeatures):
-        raise ParameterError(f"{kind}_features must be 'labels', 'attributes' or 'both', got {wanted!r}.")
+    check_choice(f"{kind}_features", wanted, NodeFeatures)
     has_labels, has_attributes = files.has(f"{kind}_labels"), files.has(f"{kind}_attributes")
     use_labels = has_labels and (wanted != "attributes" or not has_attributes)
     use_attributes = has_attributes and (wanted != "labels" or not has_labels)

@@ -67,8 +67,3 @@ class WalkEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # graphs, not a matrix
         return tags
-
-
-def is_positive_integer(value: object) -> bool:
-    """Whether ``value`` is an integer, of Python or numpy, of at least 1."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import as_arrays
-from rwkplus.kernels.base import WalkEstimator, is_positive_integer
+from rwkplus.kernels.base import WalkEstimator
 from rwkplus.kernels.feature_map import FeatureMap, level_sizes
 from rwkplus.kernels.node_colors import ColorTable
-from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks
+from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer
 
 
 class RandomWalkFeatures(TransformerMixin, WalkEstimator):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from rwkplus.graphs.arrays import GraphArrays
 from rwkplus.kernels.node_colors import ColorTable
 from rwkplus.kernels.sequence_tree import Level, SequenceTree
+from rwkplus.ops.random_streams import STEP, mix
 
 Hashes = NDArray[np.uint64]
 
@@ -21,7 +22,7 @@ def hashes(vocabulary: SequenceTree | ColorTable, graphs: GraphArrays) -> Iterat
     """
     if isinstance(vocabulary, ColorTable):
         for step, keys in enumerate(vocabulary.keys):
-            yield _mix(keys.astype(np.uint64) + np.uint64(step))
+            yield mix(keys.astype(np.uint64) + np.uint64(step) + STEP)
         return
     before = np.zeros(1, np.uint64)
     for length, level in enumerate(vocabulary.sequences):
@@ -33,13 +34,5 @@ def hashes(vocabulary: SequenceTree | ColorTable, graphs: GraphArrays) -> Iterat
 def _extend(before: Hashes, level: Level, graphs: GraphArrays) -> Hashes:
     hashed = before[level.prefix]
     for code in (graphs.edge_label_code[level.edge], graphs.label_code[level.label]):
-        hashed = _mix(hashed + (code + np.uint64(2)))
+        hashed = mix(hashed + (code + np.uint64(2)) + STEP)
     return hashed
-
-
-def _mix(values: Hashes) -> Hashes:
-    """Finalizer of splitmix64: every input bit reaches every output bit."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

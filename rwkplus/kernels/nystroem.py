@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
-from rwkplus.kernels.base import is_positive_integer
 from rwkplus.kernels.random_walk import RandomWalkKernel
+from rwkplus.types import is_positive_integer
 
 
 class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rwkplus.graphs.arrays import Floats, GraphArrays
+from rwkplus.kernels import blocks as pairwise
 
 # Rough nanoseconds on one core, read off runs on MUTAG, NCI1 and ENZYMES; only their ratio matters.
 _PER_WALK = 60.0
@@ -18,7 +19,7 @@ def cheaper_route(graphs: GraphArrays, steps: int, *, closed: bool) -> str:
     if closed:  # one pass per start node and graph pair
         blocks *= float(np.diff(graphs.node_ptr).max()) ** 2
     largest = float(np.diff(graphs.node_ptr).max())
-    fits_pairwise = largest**2 < 2**28
+    fits_pairwise = largest**2 <= pairwise.MAX_PAIR_CELLS
     return "blocks" if blocks < explicit and fits_pairwise else "explicit"
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.graphs.arrays import GraphArrays
-from rwkplus.types import Combine, KernelName
+from rwkplus.types import Combine, KernelName, is_positive_integer
 
 
 def step_weights(
@@ -24,7 +24,7 @@ def step_weights(
         decay: Base of the geometric weights.
         include_zero_step: Count the nodes themselves too, with weight 1 (their share of a mean).
     """
-    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+    if not is_positive_integer(steps):
         raise ParameterError(f"steps must be an integer of at least 1 (it counts edges), got {steps!r}.")
     lengths = np.arange(steps + 1)
     if not isinstance(combine, str):

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.lib.format import open_memmap
 
-from rwkplus.files import write_whole
+from rwkplus.files import read_json, write_whole
 from rwkplus.graphs.arrays import Floats, GraphArrays
 
 
@@ -65,7 +65,7 @@ class ResumableMatrix:
 
     def _finished_before(self) -> set[tuple[int, int]]:
         try:
-            record = json.loads(self.progress.read_text())
+            record = read_json(self.progress)
             if self.partial.exists() and record["fingerprint"] == self.fingerprint:
                 return {(start, stop) for start, stop in record["finished"]}
         except (OSError, ValueError, KeyError, TypeError):

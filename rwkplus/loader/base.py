@@ -1,23 +1,23 @@
 """What all loaders of parts of a large graph have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
+from rwkplus.graphs.node_numbers import Nodes, node_numbers
+from rwkplus.ops.collective import share_of_batches
 from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.sampling import Part, Sampler
 
 Index = NDArray[np.int64]
-Nodes: TypeAlias = NDArray[Any] | Tensor | Sequence[int] | Sequence[bool]
 OWN = ("edge_index", "n_id", "batch_size", "num_nodes")
 """What a batch is given beside the arrays of the graph."""
 Share = Callable[[], tuple[int, int]]
@@ -79,19 +79,14 @@ class PartLoader(ABC):
         return self.num_batches
 
     def __iter__(self) -> Iterator[Data]:
-        rank, world = self.share()
-        if self.items.size // self.num_batches < world:
-            raise ParameterError(
-                f"{self.items.size} items in {self.num_batches} batches are too few for {world} processes: each needs "
-                "one of every batch. Use fewer processes or larger batches."
-            )
         order, key = self.items, (self.seed or 0, 0)
         if self.seed is not None:
             key = self.seed, self.epoch
-            self.epoch += 1
             order = np.random.default_rng(new_key(*key)).permutation(order)
-        for number, batch in enumerate(np.array_split(order, self.num_batches)):
-            yield self._batch(np.array_split(batch, world)[rank], (*key, number))
+        share = share_of_batches(order, self.num_batches, *self.share(), things="items")
+        self.epoch += self.seed is not None
+        for number, items in enumerate(share):
+            yield self._batch(items, (*key, number))
 
     @abstractmethod
     def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:
@@ -108,44 +103,23 @@ class PartLoader(ABC):
         )
 
 
-def node_numbers(nodes: Nodes | None, num_nodes: int) -> Index:
-    """Numbers of the nodes that ``input_nodes`` means: distinct numbers in their order, a mask, or None for all.
+def distinct_nodes(nodes: Nodes | None, num_nodes: int) -> Index:
+    """Numbers of the nodes that ``input_nodes`` means, in their order; None means all.
 
     Raises:
+        ShapeError: They are a mask of another graph.
         ParameterError: They name nodes that are not there, or some node twice.
     """
     if nodes is None:
         return np.arange(num_nodes)
-    given = nodes.numpy(force=True) if isinstance(nodes, Tensor) else np.asarray(nodes)
-    if given.dtype == bool:
-        return _of_mask(given, num_nodes)
-    if given.size == 0:  # of no particular type
-        return np.zeros(0, np.int64)
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+    numbers = node_numbers(nodes, num_nodes, "input_nodes")
+    times = np.bincount(numbers, minlength=1)
+    if times.max() > 1:
         raise ParameterError(
-            f"input_nodes must be a mask (N,) of bool or node numbers (n,), got {given.dtype} {given.shape}. "
-            "Call .bool() on a mask of other numbers."
+            f"input_nodes names node {times.argmax()} more than once: call numpy.unique on numbers, or .bool() on a "
+            "mask."
         )
-    if given.min() < 0 or given.max() >= num_nodes:
-        raise ParameterError(
-            f"input_nodes holds numbers from {given.min()} to {given.max()} but the nodes are 0 to {num_nodes - 1}: "
-            "give numbers of nodes in the whole graph."
-        )
-    if np.bincount(given, minlength=num_nodes).max() > 1:
-        twice = int(np.bincount(given).argmax())
-        raise ParameterError(
-            f"input_nodes names node {twice} more than once: call numpy.unique on numbers, or .bool() on a mask."
-        )
-    return given.astype(np.int64)
-
-
-def _of_mask(mask: NDArray[np.bool_], num_nodes: int) -> Index:
-    if mask.shape != (num_nodes,):
-        raise ParameterError(
-            f"the mask input_nodes is {mask.shape} but the graph has {num_nodes} nodes: give one bool for each, "
-            "or the numbers of nodes."
-        )
-    return np.flatnonzero(mask)
+    return numbers
 
 
 def _take(values: NDArray[Any], nodes: Index) -> NDArray[Any]:

@@ -8,7 +8,8 @@ from torch_geometric.data import Data
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
-from rwkplus.loader.base import Index, Nodes, PartLoader, Share, alone, node_numbers
+from rwkplus.graphs.node_numbers import Nodes
+from rwkplus.loader.base import Index, PartLoader, Share, alone, distinct_nodes
 
 
 class ClusterLoader(PartLoader):
@@ -45,7 +46,7 @@ class ClusterLoader(PartLoader):
         sizes = np.bincount(clusters)
         super().__init__(graph, np.nonzero(sizes)[0], batch_size, seed, share, fields)
         self.is_input = np.zeros(graph.num_nodes, bool)
-        self.is_input[node_numbers(input_nodes, graph.num_nodes)] = True
+        self.is_input[distinct_nodes(input_nodes, graph.num_nodes)] = True
         self.members = np.split(np.argsort(clusters, kind="stable"), np.cumsum(sizes)[:-1])
         self._whole: Data | None = None
 

@@ -5,7 +5,9 @@ sequences. Nodes of one color therefore merge into prefixes of sequences, graphs
 a root of that matrix, of rank ``r``, stands for all graphs: :math:`K_{GW}` becomes ``r`` rows instead of one per graph.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 import torch
@@ -54,34 +56,17 @@ class CompressedWalks(WalkDatabase):
             *sequence_walks(y0, hidden_adj, self.prefixes, self.sequences),
             *(sequence_closed_walks(y0, hidden_adj, cycles) for cycles in self.cycles),
         ]
-        return [sum_of([root @ kinds[kind] for kind, root in roots.items()]) for roots in self.roots]
+        return [reduce(add, (root @ kinds[kind] for kind, root in roots.items())) for roots in self.roots]
 
     def to(self, dtype: torch.dtype) -> "CompressedWalks":
         """Return the database in another precision."""
         roots = tuple({kind: root.to(dtype) for kind, root in term.items()} for term in self.roots)
-        return CompressedWalks(
-            self.colors.to(dtype),
-            self.steps,
-            self.closed,
-            self.terms,
-            self.prefixes,
-            self.sequences,
-            self.cycles,
-            roots,
-        )
+        return replace(self, colors=self.colors.to(dtype), roots=roots)
 
     @property
     def cost(self) -> int:
         """See :class:`WalkDatabase`."""
         return sum(level.prefix.numel() for level in (*self.prefixes, *self.sequences))
-
-
-def sum_of(parts: list[Tensor]) -> Tensor:
-    """Add up tensors of one shape."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
 
 
 def _level(level: Level) -> PrefixLevel:

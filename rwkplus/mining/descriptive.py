@@ -9,19 +9,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs, as_batch
 from rwkplus.mining.objective import Average, DiversityLoss, Loss, Objective
 from rwkplus.mining.views import View, ViewedGraphs
 from rwkplus.models.kcn import KCN
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
+from rwkplus.types import check_choice, check_integer
 
-CHOICES = {
-    "loss": ("log", "raw"),
-    "diversity_loss": ("raw", "log", "cosine"),
-    "average": ("database", "graph"),
-    "dtype": ("float32", "float64"),
-}
+Precision = Literal["float32", "float64"]
+CHOICES = {"loss": Loss, "diversity_loss": DiversityLoss, "average": Average, "dtype": Precision}
 OnStep = Callable[[int, NDArray[np.float64]], None]
 """Called with the epoch, counted from 1, and the loss of every restart."""
 
@@ -96,7 +92,7 @@ class DescriptiveKCN(BaseEstimator):
         n_restarts: int = 50,
         first_restart: int = 0,
         random_state: int = 0,
-        dtype: Literal["float32", "float64"] = "float32",
+        dtype: Precision = "float32",
         ignore: Sequence[str] = (),
     ) -> None:
         self.n_patterns = n_patterns
@@ -187,12 +183,9 @@ class DescriptiveKCN(BaseEstimator):
 
     def _check(self) -> None:
         for name in ("n_patterns", "pattern_size", "steps", "n_restarts", "structural_dim"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise ParameterError(f"{name} must be an integer of at least 1, got {value!r}.")
+            check_integer(name, getattr(self, name), 1)
         for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ParameterError(f"{name} must be {' or '.join(choices)}, got {getattr(self, name)!r}.")
+            check_choice(name, getattr(self, name), choices)
 
 
 @torch.no_grad()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError
-from rwkplus.files import read_tensors, write_tensors, write_whole
+from rwkplus.files import damaged, from_json, read_json, read_tensors, write_tensors, write_whole
 from rwkplus.mining.patterns import Occurrence, Pattern
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
 
@@ -30,12 +30,7 @@ def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:
 
 def load_patterns(path: str | Path) -> list[Pattern]:
     """Read what :func:`save_patterns` wrote."""
-    try:
-        record = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from error
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}.") from error
+    record = read_json(path)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise DataError(f"{path} does not hold patterns: expected the format {FORMAT!r}.")
     return [Pattern.from_dict(values) for values in record["patterns"]]
@@ -68,7 +63,7 @@ def load_miner(miner: "PatternMiner", path: str | Path) -> "PatternMiner":
     try:
         return unpack_miner(miner, header, tensors)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path} is damaged or was changed by hand: {error}.") from error
+        raise damaged(path, error) from error
 
 
 def unpack_miner(miner: "PatternMiner", header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "PatternMiner":
@@ -85,8 +80,3 @@ def unpack_miner(miner: "PatternMiner", header: dict[str, Any], tensors: dict[st
         occurrences = tuple(Occurrence(graph, tuple(nodes)) for graph, *nodes in rows)
         miner.patterns_.append(replace(Pattern.from_dict(values), occurrences=occurrences))
     return miner
-
-
-def from_json(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as they were before JSON made lists of their tuples."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}

@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rwkplus.functional.regularizers import diversity_penalty, sparsity_penalty
+from rwkplus.functional.regularizers import diversity_penalty, feature_penalty, sparsity_penalty
 from rwkplus.mining.views import ViewedGraphs
 from rwkplus.models.kcn import KCN
 
@@ -48,7 +48,7 @@ class Objective:
         if self.sparsity:
             loss = loss + self.sparsity * sparsity_penalty(adj)
         if self.feature_sparsity:
-            loss = loss + self.feature_sparsity * sum(x.abs().sum((-2, -1)) for x in hidden.views)
+            loss = loss + self.feature_sparsity * sum(feature_penalty(x) for x in hidden.views)
         total = loss.view(restarts, -1).sum(1)
         if self.diversity:
             total = total + self.diversity * self._overlap(model, adj, restarts)

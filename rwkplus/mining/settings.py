@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.reading import Coloring
 from rwkplus.mining.search import Criterion
 from rwkplus.ops.embeddings import Ints
+from rwkplus.types import check_choice, check_integer
 
 MAX_AUTO_PATTERNS = 20
 DEFAULT_SIZES = {"maximal": (3, 12), "blocks": (3, 6)}
@@ -32,17 +33,14 @@ class MinerSettings:
     @classmethod
     def of(cls, miner: Any) -> "MinerSettings":  # noqa: ANN401
         """Check the parameters of a :class:`rwkplus.mining.PatternMiner`."""
-        for name, allowed in (("criterion", get_args(Criterion)), ("colors", get_args(Coloring))):
-            if getattr(miner, name) not in allowed:
-                raise ParameterError(f"{name} must be {' or '.join(map(repr, allowed))}, got {getattr(miner, name)!r}.")
+        check_choice("criterion", miner.criterion, Criterion)
+        check_choice("colors", miner.colors, Coloring)
         if isinstance(miner.candidates, str) or not {"grown"} <= set(miner.candidates) <= set(CANDIDATES):
             raise ParameterError(
                 f"candidates must list 'grown' and may list 'sampled' and 'gradient', got {miner.candidates!r}."
             )
         for name, least in (("n_colors", 1), ("search_graphs", 2), ("beam_width", 1), ("n_controls", 0)):
-            value = getattr(miner, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+            check_integer(name, getattr(miner, name), least)
         if not 0 < miner.fidelity <= 1:
             raise ParameterError(f"fidelity must lie above 0 and at most at 1, got {miner.fidelity!r}.")
         number = _range("n_patterns", miner.n_patterns, 1, (1, MAX_AUTO_PATTERNS))

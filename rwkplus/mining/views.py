@@ -97,11 +97,12 @@ class ViewedGraphs:
         edge_graph = self.batch[self.edge_index[0]]
         first: dict[bytes, int] = {}
         group = torch.empty(self.num_graphs, dtype=torch.long)
-        for i in range(self.num_graphs):
-            key = self._fingerprint(self.batch == i, edge_graph == i)
-            group[i] = first.setdefault(key, len(first))
         kept = torch.zeros(self.num_graphs, dtype=torch.bool)
-        kept[[int((group == g).nonzero()[0]) for g in range(len(first))]] = True
+        parts = zip(self._members(self.batch), self._members(edge_graph), strict=True)
+        for i, (nodes_of, edges_of) in enumerate(parts):
+            key = self._fingerprint(nodes_of, edges_of)
+            kept[i] = key not in first
+            group[i] = first.setdefault(key, len(first))
         nodes, edges = kept[self.batch], kept[edge_graph]
         new_node = nodes.cumsum(0) - 1
         new_graph = kept.cumsum(0) - 1
@@ -115,11 +116,16 @@ class ViewedGraphs:
             count=self.count.new_zeros(len(first)).index_add(0, group, self.count),
         )
 
+    def _members(self, graph: Tensor) -> tuple[Tensor, ...]:
+        """Places of every graph's nodes or edges, cut once for all graphs."""
+        sizes: list[int] = torch.bincount(graph, minlength=self.num_graphs).tolist()
+        return torch.split(graph.argsort(stable=True), sizes)
+
     def _fingerprint(self, nodes: Tensor, edges: Tensor) -> bytes:
         edge_index = self.edge_index[:, edges]
         if edge_index.numel():
-            edge_index = edge_index - int(nodes.nonzero()[0])
-        size = int(nodes.sum())
+            edge_index = edge_index - int(nodes[0])
+        size = nodes.numel()
         order = (edge_index[0] * size + edge_index[1]).argsort(stable=True)
         parts = [self.own[nodes], edge_index[:, order]]
         if self.edge_weight is not None:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -152,18 +152,13 @@ class PlainWalks(WalkDatabase):
 
     def to(self, dtype: torch.dtype) -> "PlainWalks":
         """Return the database in another precision."""
-        return PlainWalks(
-            self.colors.to(dtype),
-            self.steps,
-            self.closed,
-            self.terms,
-            self.x.to(dtype),
-            self.edge_index,
-            None if self.edge_weight is None else self.edge_weight.to(dtype),
-            self.batch,
-            self.cycles,
-            tuple(count.to(dtype) for count in self.returns),
-            self.scale.to(dtype),
+        return replace(
+            self,
+            colors=self.colors.to(dtype),
+            x=self.x.to(dtype),
+            edge_weight=None if self.edge_weight is None else self.edge_weight.to(dtype),
+            returns=tuple(count.to(dtype) for count in self.returns),
+            scale=self.scale.to(dtype),
         )
 
     @property

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from rwkplus.errors import DataError
-from rwkplus.files import read_tensors, write_tensors
+from rwkplus.files import damaged, read_tensors, write_tensors
 from rwkplus.models.registry import MODELS, build
 
 FORMAT = "rwkplus model, version 1"
@@ -82,8 +82,3 @@ def _model_in(path: Path) -> Path:
         return path / MODEL_FILE
     hint = f" Name one of its folds, such as {found[0]}, or train with --folds 0." if found else ""
     raise DataError(f"the folder {path} holds no {MODEL_FILE}.{hint}")
-
-
-def damaged(path: str | Path, why: str) -> DataError:
-    """The error about a file whose parts do not agree."""
-    return DataError(f"{path} is damaged or was changed by hand: {why}.")

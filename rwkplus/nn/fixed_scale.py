@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch import distributed as dist
 
 from rwkplus.errors import ParameterError
+from rwkplus.ops.collective import rank_and_world
 
 
 class FixedScale(nn.Module):
@@ -65,7 +66,7 @@ class FixedScale(nn.Module):
         deviation = x.std(0, correction=0)
         self.deviation.lerp_(torch.where(deviation > self.eps, deviation, 1), share)
         self.seen += 1
-        if dist.is_available() and dist.is_initialized():
+        if rank_and_world()[1] > 1:
             for part in (self.mean, self.deviation):
                 dist.broadcast(part, 0)
 

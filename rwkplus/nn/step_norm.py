@@ -4,13 +4,13 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
-from torch import distributed as dist
 from torch.nn.functional import batch_norm
 
 from rwkplus.errors import ParameterError
 from rwkplus.functional.egonet_kernels import StepNormState
 from rwkplus.functional.step_norm import step_moments, step_norm
 from rwkplus.functional.walks import Normalize
+from rwkplus.ops.collective import rank_and_world
 
 Placement = Literal["propagate", "readout"]
 
@@ -121,8 +121,7 @@ class StepNorm(nn.Module):
         return not torch.compiler.is_compiling() and (not self.training or y.size(0) * y.size(2) > 1)
 
     def _synced(self) -> bool:
-        several = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
-        return several and self.sync and self.training
+        return self.sync and self.training and rank_and_world()[1] > 1
 
     def extra_repr(self) -> str:
         """Sizes and placement."""

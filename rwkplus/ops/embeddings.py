@@ -60,7 +60,9 @@ def grow_embeddings(
         For every extension: the embedding's row, the position it starts from, the later position it closes a
         cycle with (``n`` for a new node), the edge's label, and the new node (-1 for none).
     """
-    grown: tuple[Ints, Ints, Ints, Ints, Ints] = _grow(*graphs[:4], embeddings, joined)
+    grown: tuple[Ints, Ints, Ints, Ints, Ints] = _grow(
+        graphs.indptr, graphs.neighbor, graphs.edge_label, embeddings, joined
+    )
     return grown
 
 
@@ -223,7 +225,7 @@ def _sort_by_kind(kind: Any, graph: Any, counts: Any, present: Any, num_graphs: 
 
 
 @njit(cache=True, nogil=True)
-def _grow(indptr: Any, neighbor: Any, edge_label: Any, label: Any, embeddings: Any, joined: Any) -> Any:
+def _grow(indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, joined: Any) -> Any:
     count, n = embeddings.shape
     total = 0
     for e in range(count):

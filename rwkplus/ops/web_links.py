@@ -7,8 +7,6 @@ from numba import njit
 
 from rwkplus.ops.random_streams import advance, stream, uniform
 
-EVERYWHERE, COMMUNITY, FARM = 0, 1, 2
-
 
 @njit(cache=True, nogil=True)
 def draw_links(begin: int, end: int, key: Any, links: Any, group: Any, habits: Any, places: Any) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from networkx.algorithms.isomorphism import categorical_node_match
 
 from rwkplus.data.planted import planted_database, random_pattern
 from rwkplus.mining import PatternMiner
+from rwkplus.mining.recovery import recovered
 from rwkplus.result_files import save_result
 
 SIZES = (4, 6, 8, 10)
@@ -67,7 +67,8 @@ def _recovered(seed: int, cyclic: bool, count: int, size: int, distortion: float
     targets = [random_pattern(size, rng, cyclic=cyclic) for _ in range(count)]
     graphs = planted_database(targets, rng, distortion=distortion)
     mined = PatternMiner(count, n_controls=0, random_state=0).fit(graphs).patterns_
-    return all(any(same_graph(pattern.to_networkx(), target) for pattern in mined) for target in targets)
+    found = [pattern.to_networkx() for pattern in mined]
+    return all(recovered(found, _named(target), strict=True) for target in targets)
 
 
 def _false_alarm(seed: int) -> bool:
@@ -75,11 +76,11 @@ def _false_alarm(seed: int) -> bool:
     return bool(PatternMiner(1, random_state=0).fit(graphs).patterns_)
 
 
-def same_graph(found: nx.Graph, target: nx.Graph) -> bool:
-    """Whether two graphs agree node for node and edge for edge; labels are compared as text."""
+def _named(target: nx.Graph) -> nx.Graph:
+    """The graph with its labels as text, which those of patterns are."""
     named = target.copy()
     nx.set_node_attributes(named, {v: str(label) for v, label in target.nodes(data="label")}, "label")
-    return bool(nx.is_isomorphic(found, named, node_match=categorical_node_match("label", None)))
+    return named
 
 
 def _save(rows: list[dict[str, Any]], databases: int, alarms: int | None) -> None:

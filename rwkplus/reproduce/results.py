@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rwkplus.errors import DataError
+from rwkplus.files import json_values
 from rwkplus.result_files import RESULTS, read_result
 
 RUNS = Path("runs")
@@ -29,7 +30,7 @@ def finished(
         record = read_result(name, folder)
     except DataError:
         return {}
-    wanted = json.loads(json.dumps(dict(config)))
+    wanted = json_values(dict(config))
     same = [{key: value for key, value in part.items() if key not in ignoring} for part in (record["config"], wanted)]
     values: dict[str, Any] = record["values"] if same[0] == same[1] else {}
     return values

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from rwkplus.errors import ParameterError
-from rwkplus.tasks.processes import rank_and_world
+from rwkplus.ops.collective import rank_and_world, share_of_batches
 from rwkplus.tasks.randomness import generator
 
 Index = NDArray[np.int64]
@@ -141,15 +140,8 @@ class Batches:
             batch.y = self.y[torch.from_numpy(part)]
         return batch
 
-    def _parts(self, order: Index) -> Iterator[Index]:
-        rank, world = rank_and_world()
-        if order.size // self.num_batches < world:
-            raise ParameterError(
-                f"{order.size} graphs in {self.num_batches} batches are too few for {world} processes: each needs a "
-                "graph of every batch. Use fewer devices or larger batches."
-            )
-        for part in np.array_split(order, self.num_batches):
-            yield np.array_split(part, world)[rank]
+    def _parts(self, order: Index) -> list[Index]:
+        return share_of_batches(order, self.num_batches, *rank_and_world(), things="graphs")
 
 
 def _numpy(values: Tensor) -> Index:

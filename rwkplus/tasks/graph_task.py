@@ -8,8 +8,9 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
+from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.metrics import metric_for
-from rwkplus.tasks.processes import cat_over_processes, rank_and_world, sum_over_processes
+from rwkplus.tasks.processes import cat_over_processes, sum_over_processes
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Target
 

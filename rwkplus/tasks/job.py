@@ -13,13 +13,13 @@ from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.models.files import MODEL_FILE
 from rwkplus.models.registry import build, name_of, name_to_save
+from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
 from rwkplus.tasks.dataset import GraphDataset, check_fields, fitted_params
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.logs import read_history, tensorboard, write_history
 from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs
 from rwkplus.tasks.metrics import all_scores
-from rwkplus.tasks.processes import rank_and_world
 from rwkplus.tasks.progress import Progress, Row, check_identity
 from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.settings import Settings

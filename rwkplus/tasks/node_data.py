@@ -1,6 +1,5 @@
 """One graph whose nodes have labels: what a network reads of it, and which nodes are meant."""
 
-from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -13,10 +12,9 @@ from torch_geometric.utils import is_torch_sparse_tensor
 
 from rwkplus.data.splits import Index
 from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.graphs.node_numbers import Nodes, node_numbers
 from rwkplus.tasks.precision import in_precision_of
 
-Nodes = Tensor | NDArray[Any] | Sequence[int] | Sequence[bool]
-"""Some nodes of a graph: a mask ``(N,)`` or their numbers."""
 EDGE_FIELDS = ("edge_attr", "edge_weight")
 
 
@@ -68,28 +66,10 @@ def chosen_nodes(data: Data, nodes: Nodes | None, name: str, mask: str) -> Index
         nodes, name = data.get(mask), f"data.{mask}"
         if nodes is None:
             raise ParameterError(f"which nodes? There is no {name}: give a mask or numbers of nodes instead.")
-    chosen = nodes.detach().cpu().numpy() if isinstance(nodes, Tensor) else np.asarray(nodes)
-    chosen = _numbers(chosen, int(data.num_nodes), name)
+    chosen = node_numbers(nodes, int(data.num_nodes), name)
     if chosen.size == 0:
         raise ParameterError(f"{name} names no node.")
-    if chosen.min() < 0 or chosen.max() >= data.num_nodes:
-        found = f"{chosen.min()} to {chosen.max()}"
-        raise GraphError(f"{name} holds numbers from {found} but there are {data.num_nodes} nodes, counted from 0.")
-    return np.unique(chosen).astype(np.int64)
-
-
-def _numbers(chosen: NDArray[Any], num_nodes: int, name: str) -> NDArray[Any]:
-    """Turn a mask into numbers."""
-    is_mask = chosen.dtype == bool
-    if is_mask and chosen.ndim == 2:
-        raise ShapeError(f"{name} holds {chosen.shape[1]} splits, one per column: choose one, such as mask[:, 0].")
-    if chosen.ndim != 1 or (is_mask and chosen.size != num_nodes):
-        raise ShapeError(f"{name} is {chosen.shape}; expected a mask of the {num_nodes} nodes, or numbers of nodes.")
-    if chosen.size and (chosen.dtype.kind not in "biu" or chosen.dtype == np.uint8):
-        raise ParameterError(
-            f"{name} holds {chosen.dtype}; expected truth values or numbers of nodes. Call .bool() on a mask of bytes."
-        )
-    return chosen.nonzero()[0] if is_mask else chosen
+    return np.unique(chosen)
 
 
 def node_labels(data: Data, y: object = None) -> NDArray[Any]:

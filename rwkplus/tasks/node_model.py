@@ -11,11 +11,13 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, ShapeError
-from rwkplus.models.files import ModelFile, damaged, read_model, write_model
+from rwkplus.files import damaged
+from rwkplus.graphs.node_numbers import Nodes
+from rwkplus.models.files import ModelFile, read_model, write_model
 from rwkplus.models.registry import name_to_save
 from rwkplus.nn.conv_cache import one_graph
 from rwkplus.tasks.metrics import all_scores
-from rwkplus.tasks.node_data import Nodes, check_known, chosen_nodes, node_labels, read_graph
+from rwkplus.tasks.node_data import check_known, chosen_nodes, node_labels, read_graph
 from rwkplus.tasks.progress import Row
 from rwkplus.tasks.targets import Classes, target_from_dict
 from rwkplus.tasks.trained import device_of

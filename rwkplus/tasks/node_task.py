@@ -13,12 +13,13 @@ from torch_geometric.data import Data
 
 from rwkplus.data.splits import Index
 from rwkplus.errors import ParameterError
+from rwkplus.graphs.node_numbers import Nodes
 from rwkplus.models.registry import build, parameters_of
 from rwkplus.nn.conv_cache import one_graph
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.job import Model
 from rwkplus.tasks.loop import OnEpoch, run_epochs
-from rwkplus.tasks.node_data import Nodes, WholeGraph, check_known, chosen_nodes, node_labels, read_graph
+from rwkplus.tasks.node_data import WholeGraph, check_known, chosen_nodes, node_labels, read_graph
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.settings import Settings

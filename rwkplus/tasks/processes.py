@@ -1,4 +1,4 @@
-"""One process or several: who am I, and what do all of us have together."""
+"""One process or several: what do all of us have together."""
 
 import os
 
@@ -6,14 +6,7 @@ import torch
 from torch import Tensor
 from torchmetrics.utilities.distributed import gather_all_tensors
 
-from rwkplus.ops.collective import all_sum
-
-
-def rank_and_world() -> tuple[int, int]:
-    """Number of this process, and how many take part in the run."""
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    return 0, 1
+from rwkplus.ops.collective import all_sum, rank_and_world
 
 
 def sum_over_processes(value: Tensor) -> Tensor:

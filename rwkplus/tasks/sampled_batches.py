@@ -12,7 +12,7 @@ from rwkplus.files import whole_file
 from rwkplus.loader import ClusterLoader, NeighborLoader
 from rwkplus.loader.base import PartLoader
 from rwkplus.ops.clusters import clusters
-from rwkplus.tasks.processes import rank_and_world
+from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.settings import Settings
 from rwkplus.types import check_choice
 

@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,13 +17,13 @@ from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import DataError
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.conv_cache import one_graph
+from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.graph_task import GraphTask, Judged
 from rwkplus.tasks.layerwise import layerwise_outputs
 from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import node_params
-from rwkplus.tasks.processes import rank_and_world
 from rwkplus.tasks.progress import Row
 from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.sampled_batches import Cutting
@@ -138,7 +138,7 @@ def train_sampled(
         on_epoch: Called with the scores of every epoch.
     """
     begin = time.perf_counter()
-    settings = settings if settings.metric else Settings.from_dict(settings.to_dict() | {"metric": METRIC})
+    settings = settings if settings.metric else replace(settings, metric=METRIC)
     cutting = cutting or Cutting()
     parts = parts_of(graph)
     params, target, channels = node_params(GNN, model_params), Classes((0, 1), class_weights), graph["x"].shape[1]

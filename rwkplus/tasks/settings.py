@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 from rwkplus.errors import ParameterError
+from rwkplus.types import check_integer
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "devices", "num_nodes"):
-            self._check_integer(name, least=1)
+            check_integer(name, getattr(self, name), 1)
         for name in ("halve_lr_every", "random_state"):
-            self._check_integer(name, least=0)
+            check_integer(name, getattr(self, name), 0)
         if self.random_state >= 2**32:
             raise ParameterError(f"random_state must be less than 2**32, got {self.random_state}.")
         for name in ("patience", "threads"):
             if getattr(self, name) is not None:
-                self._check_integer(name, least=1)
+                check_integer(name, getattr(self, name), 1)
         self._check_number("lr", 0, None)
         self._check_number("weight_decay", 0, None, ends=True)
         self._check_number("validation", 0, 1, ends=True)
@@ -77,11 +78,6 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Names and values."""
         return asdict(self)
-
-    def _check_integer(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
     def _check_number(self, name: str, low: float, high: float | None, *, ends: bool = False) -> None:
         value = getattr(self, name)

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from rwkplus.tasks.processes import rank_and_world, sum_over_processes
+from rwkplus.ops.collective import rank_and_world
+from rwkplus.tasks.processes import sum_over_processes
 
 
 class SharedBatchNorm(nn.BatchNorm1d):

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.files import damaged
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
-from rwkplus.models.files import ModelFile, damaged, read_model, write_model
+from rwkplus.models.files import ModelFile, read_model, write_model
 from rwkplus.models.registry import name_to_save
 from rwkplus.tasks.batches import EVALUATION_SIZE, GraphStore
 from rwkplus.tasks.dataset import read_labels, transformed

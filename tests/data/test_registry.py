@@ -112,8 +112,10 @@ def test_node_features_are_chosen(data, choice, width):
 
 @pytest.mark.parametrize("name", ["functional-groups", "ENZYMES"])
 def test_other_node_features_are_refused(name):
-    with pytest.raises(ParameterError, match=r"node_features must be 'labels'.*got 'all'"):
+    with pytest.raises(ParameterError, match=r"node_features must be one of labels.*got 'all'"):
         load(name, node_features="all")
+    with pytest.raises(ParameterError, match="without_features must be one of degree, constant; got 'degrees'"):
+        load(name, without_features="degrees")
 
 
 def test_sets_without_labels_get_one_hot_degrees(data):

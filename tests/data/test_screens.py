@@ -3,7 +3,8 @@ import os
 import numpy as np
 import pytest
 
-from rwkplus.data.screens import COUNTS, load_screen, rare_class
+from rwkplus.data.registry import SCREENS
+from rwkplus.data.screens import load_screen, rare_class
 from rwkplus.errors import ParameterError
 
 Y = np.repeat([0, 1], 100)
@@ -27,13 +28,13 @@ def test_impossible_rates_are_refused(rate, message):
 
 
 def test_unknown_screens_are_refused():
-    with pytest.raises(ParameterError, match="known are MCF-7"):
+    with pytest.raises(ParameterError, match="known are NCI-H23"):
         load_screen("HeLa")
 
 
 @pytest.mark.skipif("RWKPLUS_DATA" not in os.environ, reason="needs the screens in RWKPLUS_DATA")
 def test_a_real_screen_has_the_published_rate():
     screen = load_screen("PC-3", seed=0)
-    total, actives = COUNTS["PC-3"]
+    total, actives = SCREENS["PC-3"]
     assert screen.y.mean() == pytest.approx(actives / total, rel=0.02)
     assert len(screen.graphs) == len(screen.y)

@@ -80,6 +80,7 @@ def test_whitening_does_not_depend_on_copies():
 def test_identity_numbers_the_nodes_of_every_graph():
     batch = torch.tensor([0, 0, 1, 1, 1])
     assert node_ranks(batch).tolist() == [0, 1, 0, 1, 2]
+    assert node_ranks(batch[[2, 0, 3, 4, 1]]).tolist() == [0, 0, 1, 2, 1]
     assert identity_colors(batch).argmax(1).tolist() == [0, 1, 0, 1, 2]
     assert identity_colors(batch, width=2).sum(1).tolist() == [1, 1, 1, 1, 0]
 

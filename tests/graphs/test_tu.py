@@ -86,7 +86,7 @@ def test_edge_features_choose_labels_attributes_or_both(tu):
 
 @pytest.mark.parametrize("option", ["node_features", "edge_features"])
 def test_other_choices_are_refused(tu, option):
-    with pytest.raises(ParameterError, match=f"{option} must be 'labels', 'attributes' or 'both', got 'all'"):
+    with pytest.raises(ParameterError, match=f"{option} must be one of labels, attributes, both; got 'all'"):
         read_tu(tu, **{option: "all"})
 
 

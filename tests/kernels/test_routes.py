@@ -2,7 +2,7 @@ import networkx as nx
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.kernels import RandomWalkKernel
+from rwkplus.kernels import RandomWalkKernel, blocks
 
 
 def complete(size, color="C"):
@@ -24,3 +24,10 @@ def test_graphs_too_large_for_pairs_are_written_out():
     nodes = torch.arange(20_000)
     path = Data(x=torch.ones(20_000, 1), edge_index=torch.stack([nodes[:-1], nodes[1:]]))
     assert RandomWalkKernel(steps=3).fit([path]).route_ == "explicit"
+
+
+def test_pairs_that_would_be_refused_are_not_chosen(monkeypatch):
+    monkeypatch.setattr(blocks, "MAX_PAIR_CELLS", 15)
+    assert RandomWalkKernel(steps=20).fit([complete(4)]).route_ == "explicit"
+    monkeypatch.setattr(blocks, "MAX_PAIR_CELLS", 16)
+    assert RandomWalkKernel(steps=20).fit([complete(4)]).route_ == "blocks"

@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import erdos_renyi_graph, subgraph
 
 from rwkplus.data.csr_graph import CSRGraph
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import DataError, ParameterError, ShapeError
 from rwkplus.loader import ClusterLoader, NeighborLoader
 from rwkplus.ops.clusters import clusters
 
@@ -119,21 +119,23 @@ def test_nodes_may_be_numbers_or_a_mask(graph, kind):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "message"),
+    ("nodes", "error", "message"),
     [
-        (np.ones(N - 1, bool), r"mask input_nodes is \(39,\) but the graph has 40 nodes"),
-        (np.array([3, N]), "from 3 to 40 but the nodes are 0 to 39"),
-        (np.array([-1, 2]), "from -1 to 2"),
-        (np.array([5, 1, 5]), r"node 5 more than once: call numpy\.unique"),
-        (np.ones(N, np.uint8), r"node 1 more than once.*\.bool\(\) on a mask"),
-        (np.ones((2, 2), np.int64), r"int64 \(2, 2\)"),
-        (np.ones(N), r"float64 \(40,\)\. Call \.bool\(\)"),
+        (np.ones((N, 3), bool), ShapeError, r"input_nodes holds 3 splits.*mask\[:, 0\]"),
+        (np.ones(N - 1, bool), ShapeError, r"mask input_nodes is \(39,\) but the graph has 40 nodes"),
+        (np.array([3, N]), ParameterError, "from 3 to 40 but the nodes are 0 to 39"),
+        (np.array([-1, 2]), ParameterError, "from -1 to 2"),
+        (np.array([5, 1, 5]), ParameterError, r"node 5 more than once: call numpy\.unique"),
+        (np.ones(N, np.uint8), ParameterError, r"uint8 \(40,\)\. Call \.bool\(\)"),
+        (np.ones(N, np.int64), ParameterError, r"node 1 more than once.*\.bool\(\) on a mask"),
+        (np.ones((2, 2), np.int64), ParameterError, r"int64 \(2, 2\)"),
+        (np.ones(N), ParameterError, r"float64 \(40,\)\. Call \.bool\(\)"),
     ],
 )
-def test_nodes_that_cannot_be_meant_are_refused(graph, nodes, message):
+def test_nodes_that_cannot_be_meant_are_refused(graph, nodes, error, message):
     one = np.zeros(N, np.int32)
     for loader in (lambda: NeighborLoader(graph, [1], nodes, 1), lambda: ClusterLoader(graph, one, nodes)):
-        with pytest.raises(ParameterError, match=message):
+        with pytest.raises(error, match=message):
             loader()
 
 

@@ -21,7 +21,7 @@ def test_patterns_survive_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "not JSON"),
+        ("{", "not valid JSON"),
         ("[]", "does not hold patterns"),
         ('{"format": "other"}', "does not hold patterns"),
         ('{"format": "rwkplus patterns, version 1", "patterns": [{"labels": []}]}', "not a stored pattern"),

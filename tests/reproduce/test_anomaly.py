@@ -18,7 +18,7 @@ def small(tmp_path, monkeypatch):
         return graphs
 
     monkeypatch.setattr(screens, "load", load)
-    monkeypatch.setattr(screens, "COUNTS", {"MCF-7": (100, 30), "PC-3": (100, 30)})
+    monkeypatch.setattr(screens, "SCREENS", {"MCF-7": (100, 30), "PC-3": (100, 30)})
     monkeypatch.setattr(anomaly, "GRID", [{"num_hidden": 2, "hidden_nodes": 3, "steps": 2}])
 
 

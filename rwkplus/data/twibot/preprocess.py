@@ -15,7 +15,7 @@ from rwkplus.data.twibot.edges import FOLLOWS, EdgeProgress, gather_edges, read_
 from rwkplus.data.twibot.encoders import SentenceEncoder, make_encoder
 from rwkplus.data.twibot.users import LABELS, METRICS, SPLITS, UserIds, read_column, read_descriptions, read_users
 from rwkplus.errors import DataError
-from rwkplus.files import write_whole
+from rwkplus.files import read_json, write_whole
 from rwkplus.ops.undirected import undirected_csr
 
 RAW_FILES = ("user.json", "edge.csv", "label.csv", "split.csv")
@@ -108,7 +108,7 @@ def _open_state(files: GraphFiles, identity: dict[str, Any]) -> _State:
     if not path.exists():
         files.scratch.mkdir(parents=True, exist_ok=True)
         return _State(identity)
-    record = json.loads(path.read_text())
+    record = read_json(path)
     different = [name for name in identity if record["identity"].get(name) != identity[name]]
     if different:
         raise DataError(
