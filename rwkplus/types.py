@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from rwkplus.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.random import RandomState
 
 KernelName = Literal["rwk+", "rwk-", "node-centric"]
 Route = Literal["auto", "explicit", "blocks"]
@@ -34,3 +37,12 @@ def check_integer(name: str, value: object, least: int) -> None:
 
 def _is_integer(value: object, least: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def seed_of(random_state: "int | RandomState | None") -> int:
+    """Read what scikit-learn calls ``random_state``: a seed, a source of seeds, or None for a seed of chance."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    from sklearn.utils import check_random_state  # not for those who ask for --help
+
+    return int(check_random_state(random_state).randint(2**31))

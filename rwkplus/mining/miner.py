@@ -56,7 +56,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases mined to learn what chance achieves; 0 to skip.
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
-        random_state: Seed; the same seed gives the same patterns.
+        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance; the same seed gives the same
+            patterns.
 
     Attributes:
         patterns_: The patterns, in the order they were found.
@@ -88,7 +89,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         beam_width: int = 30,
         n_controls: int = 10,
         ignore: Sequence[str] = (),
-        random_state: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_patterns = n_patterns
         self.pattern_size = pattern_size

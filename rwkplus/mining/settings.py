@@ -12,7 +12,7 @@ from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.reading import Coloring
 from rwkplus.mining.search import Criterion
 from rwkplus.ops.embeddings import Ints
-from rwkplus.types import check_choice, check_integer
+from rwkplus.types import check_choice, check_integer, seed_of
 
 MAX_AUTO_PATTERNS = 20
 DEFAULT_SIZES = {"maximal": (3, 12), "blocks": (3, 6)}
@@ -46,8 +46,8 @@ class MinerSettings:
         number = _range("n_patterns", miner.n_patterns, 1, (1, MAX_AUTO_PATTERNS))
         open_ended = not isinstance(miner.n_patterns, int | np.integer)
         sizes = _range("pattern_size", miner.pattern_size, 2, DEFAULT_SIZES[miner.criterion])
-        seed = 0 if miner.random_state is None else int(miner.random_state)
-        return cls(number[0] if open_ended else 1, number[1], open_ended, sizes, int(miner.search_graphs), seed)
+        fewest, most = number[0] if open_ended else 1, number[1]
+        return cls(fewest, most, open_ended, sizes, int(miner.search_graphs), seed_of(miner.random_state))
 
     def check_against(self, database: MiningDatabase) -> None:
         """Refuse databases in which there is nothing to find; warn where little is."""

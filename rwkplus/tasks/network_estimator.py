@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
@@ -13,6 +12,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.trained import TrainedModel
+from rwkplus.types import seed_of
 
 
 def refuse_weights(sample_weight: object) -> None:
@@ -40,10 +40,8 @@ class NetworkEstimator(BaseEstimator):
         return written
 
     def _settings(self) -> Settings:
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = check_random_state(seed).randint(2**31)
-        return Settings(**{name: getattr(self, name) for name in self.settings}, random_state=int(seed))
+        given = {name: getattr(self, name) for name in self.settings}
+        return Settings(**given, random_state=seed_of(self.random_state))
 
     @classmethod
     def _restored(cls, trained: TrainedModel | TrainedNodes, **more: Any) -> Self:  # noqa: ANN401

@@ -196,3 +196,10 @@ def test_later_measurements_far_out_are_in_a_class_of_their_own():
     assert names[-1] == "c*"
     assert colors.argmax(1)[0] == 4
     assert colors.argmax(1)[1] < 4
+
+
+def test_seeds_are_read_as_in_scikit_learn():
+    triangles = [labelled(nx.complete_graph(3), "abc") for _ in range(6)]
+    for random_state in (None, 3, np.int64(3), np.random.RandomState(0)):
+        assert quick(1, random_state=random_state).fit(triangles).patterns_[0].support == 6
+    assert PatternMiner().random_state == 0
