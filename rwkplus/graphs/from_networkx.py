@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError
+from rwkplus.graphs.graph_names import set_names, set_node_names
 from rwkplus.graphs.vocabulary import Vocabulary
 
 
@@ -24,6 +25,8 @@ def from_networkx(
     ignore: Sequence[str] = (),
 ) -> list[Data]:
     """Convert networkx graphs to PyG ``Data``; undirected edges appear in both directions.
+
+    Nodes are numbered in their order. What graphs and nodes are called is kept in ``name`` and ``node_names``.
 
     Args:
         graphs: Graphs, directed or not. Parallel edges of multigraphs each carry walks.
@@ -69,7 +72,14 @@ def from_networkx(
         for field, names in columns.names.items():
             data[f"{field}_label_names"] = names
         result.append(data)
+    _keep_names(result, graphs)
     return result
+
+
+def _keep_names(result: list[Data], graphs: Sequence[nx.Graph]) -> None:
+    set_names(result, [graph.graph.get("name") for graph in graphs])
+    if any(list(graph) != list(range(len(graph))) for graph in graphs):
+        set_node_names(result, graphs)
 
 
 def _directed_edges(graph: nx.Graph, index: dict[Any, int]) -> list[tuple[Any, Any, dict[str, Any]]]:

@@ -22,15 +22,15 @@ TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1
 ABOUT = (
     "Forward and backward through two layers ({features} to {hidden} to {hidden}) on the {nodes:,} nodes and {edges:,} "
     "directed edges of PubMed with random features; CPU time on one thread, medians of {repeats}, all layers taking "
-    "turns. GCNConv is PyG's, as it comes: it normalizes in every pass. *One process*: GCNConv in both forms and "
-    "RWKPlusConv with 2 to 5 steps together in a fresh process. *Own processes*: each layer in a process of its own, "
-    "where no other shapes its memory. *Tuned allocator*: one process whose allocator keeps freed pages "
-    "(MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_). Nearly half the time of GCNConv goes into fresh pages for a "
-    "temporary row per edge, which the allocator gives back after every use; where it does not, GCNConv is faster and "
-    "the ratios are larger. RWKPlusConv has no such temporaries. A process in which large arrays were freed before "
-    "behaves like a tuned one. Kept are the activations that autograd saves, the input included; torch only is the "
-    "straightforward version. Outputs and gradients of all ways to compute RWKPlusConv agree. The paper reports 1.38, "
-    "1.72, 1.94 and 2.30 times GCNConv for 2 to 5 steps."
+    "turns. GCNConv is PyG's, as it comes: it normalizes in every pass, or once with ``cached=True``. *One process*: "
+    "GCNConv in all forms and RWKPlusConv with 2 to 5 steps together in a fresh process. *Own processes*: each layer "
+    "in a process of its own, where no other shapes its memory. *Tuned allocator*: one process whose allocator keeps "
+    "freed pages (MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_). Nearly half the time of GCNConv goes into fresh "
+    "pages for a temporary row per edge, which the allocator gives back after every use; where it does not, GCNConv is "
+    "faster and the ratios are larger. RWKPlusConv has no such temporaries. A process in which large arrays were freed "
+    "before behaves like a tuned one. Kept are the activations that autograd saves, the input included; torch only is "
+    "the straightforward version. Outputs and gradients of all ways to compute RWKPlusConv agree. The paper reports "
+    "1.38, 1.72, 1.94 and 2.30 times GCNConv for 2 to 5 steps."
 )
 
 

@@ -263,3 +263,12 @@ def test_labels_that_cannot_be_hashed_are_refused():
 def test_what_is_no_networkx_graph_is_named(item):
     with pytest.raises(GraphError, match=f"graph 1 is a {type(item).__name__}"):
         from_networkx([nx.path_graph(2), item])
+
+
+def test_names_of_graphs_and_nodes_are_kept():
+    ann, numbered = nx.Graph([("ann", "eve")], name="monday"), nx.path_graph(2)
+    data = from_networkx([ann, numbered])
+    assert [graph.node_names for graph in data] == [["ann", "eve"], [0, 1]]
+    assert "name" not in data[0]  # all have names, or none
+    assert from_networkx([ann])[0].name == "monday"
+    assert "node_names" not in from_networkx([numbered])[0]
