@@ -41,9 +41,10 @@ class GNN(nn.Module):
         categories: For discrete nodes, the number of values in each column of ``x``; every value learns a vector.
         edge_channels: Width of continuous ``edge_attr``.
         edge_categories: For discrete edges, the number of values in each column of ``edge_attr``.
-        add_self_loops: Whether nodes are their own neighbors in ``RWKPlusConv`` and ``GCNConv``: by default for
-            nodes, not for graphs.
-        cached: Whether these two normalize the adjacency only once, for training on a single graph.
+        normalize: Whether ``RWKPlusConv`` and ``GCNConv`` normalize the adjacency; otherwise they add up neighbors.
+        add_self_loops: Whether nodes are their own neighbors in these two: by default for nodes if they normalize, not
+            for graphs.
+        cached: Whether they prepare the adjacency only once, for training on a single graph.
         recompute: Whether ``RWKPlusConv`` walks again in the backward pass to save memory.
     """
 
@@ -68,6 +69,7 @@ class GNN(nn.Module):
         categories: Sequence[int] | None = None,
         edge_channels: int | None = None,
         edge_categories: Sequence[int] | None = None,
+        normalize: bool = True,
         add_self_loops: bool | None = None,
         cached: bool = False,
         recompute: bool = False,
@@ -94,11 +96,14 @@ class GNN(nn.Module):
         self.edge_encoder = (
             None if edge_dim is None else _edge_encoder(conv, edge_dim, edge_categories, hidden_channels)
         )
-        loops = {"add_self_loops": level == "node" if add_self_loops is None else add_self_loops, "cached": cached}
+        loops = normalize and level == "node" if add_self_loops is None else add_self_loops
+        edges = {"normalize": normalize, "add_self_loops": loops, "cached": cached}
         walks = {"steps": steps, "combine": combine, "edge_dim": edge_dim, "recompute": recompute}
-        self.convs = nn.ModuleList(_conv(conv, hidden_channels, loops, walks) for _ in range(layers))
+        self.convs = nn.ModuleList(_conv(conv, hidden_channels, edges, walks) for _ in range(layers))
         self.norms = nn.ModuleList(nn.BatchNorm1d(hidden_channels) for _ in range(layers))
-        self.head = MLP([hidden_channels, hidden_channels, out_channels], norm=None, dropout=float(dropout))
+        # Sums over nodes are as large as graphs: heads without BatchNorm learn from them far more slowly.
+        norm = "batch_norm" if level == "graph" else None
+        self.head = MLP([hidden_channels, hidden_channels, out_channels], norm=norm, dropout=float(dropout))
         self._scale()
 
     def reset_parameters(self) -> None:
@@ -148,10 +153,10 @@ def _thinned(x: Tensor, share: float) -> Tensor:
     return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
 
 
-def _conv(conv: Conv, channels: int, loops: dict[str, Any], walks: dict[str, Any]) -> nn.Module:
+def _conv(conv: Conv, channels: int, edges: dict[str, Any], walks: dict[str, Any]) -> nn.Module:
     makers: dict[str, Callable[[], nn.Module]] = {
-        "RWKPlusConv": lambda: RWKPlusConv(channels, channels, **walks, **loops),
-        "GCNConv": lambda: GCNConv(channels, channels, **loops),
+        "RWKPlusConv": lambda: RWKPlusConv(channels, channels, **walks, **edges),
+        "GCNConv": lambda: GCNConv(channels, channels, **edges),
         "GINConv": lambda: GINConv(MLP([channels] * 3), train_eps=True),
         "GINEConv": lambda: GINEConv(MLP([channels] * 3), train_eps=True),
     }

@@ -202,3 +202,17 @@ def test_missing_edge_features_are_named():
     del data.edge_attr
     with pytest.raises(ParameterError, match="no edge_attr"):
         network("RWKPlusConv", edge_channels=2)(data)
+
+
+@pytest.mark.parametrize("conv", ["RWKPlusConv", "GCNConv"])
+def test_without_normalization_neighbors_add_up(conv):
+    model = network(conv, normalize=False)
+    assert not any(layer.normalize or layer.add_self_loops for layer in model.convs)
+    assert not any(layer.add_self_loops for layer in network(conv, normalize=False, level="node").convs)
+    assert all(layer.normalize and layer.add_self_loops for layer in network(conv, level="node").convs)
+
+
+def test_heads_of_graphs_do_not_mind_the_scale_of_sums():
+    model = network("GCNConv").train()
+    pooled = torch.randn(16, 8)
+    torch.testing.assert_close(model.head(pooled), model.head(1000 * pooled), rtol=1e-3, atol=1e-3)

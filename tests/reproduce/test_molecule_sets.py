@@ -63,7 +63,7 @@ def test_only_rows_with_bonds_see_bonds(files):
     plan = Plan(EXPERIMENTS["zinc"], **SMALL)
     assert [row for row in ROWS if "edge_categories" in plan.params(row)] == ["GINE, bonds", "RWK+Conv, bonds"]
     assert plan.plain.inputs.schema.edges is None
-    layer = {"conv", "edge_categories", "combine", "initial_scale"}
+    layer = {"conv", "edge_categories", "combine", "normalize", "initial_scale"}
     backbones = [{k: v for k, v in plan.params(row).items() if k not in layer} for row in ROWS]
     assert all(backbone == backbones[0] for backbone in backbones)
 
