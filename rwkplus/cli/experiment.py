@@ -68,6 +68,9 @@ Loss = Annotated[str | None, typer.Option("--loss", help="squared or absolute er
 Epochs = Annotated[int | None, typer.Option("--epochs", help="Passes over the graphs. \\[default: 200]", min=1)]
 BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Graphs per step. \\[default: 64]", min=1)]
 Lr = Annotated[float | None, typer.Option("--lr", help="Learning rate. \\[default: 0.01]")]
+LrSchedule = Annotated[
+    str | None, typer.Option("--lr-schedule", help="How it falls: halve or cosine. \\[default: halve]")
+]
 HalveLrEvery = Annotated[
     int | None, typer.Option("--halve-lr-every", help="Epochs between halvings; 0 for none. \\[default: 50]", min=0)
 ]

@@ -33,6 +33,7 @@ def train(
     epochs: ex.Epochs = None,
     batch_size: ex.BatchSize = None,
     lr: ex.Lr = None,
+    lr_schedule: ex.LrSchedule = None,
     halve_lr_every: ex.HalveLrEvery = None,
     weight_decay: ex.WeightDecay = None,
     validation: ex.Validation = None,
@@ -63,9 +64,9 @@ def train(
     given = {
         "model": model, "folds": folds, "task": task, "features": features, "node_features": node_features,
         "ignore": ignore, "balance": balance, "positive": positive, "loss": loss, "epochs": epochs,
-        "batch_size": batch_size, "lr": lr,
-        "halve_lr_every": halve_lr_every, "weight_decay": weight_decay, "validation": validation, "metric": metric,
-        "patience": patience, "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
+        "batch_size": batch_size, "lr": lr, "lr_schedule": lr_schedule, "halve_lr_every": halve_lr_every,
+        "weight_decay": weight_decay, "validation": validation, "metric": metric, "patience": patience,
+        "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
     }  # fmt: skip
     ex.check_folder(out_folder, resume=resume, force=force)
     params = ex.given_params(kernel, steps, param)

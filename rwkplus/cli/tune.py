@@ -39,6 +39,7 @@ def tune(
     loss: ex.Loss = None,
     epochs: ex.Epochs = None,
     batch_size: ex.BatchSize = None,
+    lr_schedule: ex.LrSchedule = None,
     halve_lr_every: ex.HalveLrEvery = None,
     validation: ex.Validation = None,
     metric: ex.Metric = None,
@@ -64,9 +65,8 @@ def tune(
     given = {
         "model": model, "trials": trials, "folds": folds, "task": task, "features": features,
         "node_features": node_features, "ignore": ignore, "balance": balance, "positive": positive, "loss": loss,
-        "epochs": epochs, "batch_size": batch_size,
-        "halve_lr_every": halve_lr_every, "validation": validation, "metric": metric, "patience": patience,
-        "random_state": seed, "threads": threads,
+        "epochs": epochs, "batch_size": batch_size, "lr_schedule": lr_schedule, "halve_lr_every": halve_lr_every,
+        "validation": validation, "metric": metric, "patience": patience, "random_state": seed, "threads": threads,
     }  # fmt: skip
     ex.check_folder(out_folder, resume=resume, force=force)
     params, more = ex.given_params(kernel, steps, param), {"trials": 20, "space": None}

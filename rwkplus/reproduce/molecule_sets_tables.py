@@ -30,7 +30,8 @@ def molecule_sets_page(folder: Path = RESULTS) -> str | None:
     return (
         "# Molecules: one backbone for every graph convolution\n\n"
         "Embedded atoms; convolutions with BatchNorm, ReLU and residual; sum over atoms; MLP of two layers. Nothing "
-        "but the convolution differs between rows. Bonds are embedded for GINE and matched as edge colors by RWK+Conv. "
+        "but the convolution differs between rows. Bonds are embedded for GINE and matched as edge colors by RWK+Conv, "
+        "which adds up neighbors without normalizing and returns the sum of its steps. "
         "The epoch that is best on the validation molecules is reported on the test molecules: mean ± standard "
         "deviation over seeds.\n\n"
         "Guards see no structure: a constant, and linear models of the numbers of atoms and bonds of each kind, with "
@@ -45,8 +46,8 @@ def _section(name: str, folder: Path) -> str:
     return (
         f"## {TITLES[name]}\n\n{molecule_table(name, folder)}\n{NOTES.get(name, '')}\n\n"
         f"Network: {network}; {config['steps']} steps. {settings['epochs']} epochs, batches of "
-        f"{settings['batch_size']}, learning rate {settings['lr']}, halved every {settings['halve_lr_every']} "
-        f"epochs.\n\n{ran(record)}"
+        f"{settings['batch_size']}, learning rate {settings['lr']}, falling to zero along a cosine.\n\n"
+        f"{ran(record)}"
     )
 
 

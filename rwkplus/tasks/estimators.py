@@ -18,6 +18,7 @@ from rwkplus.tasks.dataset import GraphDataset, read_labels
 from rwkplus.tasks.inputs import Features, check_unknown
 from rwkplus.tasks.loop import OnEpoch
 from rwkplus.tasks.network_estimator import NetworkEstimator, refuse_weights
+from rwkplus.tasks.settings import LrSchedule
 from rwkplus.tasks.targets import Balance, Classes, ClassName, Loss, Task, goal_of
 from rwkplus.tasks.trained import TrainedModel
 from rwkplus.tasks.training import train
@@ -33,6 +34,7 @@ class GraphEstimator(NetworkEstimator, ABC):
         epochs: Passes over the training graphs.
         batch_size: Most graphs per step.
         lr: Learning rate of Adam.
+        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
         halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
         weight_decay: Decoupled weight decay.
         validation: Share of the graphs that chooses the best epoch; 0 keeps the last epoch.
@@ -58,8 +60,8 @@ class GraphEstimator(NetworkEstimator, ABC):
 
     kinds: ClassVar[tuple[str, ...]]
     settings = (
-        "epochs", "batch_size", "lr", "halve_lr_every", "weight_decay", "validation", "metric", "patience",
-        "accelerator",
+        "epochs", "batch_size", "lr", "lr_schedule", "halve_lr_every", "weight_decay", "validation", "metric",
+        "patience", "accelerator",
     )  # fmt: skip
     trained_: TrainedModel
 
@@ -71,6 +73,7 @@ class GraphEstimator(NetworkEstimator, ABC):
         epochs: int = 200,
         batch_size: int = 64,
         lr: float = 1e-2,
+        lr_schedule: LrSchedule = "halve",
         halve_lr_every: int = 50,
         weight_decay: float = 0.0,
         validation: float = 0.1,
@@ -90,6 +93,7 @@ class GraphEstimator(NetworkEstimator, ABC):
         self.epochs = epochs
         self.batch_size = batch_size
         self.lr = lr
+        self.lr_schedule = lr_schedule
         self.halve_lr_every = halve_lr_every
         self.weight_decay = weight_decay
         self.validation = validation

@@ -28,8 +28,6 @@ from rwkplus.tasks.trained import TrainedModel, outputs_of
 
 Model = str | type[nn.Module]
 HISTORY_FILE, RESUME_FILE = "history.csv", "resume.safetensors"
-PASSING = ("epochs", "patience", "threads")
-"""Settings that a resumed run may change: they do not alter an epoch."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ class Job:
 
     def identity(self) -> dict[str, Any]:
         """What two runs must have in common for one to go on where the other stopped."""
-        identity = {name: value for name, value in self.settings.to_dict().items() if name not in PASSING}
+        identity = self.settings.of_an_epoch()
         labels = repr([self.train.tolist(), self.data.y[self.train].tolist()])
         digest = hashlib.sha256(f"{self.data.digest} {labels}".encode()).hexdigest()
         identity |= {name: getattr(self.data, name) for name in ("task", "loss", "balance", "positive")}

@@ -16,6 +16,7 @@ from rwkplus.tasks.loop import OnEpoch
 from rwkplus.tasks.network_estimator import NetworkEstimator, refuse_weights
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import ClassWeight, train_nodes
+from rwkplus.tasks.settings import LrSchedule
 from rwkplus.tasks.targets import ClassName
 
 
@@ -27,6 +28,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
         model_params: Keyword arguments of the network, such as ``{"conv": "RWKPlusConv", "steps": 4}``.
         epochs: Steps on the whole graph.
         lr: Learning rate of Adam.
+        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
         halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
         weight_decay: L2 penalty.
         metric: Score on the validation nodes that chooses the epoch: ``accuracy``, ``f1`` (macro), ``recall`` (macro),
@@ -53,7 +55,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
         (34, 4)
     """
 
-    settings = ("epochs", "lr", "halve_lr_every", "weight_decay", "metric", "patience", "accelerator")
+    settings = ("epochs", "lr", "lr_schedule", "halve_lr_every", "weight_decay", "metric", "patience", "accelerator")
     trained_: TrainedNodes
 
     def __init__(
@@ -63,6 +65,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
         model_params: Mapping[str, Any] | None = None,
         epochs: int = 200,
         lr: float = 1e-2,
+        lr_schedule: LrSchedule = "halve",
         halve_lr_every: int = 50,
         weight_decay: float = 5e-4,
         metric: str | None = None,
@@ -76,6 +79,7 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
         self.model_params = model_params
         self.epochs = epochs
         self.lr = lr
+        self.lr_schedule = lr_schedule
         self.halve_lr_every = halve_lr_every
         self.weight_decay = weight_decay
         self.metric = metric

@@ -16,7 +16,7 @@ from rwkplus.tasks.metrics import Metric
 Row = dict[str, float]
 Tensors = dict[str, Tensor]
 HEADER = "rwkplus run"
-UNSAID = {"loss": "squared", "balance": "none", "positive": None}
+UNSAID = {"lr_schedule": "halve", "loss": "squared", "balance": "none", "positive": None}
 """What is assumed of runs whose files do not tell; they may be of any task."""
 
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from math import cos, pi
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from rwkplus.errors import ParameterError
-from rwkplus.types import check_integer
+from rwkplus.types import check_choice, check_integer
+
+LrSchedule = Literal["halve", "cosine"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Settings:
         epochs: Passes over the training graphs.
         batch_size: Most graphs per step, over all processes.
         lr: Learning rate of Adam.
+        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero along half a cosine over all epochs.
         halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
         weight_decay: Decoupled weight decay; 0 is plain Adam.
         validation: Share of the training graphs that chooses the best epoch; 0 keeps the last epoch.
@@ -33,6 +37,7 @@ class Settings:
     epochs: int = 200
     batch_size: int = 64
     lr: float = 1e-2
+    lr_schedule: LrSchedule = "halve"
     halve_lr_every: int = 50
     weight_decay: float = 0.0
     validation: float = 0.1
@@ -54,6 +59,7 @@ class Settings:
         for name in ("patience", "threads"):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), 1)
+        check_choice("lr_schedule", self.lr_schedule, LrSchedule)
         self._check_number("lr", 0, None)
         self._check_number("weight_decay", 0, None, ends=True)
         self._check_number("validation", 0, 1, ends=True)
@@ -73,11 +79,18 @@ class Settings:
 
     def lr_at(self, epoch: int) -> float:
         """Learning rate of an epoch, counted from 0."""
+        if self.lr_schedule == "cosine":
+            return self.lr * (1 + cos(pi * min(epoch / self.epochs, 1))) / 2
         return self.lr * 0.5 ** (epoch // self.halve_lr_every) if self.halve_lr_every else self.lr
 
     def to_dict(self) -> dict[str, Any]:
         """Names and values."""
         return asdict(self)
+
+    def of_an_epoch(self) -> dict[str, Any]:
+        """What alters an epoch: runs that agree in it can go on where the other stopped, with more epochs, say."""
+        passing = {"epochs", "patience", "threads"} - ({"epochs"} if self.lr_schedule == "cosine" else set())
+        return {name: value for name, value in self.to_dict().items() if name not in passing}
 
     def _check_number(self, name: str, low: float, high: float | None, *, ends: bool = False) -> None:
         value = getattr(self, name)

@@ -78,6 +78,15 @@ def test_more_epochs_can_be_asked_for(tmp_path):
     same(whole, run(tmp_path / "parts"))
 
 
+def test_more_epochs_make_another_cosine(tmp_path):
+    cosine = replace(SETTINGS, lr_schedule="cosine")
+    with pytest.raises(StopError):
+        run(tmp_path, stop_after=3, settings=cosine)
+    with pytest.raises(DataError, match="belongs to another run: epochs differ"):
+        run(tmp_path, settings=replace(cosine, epochs=12))
+    run(tmp_path, settings=cosine)
+
+
 def test_a_finished_run_cannot_be_prolonged(tmp_path):
     run(tmp_path)
     with pytest.raises(ParameterError, match="a run of 9 epochs that came to its end: start anew for 12"):

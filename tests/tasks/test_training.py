@@ -103,6 +103,14 @@ def test_the_learning_rate_halves():
     assert replace(settings, halve_lr_every=0).lr_at(99) == 0.8
 
 
+def test_the_learning_rate_falls_along_a_cosine():
+    settings = Settings(epochs=4, lr=0.8, lr_schedule="cosine")
+    rates = [settings.lr_at(epoch) for epoch in range(5)]
+    assert rates == pytest.approx([0.8, 0.4 + 0.4 * 2**-0.5, 0.4, 0.4 - 0.4 * 2**-0.5, 0.0])
+    with pytest.raises(ParameterError, match="lr_schedule must be one of halve, cosine; got 'linear'"):
+        Settings(lr_schedule="linear")
+
+
 class EpochOf(Callback):
     def __init__(self, batches):
         self.batches = batches
