@@ -14,11 +14,11 @@ Nodes: TypeAlias = Tensor | NDArray[Any] | Sequence[int] | Sequence[bool]
 
 
 def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
-    """Numbers of the nodes that are meant, in their order; ``name`` says in errors what was read.
+    """Numbers of the nodes that are meant, in their order, each once; ``name`` says in errors what was read.
 
     Raises:
         ShapeError: A mask is not one for all nodes.
-        ParameterError: There are neither truth values nor numbers, or numbers of nodes that are not there.
+        ParameterError: There are neither truth values nor numbers, or numbers of nodes that are not there, or twice.
     """
     given = nodes.numpy(force=True) if isinstance(nodes, Tensor) else np.asarray(nodes)
     if given.dtype == bool:
@@ -36,7 +36,13 @@ def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
             f"{name} holds numbers from {given.min()} to {given.max()} but the nodes are 0 to {num_nodes - 1}: "
             "give numbers of nodes in the whole graph."
         )
-    return given.astype(np.int64)
+    numbers = given.astype(np.int64)
+    times = np.bincount(numbers)
+    if times.max() > 1:  # most likely a mask of 0 and 1, which would be read as the first two nodes
+        raise ParameterError(
+            f"{name} names node {times.argmax()} more than once: call numpy.unique on numbers, or .bool() on a mask."
+        )
+    return numbers
 
 
 def _of_mask(mask: NDArray[np.bool_], num_nodes: int, name: str) -> NDArray[np.int64]:

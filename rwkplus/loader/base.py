@@ -103,23 +103,9 @@ class PartLoader(ABC):
         )
 
 
-def distinct_nodes(nodes: Nodes | None, num_nodes: int) -> Index:
-    """Numbers of the nodes that ``input_nodes`` means, in their order; None means all.
-
-    Raises:
-        ShapeError: They are a mask of another graph.
-        ParameterError: They name nodes that are not there, or some node twice.
-    """
-    if nodes is None:
-        return np.arange(num_nodes)
-    numbers = node_numbers(nodes, num_nodes, "input_nodes")
-    times = np.bincount(numbers, minlength=1)
-    if times.max() > 1:
-        raise ParameterError(
-            f"input_nodes names node {times.argmax()} more than once: call numpy.unique on numbers, or .bool() on a "
-            "mask."
-        )
-    return numbers
+def input_numbers(nodes: Nodes | None, num_nodes: int) -> Index:
+    """Numbers of the nodes that ``input_nodes`` means, in their order; None means all."""
+    return np.arange(num_nodes) if nodes is None else node_numbers(nodes, num_nodes, "input_nodes")
 
 
 def _take(values: NDArray[Any], nodes: Index) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes
-from rwkplus.loader.base import Index, PartLoader, Share, alone, distinct_nodes
+from rwkplus.loader.base import Index, PartLoader, Share, alone, input_numbers
 
 
 class ClusterLoader(PartLoader):
@@ -46,7 +46,7 @@ class ClusterLoader(PartLoader):
         sizes = np.bincount(clusters)
         super().__init__(graph, np.nonzero(sizes)[0], batch_size, seed, share, fields)
         self.is_input = np.zeros(graph.num_nodes, bool)
-        self.is_input[distinct_nodes(input_nodes, graph.num_nodes)] = True
+        self.is_input[input_numbers(input_nodes, graph.num_nodes)] = True
         self.members = np.split(np.argsort(clusters, kind="stable"), np.cumsum(sizes)[:-1])
         self._whole: Data | None = None
 

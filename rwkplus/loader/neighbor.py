@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes
-from rwkplus.loader.base import Index, PartLoader, Share, alone, distinct_nodes
+from rwkplus.loader.base import Index, PartLoader, Share, alone, input_numbers
 from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.sampling import Part
 
@@ -58,7 +58,7 @@ class NeighborLoader(PartLoader):
             raise ParameterError(
                 f"num_neighbors must be numbers of at least -1, one for each hop, got {num_neighbors}."
             )
-        super().__init__(graph, distinct_nodes(input_nodes, graph.num_nodes), batch_size, seed, share, fields)
+        super().__init__(graph, input_numbers(input_nodes, graph.num_nodes), batch_size, seed, share, fields)
         self.num_neighbors, self.replace, self.induced = num_neighbors, replace, induced
 
     def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:

@@ -61,7 +61,7 @@ def one_data(data: object) -> Data:
 
 
 def chosen_nodes(data: Data, nodes: Nodes | None, name: str, mask: str) -> Index:
-    """Read numbers or a mask of nodes; ``data[mask]`` if none are given. Ascending, each once."""
+    """Read numbers or a mask of nodes; ``data[mask]`` if none are given. Ascending."""
     if nodes is None:
         nodes, name = data.get(mask), f"data.{mask}"
         if nodes is None:
@@ -69,7 +69,7 @@ def chosen_nodes(data: Data, nodes: Nodes | None, name: str, mask: str) -> Index
     chosen = node_numbers(nodes, int(data.num_nodes), name)
     if chosen.size == 0:
         raise ParameterError(f"{name} names no node.")
-    return np.unique(chosen)
+    return np.sort(chosen)
 
 
 def node_labels(data: Data, y: object = None) -> NDArray[Any]:

@@ -230,11 +230,15 @@ def test_any_network_can_be_trained(tmp_path):
         trained.save(tmp_path / "m.safetensors")
 
 
-def test_masks_of_bytes_are_refused(fitted):
-    """They would be read as the numbers 0 and 1."""
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_masks_of_numbers_are_refused(fitted, dtype):
+    """They would be read as the nodes 0 and 1."""
     data = communities()
-    with pytest.raises(ParameterError, match=r"Call \.bool"):
-        fitted.score(data, nodes=data.test_mask.byte())
+    with pytest.raises(ParameterError, match=r"[Cc]all .*\.bool\(\) on a mask"):
+        fitted.score(data, nodes=data.test_mask.to(dtype))
+    data.train_mask = data.train_mask.to(dtype)
+    with pytest.raises(ParameterError, match=r"data\.train_mask .*\.bool\(\) on a mask"):
+        classifier(epochs=1).fit(data)
 
 
 @pytest.mark.parametrize("field", ["edge_weight", "edge_attr"])
