@@ -74,7 +74,8 @@ def chosen_nodes(data: Data, nodes: Nodes | None, name: str, mask: str) -> Index
 
 def node_labels(data: Data, y: object = None) -> NDArray[Any]:
     """One label for every node, of which only those that are used must be known."""
-    labels = one_data(data).get("y") if y is None else y
+    labels = one_data(data).get("y")
+    labels = labels if y is None else y
     if labels is None:
         raise GraphError("the graph has no labels: give y, or data.y, one for every node.")
     array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
@@ -85,9 +86,13 @@ def node_labels(data: Data, y: object = None) -> NDArray[Any]:
 
 
 def check_known(y: NDArray[Any], index: Index) -> None:
-    """Refuse nodes whose label is unknown: nan, or a negative number as many files have it."""
+    """Refuse nodes whose label is unknown: nan, None, or a negative number as many files have it."""
     labels = y[index]
-    unknown = ~(labels >= 0) if labels.dtype.kind in "if" else np.zeros(labels.shape, bool)
+    unknown = np.zeros(labels.shape, bool)
+    if labels.dtype.kind in "if":
+        unknown = ~(labels >= 0)
+    elif labels.dtype == object:  # as pandas keeps names
+        unknown = np.array([label is None or label != label for label in labels])
     if unknown.any():
         node = index[unknown.argmax()]
         raise ParameterError(f"node {node} has the label {y[node]}, which marks unknown ones: leave such nodes out.")

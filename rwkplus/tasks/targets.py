@@ -79,7 +79,10 @@ class Classes(Target):
             raise ParameterError(f"classes need one label per graph, y has shape {y.shape}.")
         if y.dtype.kind == "f" and np.isnan(y).any():
             raise ParameterError(f"graph {int(np.isnan(y).argmax())} has no label (nan). Leave such graphs out.")
-        names = tuple(np.unique(y).tolist())
+        try:
+            names = tuple(np.unique(y).tolist())
+        except TypeError as error:
+            raise ParameterError("y must hold numbers or names, all of one kind: these cannot be sorted.") from error
         if len(names) < 2:
             raise ParameterError(f"all labels are of class {names[0]!r}: nothing to tell apart.")
         return cls(names)

@@ -128,6 +128,27 @@ def test_names_are_classes_too(tmp_path):
     assert again.trained_.target == Classes(("cat", "dog"), (1.0, 5.0))
 
 
+def test_names_may_be_missing_where_nobody_looks(fitted):
+    data = communities()
+    names = np.array(["even", "odd"], object)[data.y]
+    for unknown in (None, np.nan):
+        names[data.test_mask.numpy()] = unknown
+        again = classifier(epochs=40).fit(data, names)
+        assert (again.predict_proba(data) == fitted.predict_proba(data)).all()
+        with pytest.raises(ParameterError, match=f"has the label {unknown}, which marks unknown"):
+            again.score(data, names)
+    names[:] = [0, "odd"] * 30
+    with pytest.raises(ParameterError, match="numbers or names, all of one kind"):
+        classifier().fit(data, names)
+
+
+def test_what_is_no_graph_is_refused_with_labels_too(fitted):
+    with pytest.raises(GraphError, match="one graph as PyG's Data, got int"):
+        classifier().fit(3, [0, 1, 1])
+    with pytest.raises(GraphError, match="got NoneType"):
+        fitted.score(None, [0, 1, 1])
+
+
 def test_weights_of_classes_are_those_of_torch_and_move_the_border():
     outputs, y = torch.randn(7, 3), torch.tensor([0, 1, 2, 1, 0, 0, 2])
     total, count = Classes((0, 1, 2), (1.0, 0.5, 3.0)).loss(outputs, y)
