@@ -147,8 +147,9 @@ class GNN(nn.Module):
 
 def _thinned(x: Tensor, share: float) -> Tensor:
     """Drop features; of a sparse matrix, which torch's dropout does not know, those that are not zero anyway."""
-    if x.layout != torch.sparse_csr:
+    if x.layout == torch.strided:
         return dropout(x, share)
+    x = x.to_sparse_csr()
     values = dropout(x.values(), share)
     return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
 from torch_geometric.utils import is_torch_sparse_tensor
 
@@ -40,7 +41,9 @@ def read_graph(data: object, model: nn.Module) -> Data:
     _check_features(given.get("x"), discrete=getattr(model, "categories", None) is not None)
     _check_edges(given)
     reads = getattr(model, "reads", EDGE_FIELDS)
-    graph = Data(x=given.x, edge_index=given.edge_index)
+    edges = given.edge_index
+    # PyG's own layers fail on an EdgeIndex in inference mode.
+    graph = Data(x=given.x, edge_index=edges.as_tensor() if isinstance(edges, EdgeIndex) else edges)
     for field in EDGE_FIELDS:
         if given.get(field) is None:
             continue
@@ -48,8 +51,7 @@ def read_graph(data: object, model: nn.Module) -> Data:
             raise GraphError(
                 f"the graph has {field}, which {type(model).__name__} does not read as it is: del data.{field}."
             )
-        _check_finite(field, given[field])
-        graph[field] = given[field]
+        graph[field] = _per_edge(field, given[field], edges)
     return in_precision_of(model, graph)
 
 
@@ -128,6 +130,21 @@ def _check_edges(data: Data) -> None:
             f"edge_index holds numbers from {int(edges.min())} to {int(edges.max())} but there are {num_nodes} nodes, "
             "counted from 0."
         )
+
+
+def _per_edge(field: str, values: object, edges: Tensor) -> Tensor:
+    """What edges have, checked; weights as floats ``(E,)``."""
+    if not isinstance(values, Tensor):
+        raise ShapeError(f"{field} must be a tensor, got {type(values).__name__}.")
+    _check_finite(field, values)
+    several = field == "edge_weight" and values.numel() != values.size(0)
+    if several or not (is_torch_sparse_tensor(edges) or values.shape[:1] == edges.shape[1:]):
+        what = "one number" if field == "edge_weight" else "one row"
+        raise ShapeError(f"{field} must hold {what} for each of the {edges.size(1)} edges, got {tuple(values.shape)}.")
+    if field == "edge_weight":
+        values = values.flatten()
+        return values if values.is_floating_point() else values.to(torch.get_default_dtype())
+    return values
 
 
 def _check_devices(data: Data) -> None:

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, ParameterError, ShapeError
@@ -212,6 +213,8 @@ def changed(**fields):
         (changed(edge_index=torch.tensor([[0], [60]])), GraphError, "from 0 to 60 but there are 60 nodes"),
         (changed(edge_index=torch.rand(2, 4)), ShapeError, "tensor .2, E. of node numbers"),
         (changed(edge_attr=torch.ones(4)), GraphError, "edge_attr, which GNN does not read"),
+        (changed(edge_weight=torch.ones(4)), ShapeError, r"one number for each of the \d+ edges, got \(4,\)"),
+        (changed(edge_weight=[1.0]), ShapeError, "edge_weight must be a tensor, got list"),
         ([communities()], GraphError, "one graph as PyG's Data, got list"),
     ],
 )
@@ -299,9 +302,20 @@ def test_a_loaded_estimator_has_the_given_parameters(fitted, tmp_path):
     assert loaded.model_params == fitted.model_params
 
 
-def test_weights_of_edges_may_be_integers():
-    data = communities()
-    data.edge_weight = torch.ones(data.num_edges, dtype=torch.long)
-    plain = data.clone()
-    del plain.edge_weight
-    assert np.array_equal(classifier().fit(data).predict_proba(data), classifier().fit(plain).predict_proba(plain))
+@pytest.mark.parametrize("conv", ["RWKPlusConv", "GCNConv"])
+@pytest.mark.parametrize("columns", [(), (1,)])
+def test_weights_of_edges_may_be_integers(conv, columns):
+    plain = communities()
+    data = changed(edge_weight=torch.ones(plain.num_edges, *columns, dtype=torch.long))
+    estimator = classifier(model_params={"conv": conv, "hidden_channels": 8}, epochs=2)
+    expected = estimator.fit(plain).predict_proba(plain)
+    np.testing.assert_allclose(estimator.fit(data).predict_proba(data), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("conv", ["RWKPlusConv", "GCNConv", "GINConv"])
+def test_edges_may_be_an_edge_index(conv):
+    plain = communities()
+    data = changed(edge_index=EdgeIndex(plain.edge_index, sparse_size=(60, 60)))
+    estimator = classifier(model_params={"conv": conv, "hidden_channels": 8}, epochs=2)
+    expected = estimator.fit(plain).predict_proba(plain)
+    assert np.array_equal(estimator.fit(data).predict_proba(data), expected)
