@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.errors import DataError, GraphError
+from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.files import read_json
 from rwkplus.graphs.checks import NAMES
 from rwkplus.ops.undirected import index_type
@@ -77,7 +77,7 @@ class CSRGraph:
         """The array of a row per node with this name."""
         if name not in self.nodes:
             known = ", ".join(self.nodes) or "none"
-            raise DataError(f"the graph {self.folder or ''} has no array {name!r} for its nodes; there are: {known}.")
+            raise DataError(f"{self.folder or 'the graph'} has no array {name!r} for its nodes; there are: {known}.")
         return self.nodes[name]
 
     @classmethod
@@ -131,6 +131,12 @@ class CSRGraph:
             for name, values in {"indptr": self.indptr, "indices": self.indices, **self.nodes}.items():
                 files.array(name, values.shape, values.dtype)[...] = values
         return Path(folder)
+
+
+def check_stored(graph: object) -> None:
+    """Refuse everything but a :class:`CSRGraph`."""
+    if not isinstance(graph, CSRGraph):
+        raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
 
 
 class GraphFiles:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes, node_numbers
 from rwkplus.ops.collective import share_of_batches
@@ -62,8 +62,7 @@ class PartLoader(ABC):
             )
         if seed is not None and (not isinstance(seed, Integral) or seed < 0):
             raise ParameterError(f"seed must be None or an integer of at least 0, got {seed!r}.")
-        if not isinstance(graph, CSRGraph):
-            raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
+        check_stored(graph)
         self.graph, self.items, self.seed, self.share = graph, items, seed, share
         self.arrays = {name: graph[name] for name in (graph.nodes if fields is None else fields)}
         taken = [name for name in self.arrays if name in OWN]

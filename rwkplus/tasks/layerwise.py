@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GINConv
 
-from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
@@ -40,8 +40,9 @@ def layerwise_outputs(model: GNN, graph: CSRGraph, *, block: int = BLOCK) -> Ten
     Returns:
         ``(N, out_channels)``.
     """
-    if model.level != "node" or model.edge_encoder is not None:
-        raise ParameterError("layer-wise inference is for networks with level='node' and without edge features.")
+    check_stored(graph)
+    if not isinstance(model, GNN) or model.level != "node" or model.edge_encoder is not None:
+        raise ParameterError("layer-wise inference is for a GNN with level='node' and without edge features.")
     was_training = model.training
     model.eval()
     layers = _Layers(graph, block)

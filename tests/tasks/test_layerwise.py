@@ -52,8 +52,11 @@ def test_training_mode_is_given_back():
 
 def test_other_networks_are_refused():
     graph = graph_of(5, 0.3, 0)
-    with pytest.raises(ParameterError, match="level='node'"):
-        layerwise_outputs(GNN(3, 2, hidden_channels=4), graph)
+    for other in (GNN(3, 2, hidden_channels=4), torch.nn.Linear(3, 2)):
+        with pytest.raises(ParameterError, match="a GNN with level='node'"):
+            layerwise_outputs(other, graph)
+    with pytest.raises(ParameterError, match="must be a CSRGraph, got Data"):
+        layerwise_outputs(GNN(3, 2, level="node"), graph.data())
     model = GNN(3, 2, level="node", hidden_channels=4)
     model.convs[0].improved = True
     with pytest.raises(ParameterError, match="not improved"):
