@@ -19,7 +19,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, ParameterError
-from rwkplus.files import read_json
+from rwkplus.files import damaged, read_json
 from rwkplus.graphs.checks import NAMES
 from rwkplus.ops.undirected import index_type
 
@@ -89,9 +89,10 @@ class CSRGraph:
         """
         if not isinstance(data, Data):
             raise GraphError(f"expected one graph as PyG's Data, got {type(data).__name__}.")
+        _check_edge_index(data.edge_index)
         n = int(data.num_nodes or 0)
-        if n == 0 or data.edge_index is None:
-            raise GraphError("the graph needs nodes and an edge_index.")
+        if n == 0:
+            raise GraphError("the graph has no nodes.")
         _refuse_losses(data)
         source, target = data.edge_index.numpy(force=True)
         if source.size and not 0 <= data.edge_index.min() <= data.edge_index.max() < n:
@@ -117,13 +118,13 @@ class CSRGraph:
         Pages are private: a process may write into its arrays, the files and other processes do not change.
         """
         folder = Path(folder)
-        header = _read_header(folder)
-        arrays = {name: _map(folder, name, shape, dtype) for name, (shape, dtype) in header["arrays"].items()}
+        listed, facts = _read_header(folder)
+        arrays = {name: _map(folder, name, shape, dtype) for name, (shape, dtype) in listed.items()}
         missing = [name for name in ENDS if name not in arrays]
         if missing:
             raise DataError(f"{folder / HEADER} lists no array {missing[0]!r}: the folder holds no graph.")
         indptr, indices = (arrays.pop(name) for name in ENDS)
-        return cls(indptr, indices, arrays, header["facts"], folder)
+        return cls(indptr, indices, arrays, facts, folder)
 
     def save(self, folder: str | Path) -> Path:
         """Write the folder, all of it or nothing."""
@@ -196,6 +197,14 @@ def new_graph(folder: str | Path, facts: Mapping[str, Any] | None = None) -> Ite
         shutil.rmtree(files.scratch, ignore_errors=True)
 
 
+def _check_edge_index(edges: object) -> None:
+    if not isinstance(edges, Tensor) or edges.layout != torch.strided:
+        found = edges.layout if isinstance(edges, Tensor) else type(edges).__name__
+        raise GraphError(f"edge_index must be a tensor (2, E), got {found}: see torch_geometric.utils.to_edge_index.")
+    if edges.dim() != 2 or edges.size(0) != 2 or edges.is_floating_point() or edges.dtype == torch.bool:
+        raise GraphError(f"edge_index must be node numbers (2, E), got {edges.dtype} {tuple(edges.shape)}.")
+
+
 def _is_per_node(data: Data, key: str, value: object) -> bool:
     return isinstance(value, Tensor) and bool(data.is_node_attr(key))
 
@@ -209,6 +218,10 @@ def _refuse_losses(data: Data) -> None:
                 f"{key} is a {type(value).__name__} with an entry for each node, and a CSRGraph keeps tensors. Make it "
                 f"a tensor, or leave it out with del data.{key}."
             )
+        if _is_per_node(data, key, value) and (value.layout != torch.strided or value.dtype == torch.bfloat16):
+            raise GraphError(
+                f"{key} is {value.dtype} with {value.layout}, which no .npy file holds: call .to_dense() or .float()."
+            )
         if data.is_edge_attr(key):
             raise GraphError(
                 f"{key} belongs to edges, and a CSRGraph keeps only their ends. Leave it out with del data.{key}, or "
@@ -216,12 +229,17 @@ def _refuse_losses(data: Data) -> None:
             )
 
 
-def _read_header(folder: Path) -> dict[str, Any]:
+def _read_header(folder: Path) -> tuple[dict[str, tuple[list[int], str]], dict[str, Any]]:
+    """Shape and type of every array, and facts."""
     path = folder / HEADER
-    header: dict[str, Any] = read_json(path, f"{folder} is no folder of a graph: it has no {HEADER}.")
-    if header.get("format") != FORMAT:
-        raise DataError(f"{path} says format {header.get('format')!r}, this version reads {FORMAT!r}.")
-    return header
+    header = read_json(path, f"{folder} is no folder of a graph: it has no {HEADER}.")
+    found = header.get("format") if isinstance(header, dict) else None
+    if found != FORMAT:
+        raise DataError(f"{path} says format {found!r}, this version reads {FORMAT!r}.")
+    try:
+        return {name: (list(shape), dtype) for name, (shape, dtype) in header["arrays"].items()}, dict(header["facts"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(path, "it does not list arrays and facts") from error
 
 
 def _map(folder: Path, name: str, shape: list[int], dtype: str) -> Array:

@@ -67,6 +67,9 @@ def damaged(tmp_path, name, change):
         ("graph.json", None, "no graph.json"),
         ("graph.json", lambda raw: raw[:-9], "not valid JSON"),
         ("graph.json", lambda raw: raw.replace(b"graph 1", b"graph 9"), "format"),
+        ("graph.json", lambda raw: b"[1]", "says format None"),
+        ("graph.json", lambda raw: raw.replace(b'"arrays"', b'"lists"'), "does not list arrays and facts"),
+        ("graph.json", lambda raw: raw.replace(b'"facts": {}', b'"facts": 3'), "does not list arrays and facts"),
         ("graph.json", lambda raw: raw.replace(b'"indptr"', b'"y2"'), r"y2\.npy is missing"),
         ("y.npy", lambda raw: raw.replace(b"<i8", b"<f8"), r"y\.npy holds <f8 \[4\] but graph.json says <i8"),
         ("indices.npy", lambda raw: raw[:-4] + b"\x09\0\0\0", "indices must name nodes from 0 to 3"),
@@ -100,6 +103,25 @@ def test_arrays_must_fit_the_nodes():
 def test_what_would_be_lost_is_refused_by_name(name, value, message):
     data = toy()
     data.edge_index, data[name] = data.edge_index[:, :3], value
+    with pytest.raises(GraphError, match=message):
+        CSRGraph.of(data)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("edge_index", None, "got NoneType"),
+        ("edge_index", torch.eye(4).to_sparse(), "got torch.sparse_coo.*to_edge_index"),
+        ("edge_index", torch.rand(2, 4), r"node numbers \(2, E\), got torch.float32 \(2, 4\)"),
+        ("edge_index", torch.ones(3, 4, dtype=torch.long), r"got torch.int64 \(3, 4\)"),
+        ("x", torch.rand(4, 3).to_sparse_csr(), r"x is torch.float32 with torch.sparse_csr.*\.to_dense"),
+        ("x", torch.rand(4, 3).bfloat16(), r"x is torch.bfloat16.*\.float"),
+    ],
+)
+def test_tensors_that_files_cannot_hold_are_refused_by_name(name, value, message):
+    data = toy()
+    data[name] = value
     with pytest.raises(GraphError, match=message):
         CSRGraph.of(data)
 
