@@ -186,7 +186,7 @@ def test_parameters_survive_json_and_drawing_anew_changes_them():
         ({"level": "edge"}, "level"),
         ({"pool": "max"}, "pool"),
         ({"combine": "concat"}, "combine"),
-        ({"layers": 0}, "layers=0"),
+        ({"layers": 0}, "layers must be a whole number"),
         ({"categories": [3, 4]}, "in_channels=6 columns"),
         ({"conv": "GINConv", "edge_channels": 2}, "GINEConv"),
         ({"conv": "GINEConv"}, "needs edge features"),
