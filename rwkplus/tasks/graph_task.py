@@ -65,7 +65,7 @@ class GraphTask(LightningModule):
         """Loss and chosen metric over the batches of all processes."""
         outputs, y = (cat_over_processes(list(parts)) for parts in zip(*judged, strict=True))
         total, count = self.target.loss(outputs, y)
-        return {"val_loss": float(_mean(total, count)), "val_score": self.metric(self.target, outputs, y)}
+        return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
 
     def configure_optimizers(self) -> Any:  # noqa: ANN401
         """Adam, and the learning rate of each epoch."""
