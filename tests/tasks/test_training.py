@@ -124,6 +124,12 @@ def test_validation_that_cannot_judge_is_noticed():
         assert train("gin", graphs, y, model_params=SMALL, settings=QUICK).best_epoch == 0
 
 
+@pytest.mark.parametrize("accelerator", ["abacus", "tpu"])
+def test_hardware_that_is_not_there_is_named(accelerator):
+    with pytest.raises(ParameterError, match=f"accelerator='{accelerator}' with devices=1 is not possible here"):
+        fitted(settings=replace(QUICK, accelerator=accelerator))
+
+
 def test_lightnings_trainer_takes_the_same_steps():
     """The lean loop has a slow twin: the same task under ``lightning.Trainer``."""
     settings = replace(QUICK, epochs=5, halve_lr_every=2, weight_decay=0.1)
