@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from rwkplus.graphs.node_numbers import Nodes, node_numbers
 from rwkplus.ops.collective import share_of_batches
 from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.sampling import Part, Sampler
+from rwkplus.types import check_integer
 
 Index = NDArray[np.int64]
 OWN = ("edge_index", "n_id", "batch_size", "num_nodes")
@@ -56,12 +56,11 @@ class PartLoader(ABC):
         share: Share,
         fields: tuple[str, ...] | None,
     ) -> None:
-        if batch_size < 1 or items.size < 1:
-            raise ParameterError(
-                f"there must be something to draw and batch_size >= 1, got {items.size}, {batch_size}."
-            )
-        if seed is not None and (not isinstance(seed, Integral) or seed < 0):
-            raise ParameterError(f"seed must be None or an integer of at least 0, got {seed!r}.")
+        check_integer("batch_size", batch_size, 1)
+        if seed is not None:
+            check_integer("seed", seed, 0)
+        if items.size < 1:
+            raise ParameterError("there must be something to draw: input_nodes names no node.")
         check_stored(graph)
         self.graph, self.items, self.seed, self.share = graph, items, seed, share
         self.arrays = {name: graph[name] for name in (graph.nodes if fields is None else fields)}

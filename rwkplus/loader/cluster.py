@@ -41,8 +41,8 @@ class ClusterLoader(PartLoader):
         fields: tuple[str, ...] | None = None,
     ) -> None:
         clusters = np.asarray(clusters)
-        if clusters.shape != (graph.num_nodes,) or clusters.min() < 0:
-            raise ParameterError(f"clusters must be a number from 0 for each of the {graph.num_nodes} nodes.")
+        if clusters.shape != (graph.num_nodes,) or clusters.dtype.kind not in "iu" or clusters.min() < 0:
+            raise ParameterError(f"clusters must be an integer from 0 for each of the {graph.num_nodes} nodes.")
         sizes = np.bincount(clusters)
         super().__init__(graph, np.nonzero(sizes)[0], batch_size, seed, share, fields)
         self.is_input = np.zeros(graph.num_nodes, bool)
