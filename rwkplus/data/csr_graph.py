@@ -21,6 +21,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.files import damaged, read_json
 from rwkplus.graphs.checks import NAMES
+from rwkplus.graphs.node_numbers import check_ends
 from rwkplus.ops.undirected import index_type
 
 HEADER, FORMAT = "graph.json", "rwkplus graph 1"
@@ -85,18 +86,17 @@ class CSRGraph:
         """Sort the edges of a PyG graph; every tensor with a row per node comes along.
 
         Raises:
-            GraphError: Something about nodes or edges would be lost.
+            ShapeError: Edges are no tensor ``(2, E)`` of node numbers.
+            GraphError: Something about nodes or edges would be lost, or edges name nodes that are not there.
         """
         if not isinstance(data, Data):
             raise GraphError(f"expected one graph as PyG's Data, got {type(data).__name__}.")
-        _check_edge_index(data.edge_index)
         n = int(data.num_nodes or 0)
         if n == 0:
             raise GraphError("the graph has no nodes.")
+        check_ends(data.edge_index, n)
         _refuse_losses(data)
         source, target = data.edge_index.numpy(force=True)
-        if source.size and not 0 <= data.edge_index.min() <= data.edge_index.max() < n:
-            raise GraphError(f"edge_index must name nodes from 0 to {n - 1}.")
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(target, minlength=n), out=indptr[1:])
         indices = source[np.argsort(target, kind="stable")].astype(index_type(n))
@@ -195,14 +195,6 @@ def new_graph(folder: str | Path, facts: Mapping[str, Any] | None = None) -> Ite
         files.finish(names, facts or {})
     finally:
         shutil.rmtree(files.scratch, ignore_errors=True)
-
-
-def _check_edge_index(edges: object) -> None:
-    if not isinstance(edges, Tensor) or edges.layout != torch.strided:
-        found = edges.layout if isinstance(edges, Tensor) else type(edges).__name__
-        raise GraphError(f"edge_index must be a tensor (2, E), got {found}: see torch_geometric.utils.to_edge_index.")
-    if edges.dim() != 2 or edges.size(0) != 2 or edges.is_floating_point() or edges.dtype == torch.bool:
-        raise GraphError(f"edge_index must be node numbers (2, E), got {edges.dtype} {tuple(edges.shape)}.")
 
 
 def _is_per_node(data: Data, key: str, value: object) -> bool:

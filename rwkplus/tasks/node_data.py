@@ -13,7 +13,7 @@ from torch_geometric.utils import is_torch_sparse_tensor
 
 from rwkplus.data.splits import Index
 from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.graphs.node_numbers import Nodes, node_numbers
+from rwkplus.graphs.node_numbers import Nodes, check_ends, node_numbers
 from rwkplus.tasks.precision import in_precision_of
 
 EDGE_FIELDS = ("edge_attr", "edge_weight")
@@ -39,7 +39,8 @@ def read_graph(data: object, model: nn.Module) -> Data:
     given = one_data(data)
     _check_devices(given)
     _check_features(given.get("x"), discrete=getattr(model, "categories", None) is not None)
-    _check_edges(given)
+    if not is_torch_sparse_tensor(given.get("edge_index")):  # the shape of an adjacency the convolutions look at
+        check_ends(given.get("edge_index"), int(given.x.size(0)))
     reads = getattr(model, "reads", EDGE_FIELDS)
     edges = given.edge_index
     # PyG's own layers fail on an EdgeIndex in inference mode.
@@ -117,19 +118,6 @@ def _check_finite(name: str, field: Tensor) -> None:
     values = field.values() if is_torch_sparse_tensor(field) else field
     if field.is_floating_point() and not bool(values.isfinite().all()):
         raise GraphError(f"{name} hold nan or infinite values: replace them first.")
-
-
-def _check_edges(data: Data) -> None:
-    edges, num_nodes = data.get("edge_index"), int(data.x.size(0))
-    if is_torch_sparse_tensor(edges):
-        return  # an adjacency, whose shape the convolutions look at
-    if not isinstance(edges, Tensor) or edges.dim() != 2 or edges.size(0) != 2 or edges.is_floating_point():
-        raise ShapeError("edge_index must be a tensor (2, E) of node numbers, or a sparse adjacency.")
-    if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < num_nodes:
-        raise GraphError(
-            f"edge_index holds numbers from {int(edges.min())} to {int(edges.max())} but there are {num_nodes} nodes, "
-            "counted from 0."
-        )
 
 
 def _per_edge(field: str, values: object, edges: Tensor) -> Tensor:

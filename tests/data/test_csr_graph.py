@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
 from rwkplus.data.csr_graph import CSRGraph, new_graph
-from rwkplus.errors import DataError, GraphError
+from rwkplus.errors import DataError, GraphError, ShapeError
 
 
 def toy():
@@ -86,7 +86,7 @@ def test_arrays_must_fit_the_nodes():
         CSRGraph(np.array([0, 0]), np.zeros(0, np.int32), {"x": np.zeros((2, 1))})
     with pytest.raises(DataError, match="no array 'z' for its nodes; there are: x"):
         CSRGraph(np.array([0, 0]), np.zeros(0, np.int32), {"x": np.zeros((1, 1))})["z"]
-    with pytest.raises(GraphError, match="0 to 1"):
+    with pytest.raises(GraphError, match="from 0 to 2 but there are 2 nodes"):
         CSRGraph.of(Data(edge_index=torch.tensor([[0], [2]]), num_nodes=2))
 
 
@@ -112,8 +112,8 @@ def test_what_would_be_lost_is_refused_by_name(name, value, message):
     ("name", "value", "message"),
     [
         ("edge_index", None, "got NoneType"),
-        ("edge_index", torch.eye(4).to_sparse(), "got torch.sparse_coo.*to_edge_index"),
-        ("edge_index", torch.rand(2, 4), r"node numbers \(2, E\), got torch.float32 \(2, 4\)"),
+        ("edge_index", torch.eye(4).to_sparse(), "with torch.sparse_coo"),
+        ("edge_index", torch.rand(2, 4), r"\(2, E\) of node numbers, got torch.float32 \(2, 4\)"),
         ("edge_index", torch.ones(3, 4, dtype=torch.long), r"got torch.int64 \(3, 4\)"),
         ("x", torch.rand(4, 3).to_sparse_csr(), r"x is torch.float32 with torch.sparse_csr.*\.to_dense"),
         ("x", torch.rand(4, 3).bfloat16(), r"x is torch.bfloat16.*\.float"),
@@ -122,7 +122,7 @@ def test_what_would_be_lost_is_refused_by_name(name, value, message):
 def test_tensors_that_files_cannot_hold_are_refused_by_name(name, value, message):
     data = toy()
     data[name] = value
-    with pytest.raises(GraphError, match=message):
+    with pytest.raises((GraphError, ShapeError), match=message):
         CSRGraph.of(data)
 
 
