@@ -1,7 +1,7 @@
 """Names of the choices that appear in more than one signature, and how to refuse all others."""
 
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, get_args
 
 from rwkplus.errors import ParameterError
@@ -33,6 +33,12 @@ def check_integer(name: str, value: object, least: int) -> None:
     """Refuse a value that is no integer, of Python or numpy, of at least ``least``."""
     if not _is_integer(value, least):
         raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+
+
+def check_share(name: str, value: object) -> None:
+    """Refuse a value that is no number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise ParameterError(f"{name} must be a number from 0 to 1, got {value!r}.")
 
 
 def _is_integer(value: object, least: int) -> bool:

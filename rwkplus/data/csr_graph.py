@@ -18,9 +18,10 @@ from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.errors import DataError, GraphError
-from rwkplus.files import read_json
+from rwkplus.errors import DataError, GraphError, ParameterError
+from rwkplus.files import damaged, read_json
 from rwkplus.graphs.checks import NAMES
+from rwkplus.graphs.node_numbers import check_ends
 from rwkplus.ops.undirected import index_type
 
 HEADER, FORMAT = "graph.json", "rwkplus graph 1"
@@ -77,7 +78,7 @@ class CSRGraph:
         """The array of a row per node with this name."""
         if name not in self.nodes:
             known = ", ".join(self.nodes) or "none"
-            raise DataError(f"the graph {self.folder or ''} has no array {name!r} for its nodes; there are: {known}.")
+            raise DataError(f"{self.folder or 'the graph'} has no array {name!r} for its nodes; there are: {known}.")
         return self.nodes[name]
 
     @classmethod
@@ -85,17 +86,17 @@ class CSRGraph:
         """Sort the edges of a PyG graph; every tensor with a row per node comes along.
 
         Raises:
-            GraphError: Something about nodes or edges would be lost.
+            ShapeError: Edges are no tensor ``(2, E)`` of node numbers.
+            GraphError: Something about nodes or edges would be lost, or edges name nodes that are not there.
         """
         if not isinstance(data, Data):
             raise GraphError(f"expected one graph as PyG's Data, got {type(data).__name__}.")
         n = int(data.num_nodes or 0)
-        if n == 0 or data.edge_index is None:
-            raise GraphError("the graph needs nodes and an edge_index.")
+        if n == 0:
+            raise GraphError("the graph has no nodes.")
+        check_ends(data.edge_index, n)
         _refuse_losses(data)
         source, target = data.edge_index.numpy(force=True)
-        if source.size and not 0 <= data.edge_index.min() <= data.edge_index.max() < n:
-            raise GraphError(f"edge_index must name nodes from 0 to {n - 1}.")
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(target, minlength=n), out=indptr[1:])
         indices = source[np.argsort(target, kind="stable")].astype(index_type(n))
@@ -117,13 +118,13 @@ class CSRGraph:
         Pages are private: a process may write into its arrays, the files and other processes do not change.
         """
         folder = Path(folder)
-        header = _read_header(folder)
-        arrays = {name: _map(folder, name, shape, dtype) for name, (shape, dtype) in header["arrays"].items()}
+        listed, facts = _read_header(folder)
+        arrays = {name: _map(folder, name, shape, dtype) for name, (shape, dtype) in listed.items()}
         missing = [name for name in ENDS if name not in arrays]
         if missing:
             raise DataError(f"{folder / HEADER} lists no array {missing[0]!r}: the folder holds no graph.")
         indptr, indices = (arrays.pop(name) for name in ENDS)
-        return cls(indptr, indices, arrays, header["facts"], folder)
+        return cls(indptr, indices, arrays, facts, folder)
 
     def save(self, folder: str | Path) -> Path:
         """Write the folder, all of it or nothing."""
@@ -131,6 +132,12 @@ class CSRGraph:
             for name, values in {"indptr": self.indptr, "indices": self.indices, **self.nodes}.items():
                 files.array(name, values.shape, values.dtype)[...] = values
         return Path(folder)
+
+
+def check_stored(graph: object) -> None:
+    """Refuse everything but a :class:`CSRGraph`."""
+    if not isinstance(graph, CSRGraph):
+        raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
 
 
 class GraphFiles:
@@ -203,6 +210,10 @@ def _refuse_losses(data: Data) -> None:
                 f"{key} is a {type(value).__name__} with an entry for each node, and a CSRGraph keeps tensors. Make it "
                 f"a tensor, or leave it out with del data.{key}."
             )
+        if _is_per_node(data, key, value) and (value.layout != torch.strided or value.dtype == torch.bfloat16):
+            raise GraphError(
+                f"{key} is {value.dtype} with {value.layout}, which no .npy file holds: call .to_dense() or .float()."
+            )
         if data.is_edge_attr(key):
             raise GraphError(
                 f"{key} belongs to edges, and a CSRGraph keeps only their ends. Leave it out with del data.{key}, or "
@@ -210,12 +221,17 @@ def _refuse_losses(data: Data) -> None:
             )
 
 
-def _read_header(folder: Path) -> dict[str, Any]:
+def _read_header(folder: Path) -> tuple[dict[str, tuple[list[int], str]], dict[str, Any]]:
+    """Shape and type of every array, and facts."""
     path = folder / HEADER
-    header: dict[str, Any] = read_json(path, f"{folder} is no folder of a graph: it has no {HEADER}.")
-    if header.get("format") != FORMAT:
-        raise DataError(f"{path} says format {header.get('format')!r}, this version reads {FORMAT!r}.")
-    return header
+    header = read_json(path, f"{folder} is no folder of a graph: it has no {HEADER}.")
+    found = header.get("format") if isinstance(header, dict) else None
+    if found != FORMAT:
+        raise DataError(f"{path} says format {found!r}, this version reads {FORMAT!r}.")
+    try:
+        return {name: (list(shape), dtype) for name, (shape, dtype) in header["arrays"].items()}, dict(header["facts"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(path, "it does not list arrays and facts") from error
 
 
 def _map(folder: Path, name: str, shape: list[int], dtype: str) -> Array:

@@ -113,15 +113,19 @@ def _zinc_arrays(path: Path) -> list[list[Data]]:
 
 
 def _zinc_part(path: Path, arrays: dict[str, NDArray[Any]], part: str) -> list[Data]:
-    def array(field: str) -> NDArray[Any]:
+    def array(field: str, kinds: str = "iu") -> NDArray[Any]:
         if f"{part}_{field}" not in arrays:
             raise DataError(f"{path} has no array {part}_{field}.")
-        return arrays[f"{part}_{field}"]
+        values, rows = arrays[f"{part}_{field}"], (2,) if field == "edge_index" else ()
+        if values.dtype.kind not in kinds or values.ndim == 0 or values.shape[:-1] != rows:
+            expected = f"{'integers' if kinds == 'iu' else 'numbers'} {'(2, E)' if rows else '(n,)'}"
+            raise DataError(f"{path}: {part}_{field} must hold {expected}, found {values.dtype} {values.shape}.")
+        return values
 
     x, edge_index, edge_attr = (
         torch.from_numpy(array(field).astype(np.int64)) for field in ("x", "edge_index", "edge_attr")
     )
-    y = torch.from_numpy(array("y").astype(np.float32))
+    y = torch.from_numpy(array("y", "iuf").astype(np.float32))
     num_nodes, num_edges = (_sizes(array(field)) for field in ("x_ptr", "e_ptr"))
     expected = (int(num_nodes.sum()), int(num_edges.sum()), int(num_edges.sum()), len(num_nodes))
     if (len(x), edge_index.size(1), len(edge_attr), len(y)) != expected or len(num_edges) != len(num_nodes):

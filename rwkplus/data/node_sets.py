@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch_geometric.data import Data, Dataset
 from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
 from torch_geometric.io.planetoid import edge_index_from_dict, read_file
@@ -49,9 +50,12 @@ def load_nodes(name: str) -> Data:
     return without_copies(data) if name.endswith(FILTERED) else data
 
 
-def node_split(y: Index, seed: int, shares: tuple[float, float] = (0.2, 0.2)) -> tuple[Index, Index, Index]:
+def node_split(y: Index | Tensor, seed: int, shares: tuple[float, float] = (0.2, 0.2)) -> tuple[Index, Index, Index]:
     """Split nodes into training, validation and test, by class; ``shares`` are those of the last two."""
     validation, test = shares
+    if min(shares) < 0 or validation + test >= 1:
+        raise ParameterError(f"shares of validation and test must leave nodes to train on, got {validation}, {test}.")
+    y = np.asarray(y)
     rest, tested = hold_out(np.arange(y.size), test, seed, y)
     train, chosen = hold_out(rest, validation / (1 - test), seed, y[rest])
     return train, chosen, tested

@@ -19,6 +19,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.undirected import Edges, undirected_csr
 from rwkplus.ops.web_links import draw_links
+from rwkplus.types import check_integer
 
 CHUNK = 1 << 16
 SPLIT = {"train_mask": 0.7, "val_mask": 0.2, "test_mask": 0.1}
@@ -61,10 +62,13 @@ class WebGraph:
     exponent: float = 2.5
 
     def __post_init__(self) -> None:
-        if self.nodes < 2 * self.farm_size or self.channels < 1 or self.links < 1 or self.exponent <= 2:
+        for name in ("channels", "community_size", "farm_size"):
+            check_integer(name, getattr(self, name), 1)
+        check_integer("nodes", self.nodes, 2 * self.farm_size)
+        check_integer("seed", self.seed, 0)
+        if self.links < 1 or self.exponent <= 2:
             raise ParameterError(
-                f"nodes must be at least {2 * self.farm_size}, channels and links 1, and exponent more than 2; got "
-                f"nodes={self.nodes}, channels={self.channels}, links={self.links}, exponent={self.exponent}."
+                f"links must be at least 1 and exponent more than 2; got {self.links} and {self.exponent}."
             )
         shares = (self.bots, self.loyalty, self.camouflage, self.collusion, self.camouflage + self.collusion)
         if not all(0 <= share <= 1 for share in shares) or not 0 < self.bots < 1:
@@ -87,6 +91,8 @@ class _Users:
         draw = np.random.default_rng(new_key(graph.seed, 0))
         n = graph.nodes
         self.bot = draw.random(n) < graph.bots
+        if self.bot.all() or not self.bot.any():
+            raise ParameterError(f"of {n} users, bots={graph.bots} made all bots or none: draw more users.")
         self.popularity = _power_law(draw, n, graph.exponent)
         activity = _power_law(draw, n, graph.exponent)
         self.links = draw.poisson(graph.links * activity / activity.mean())

@@ -1,24 +1,25 @@
-"""Which nodes of a graph are meant: by a mask, or by their numbers."""
+"""Which nodes of a graph are meant: by a mask, by their numbers, or at the ends of edges."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.errors import GraphError, ParameterError, ShapeError
 
 Nodes: TypeAlias = Tensor | NDArray[Any] | Sequence[int] | Sequence[bool]
 """Some nodes of a graph: a mask ``(N,)`` or their numbers."""
 
 
 def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
-    """Numbers of the nodes that are meant, in their order; ``name`` says in errors what was read.
+    """Numbers of the nodes that are meant, in their order, each once; ``name`` says in errors what was read.
 
     Raises:
         ShapeError: A mask is not one for all nodes.
-        ParameterError: There are neither truth values nor numbers, or numbers of nodes that are not there.
+        ParameterError: There are neither truth values nor numbers, or numbers of nodes that are not there, or twice.
     """
     given = nodes.numpy(force=True) if isinstance(nodes, Tensor) else np.asarray(nodes)
     if given.dtype == bool:
@@ -36,7 +37,38 @@ def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
             f"{name} holds numbers from {given.min()} to {given.max()} but the nodes are 0 to {num_nodes - 1}: "
             "give numbers of nodes in the whole graph."
         )
-    return given.astype(np.int64)
+    numbers = given.astype(np.int64)
+    times = np.bincount(numbers)
+    if times.max() > 1:  # most likely a mask of 0 and 1, which would be read as the first two nodes
+        raise ParameterError(
+            f"{name} names node {times.argmax()} more than once: call numpy.unique on numbers, or .bool() on a mask."
+        )
+    return numbers
+
+
+def check_ends(edges: object, num_nodes: int) -> None:
+    """Refuse edges that are no tensor ``(2, E)`` of numbers of nodes.
+
+    Raises:
+        ShapeError: They are of another kind or shape.
+        GraphError: They name nodes that are not there.
+    """
+    found = type(edges).__name__
+    if isinstance(edges, Tensor):
+        found = f"{edges.dtype} {tuple(edges.shape)} with {edges.layout}"
+        numbers = edges.layout == torch.strided and not edges.is_floating_point() and edges.dtype != torch.bool
+        if numbers and edges.dim() == 2 and edges.size(0) == 2:
+            _check_range(edges, num_nodes)
+            return
+    raise ShapeError(f"edge_index must be a tensor (2, E) of node numbers, got {found}.")
+
+
+def _check_range(edges: Tensor, num_nodes: int) -> None:
+    if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < num_nodes:
+        raise GraphError(
+            f"edge_index holds numbers from {int(edges.min())} to {int(edges.max())} but there are {num_nodes} nodes, "
+            "counted from 0."
+        )
 
 
 def _of_mask(mask: NDArray[np.bool_], num_nodes: int, name: str) -> NDArray[np.int64]:

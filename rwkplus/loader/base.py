@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes, node_numbers
 from rwkplus.ops.collective import share_of_batches
 from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.sampling import Part, Sampler
+from rwkplus.types import check_integer
 
 Index = NDArray[np.int64]
 OWN = ("edge_index", "n_id", "batch_size", "num_nodes")
@@ -56,14 +56,12 @@ class PartLoader(ABC):
         share: Share,
         fields: tuple[str, ...] | None,
     ) -> None:
-        if batch_size < 1 or items.size < 1:
-            raise ParameterError(
-                f"there must be something to draw and batch_size >= 1, got {items.size}, {batch_size}."
-            )
-        if seed is not None and (not isinstance(seed, Integral) or seed < 0):
-            raise ParameterError(f"seed must be None or an integer of at least 0, got {seed!r}.")
-        if not isinstance(graph, CSRGraph):
-            raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
+        check_integer("batch_size", batch_size, 1)
+        if seed is not None:
+            check_integer("seed", seed, 0)
+        if items.size < 1:
+            raise ParameterError("there must be something to draw: input_nodes names no node.")
+        check_stored(graph)
         self.graph, self.items, self.seed, self.share = graph, items, seed, share
         self.arrays = {name: graph[name] for name in (graph.nodes if fields is None else fields)}
         taken = [name for name in self.arrays if name in OWN]
@@ -103,23 +101,9 @@ class PartLoader(ABC):
         )
 
 
-def distinct_nodes(nodes: Nodes | None, num_nodes: int) -> Index:
-    """Numbers of the nodes that ``input_nodes`` means, in their order; None means all.
-
-    Raises:
-        ShapeError: They are a mask of another graph.
-        ParameterError: They name nodes that are not there, or some node twice.
-    """
-    if nodes is None:
-        return np.arange(num_nodes)
-    numbers = node_numbers(nodes, num_nodes, "input_nodes")
-    times = np.bincount(numbers, minlength=1)
-    if times.max() > 1:
-        raise ParameterError(
-            f"input_nodes names node {times.argmax()} more than once: call numpy.unique on numbers, or .bool() on a "
-            "mask."
-        )
-    return numbers
+def input_numbers(nodes: Nodes | None, num_nodes: int) -> Index:
+    """Numbers of the nodes that ``input_nodes`` means, in their order; None means all."""
+    return np.arange(num_nodes) if nodes is None else node_numbers(nodes, num_nodes, "input_nodes")
 
 
 def _take(values: NDArray[Any], nodes: Index) -> NDArray[Any]:

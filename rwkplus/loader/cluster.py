@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes
-from rwkplus.loader.base import Index, PartLoader, Share, alone, distinct_nodes
+from rwkplus.loader.base import Index, PartLoader, Share, alone, input_numbers
 
 
 class ClusterLoader(PartLoader):
@@ -41,12 +41,12 @@ class ClusterLoader(PartLoader):
         fields: tuple[str, ...] | None = None,
     ) -> None:
         clusters = np.asarray(clusters)
-        if clusters.shape != (graph.num_nodes,) or clusters.min() < 0:
-            raise ParameterError(f"clusters must be a number from 0 for each of the {graph.num_nodes} nodes.")
+        if clusters.shape != (graph.num_nodes,) or clusters.dtype.kind not in "iu" or clusters.min() < 0:
+            raise ParameterError(f"clusters must be an integer from 0 for each of the {graph.num_nodes} nodes.")
         sizes = np.bincount(clusters)
         super().__init__(graph, np.nonzero(sizes)[0], batch_size, seed, share, fields)
         self.is_input = np.zeros(graph.num_nodes, bool)
-        self.is_input[distinct_nodes(input_nodes, graph.num_nodes)] = True
+        self.is_input[input_numbers(input_nodes, graph.num_nodes)] = True
         self.members = np.split(np.argsort(clusters, kind="stable"), np.cumsum(sizes)[:-1])
         self._whole: Data | None = None
 

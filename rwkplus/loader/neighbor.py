@@ -1,15 +1,16 @@
 """Mini-batches of nodes with sampled neighborhoods."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from torch_geometric.data import Data
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes
-from rwkplus.loader.base import Index, PartLoader, Share, alone, distinct_nodes
+from rwkplus.loader.base import Index, PartLoader, Share, alone, input_numbers
 from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.sampling import Part
+from rwkplus.types import check_integer
 
 
 class NeighborLoader(PartLoader):
@@ -53,13 +54,13 @@ class NeighborLoader(PartLoader):
         share: Share = alone,
         fields: tuple[str, ...] | None = None,
     ) -> None:
-        num_neighbors = tuple(int(number) for number in num_neighbors)
-        if not num_neighbors or min(num_neighbors) < -1:
-            raise ParameterError(
-                f"num_neighbors must be numbers of at least -1, one for each hop, got {num_neighbors}."
-            )
-        super().__init__(graph, distinct_nodes(input_nodes, graph.num_nodes), batch_size, seed, share, fields)
-        self.num_neighbors, self.replace, self.induced = num_neighbors, replace, induced
+        hops = tuple(num_neighbors) if isinstance(num_neighbors, Iterable) else ()
+        if not hops:
+            raise ParameterError(f"num_neighbors must hold a number for each hop, got {num_neighbors!r}.")
+        for number in hops:
+            check_integer("num_neighbors of a hop", number, -1)
+        super().__init__(graph, input_numbers(input_nodes, graph.num_nodes), batch_size, seed, share, fields)
+        self.num_neighbors, self.replace, self.induced = hops, replace, induced
 
     def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:
         part: Part = self.sampler.neighborhood(items, self.num_neighbors, new_key(*key), replace=self.replace)

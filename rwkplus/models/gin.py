@@ -5,8 +5,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn import MLP, global_add_pool
 from torch_geometric.nn import models as pyg_models
 
-from rwkplus.errors import ParameterError
 from rwkplus.models.heads import graphs_of
+from rwkplus.types import check_integer, check_share
 
 
 class GIN(nn.Module):
@@ -35,8 +35,9 @@ class GIN(nn.Module):
         norm: str | None = "batch_norm",
     ) -> None:
         super().__init__()
-        if layers < 1 or hidden_channels < 1:
-            raise ParameterError(f"layers and hidden_channels must be at least 1, got {layers} and {hidden_channels}.")
+        check_integer("layers", layers, 1)
+        check_integer("hidden_channels", hidden_channels, 1)
+        check_share("dropout", dropout)
         self.layers = pyg_models.GIN(in_channels, hidden_channels, layers, dropout=float(dropout), norm=norm)
         self.head = MLP([hidden_channels, hidden_channels, out_channels], dropout=float(dropout), norm=norm)
 

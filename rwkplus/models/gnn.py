@@ -13,7 +13,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.models.encoders import Embeddings, OneHots
 from rwkplus.models.heads import graphs_of
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
-from rwkplus.types import check_choice
+from rwkplus.types import check_choice, check_integer, check_share
 
 Conv = Literal["RWKPlusConv", "GCNConv", "GINConv", "GINEConv"]
 Level = Literal["node", "graph"]
@@ -80,6 +80,8 @@ class GNN(nn.Module):
         check_choice("level", level, Level)
         check_choice("pool", pool, Pool)
         check_choice("combine", combine, ("last", "sum"))
+        check_share("dropout", dropout)
+        check_share("input_dropout", input_dropout)
         edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
         _check_edges(conv, edge_channels, edge_categories)
         self.level, self.pool, self.residual = level, pool, residual
@@ -147,8 +149,9 @@ class GNN(nn.Module):
 
 def _thinned(x: Tensor, share: float) -> Tensor:
     """Drop features; of a sparse matrix, which torch's dropout does not know, those that are not zero anyway."""
-    if x.layout != torch.sparse_csr:
+    if x.layout == torch.strided:
         return dropout(x, share)
+    x = x.to_sparse_csr()
     values = dropout(x.values(), share)
     return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
 
@@ -173,11 +176,9 @@ def _edge_encoder(conv: Conv, edge_dim: int, categories: Sequence[int] | None, c
 def _check_sizes(
     in_channels: int, out_channels: int, hidden_channels: int, layers: int, categories: Sequence[int] | None
 ) -> None:
-    if min(in_channels, out_channels, hidden_channels, layers) < 1:
-        raise ParameterError(
-            f"in_channels={in_channels}, out_channels={out_channels}, hidden_channels={hidden_channels} and "
-            f"layers={layers} must all be at least 1."
-        )
+    sizes = {"in_channels": in_channels, "out_channels": out_channels, "hidden_channels": hidden_channels}
+    for name, size in (sizes | {"layers": layers}).items():
+        check_integer(name, size, 1)
     if categories is not None and len(categories) != in_channels:
         raise ParameterError(f"x has in_channels={in_channels} columns but there are {len(categories)} categories.")
 

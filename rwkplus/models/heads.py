@@ -9,7 +9,7 @@ from torch_geometric.nn import MLP
 
 from rwkplus.functional.kernels import count_graphs
 from rwkplus.nn.fixed_scale import FixedScale
-from rwkplus.types import check_choice
+from rwkplus.types import check_choice, check_share
 
 Norm = Literal["batch", "fixed"]
 
@@ -30,5 +30,6 @@ def make_norm(norm: Norm, channels: int) -> nn.BatchNorm1d | FixedScale:
 
 def make_head(channels: int, mlp_channels: int | None, out_channels: int, norm: Norm, dropout: float) -> MLP:
     """Make an MLP with a hidden layer, or a linear map if that has no width; with fixed scales it has no BatchNorm."""
+    check_share("dropout", dropout)
     sizes = [channels, out_channels] if mlp_channels is None else [channels, mlp_channels, out_channels]
     return MLP(sizes, norm="batch_norm" if norm == "batch" else None, dropout=float(dropout))

@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import nn
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, RWKPlusError
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,18 @@ def parameters_of(model: str | type[nn.Module]) -> list[str]:
 
 
 def build(model: str | type[nn.Module], in_channels: int, out_channels: int, params: Mapping[str, Any]) -> nn.Module:
-    """Make a network; parameters it does not have are refused by name."""
+    """Make a network; parameters that it does not have, or cannot be made with, are refused by name."""
     cls, known = class_of(model), parameters_of(model)
     for name in params:
         if name not in known:
             raise ParameterError(f"{cls.__name__} has no parameter {name!r}; known are {', '.join(known)}.")
-    return cls(in_channels, out_channels, **params)
+    try:
+        return cls(in_channels, out_channels, **params)
+    except (TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, RWKPlusError) or not params:
+            raise
+        given = ", ".join(f"{name}={value!r}" for name, value in params.items())
+        raise ParameterError(f"{cls.__name__} cannot be made with {given}: {error}.") from error
 
 
 def name_of(model: str | type[nn.Module]) -> str | None:

@@ -51,13 +51,14 @@ class Edges(NamedTuple):
     color: Tensor | None = None  # (E,) integers or (E, C) floats
 
 
-def check_nodes(x: object, linear: Linear) -> None:
+def check_nodes(x: Tensor | tuple[Tensor, ...], linear: Linear) -> None:
     """Refuse node features that ``linear``, the first thing to touch them, was not made for."""
-    if not isinstance(x, Tensor):
+    if isinstance(x, tuple | list):
         raise ParameterError(
             f"RWKPlusConv got a {type(x).__name__} of node features: its walks go on from the nodes they reach, so "
             "bipartite graphs have no second step. SAGEConv and GraphConv take them."
         )
+    _check_tensor("x", x)
     weight = linear.weight
     if weight.device != x.device:
         raise ParameterError(f"x is on {x.device} but RWKPlusConv on {weight.device}: move one of them with .to().")
@@ -68,6 +69,9 @@ def check_nodes(x: object, linear: Linear) -> None:
 
 def read_edges(edge_index: Adj, weight: Tensor | None, color: Tensor | None, num_nodes: int, flow: str) -> Edges:
     """Read edges from a ``(2, E)`` tensor, an ``EdgeIndex`` or a sparse tensor; refuse what cannot be meant."""
+    for field, values in (("edge_weight", weight), ("edge_attr", color)):
+        if values is not None:
+            _check_tensor(field, values)
     if isinstance(edge_index, SparseTensor) or is_torch_sparse_tensor(edge_index):
         return _from_sparse(edge_index, weight, color, num_nodes, flow)
     if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.size(0) != 2:
@@ -148,6 +152,11 @@ def _colored_loops(ends: Tensor, color: Tensor, num_nodes: int, loop_color: int)
         fill = pad(color.new_ones(1), (loop_color, 0))
     colors: Tensor = add_remaining_self_loops(ends, color, fill, num_nodes)[1]
     return colors
+
+
+def _check_tensor(field: str, values: object) -> None:
+    if not isinstance(values, Tensor):
+        raise ParameterError(f"{field} must be a tensor, got {type(values).__name__}: call torch.as_tensor.")
 
 
 def _check_range(field: str, numbers: Tensor, size: int, things: str) -> None:

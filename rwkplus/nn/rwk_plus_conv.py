@@ -13,7 +13,7 @@ from rwkplus.nn.conv_inputs import Adjacency, Edges, adjacency, check_colors, ch
 from rwkplus.nn.conv_parameters import HiddenColors, draw_hidden_adj
 from rwkplus.ops.conv import fused_conv
 from rwkplus.ops.transforms import is_transformed
-from rwkplus.types import check_choice
+from rwkplus.types import check_choice, check_integer
 
 # Where PyG lets hooks watch or change what a layer does: compiled loops would go past them.
 HOOKED = [f"{part}_forward{when}" for part in ("propagate", "message", "aggregate") for when in ("_pre", "")]
@@ -54,6 +54,7 @@ class RWKPlusConv(MessagePassing):
         bias: Whether to learn :math:`b_0` and :math:`b`.
         fused: Use compiled loops where they can do the work: float32 and float64 on the CPU, edge weights without
             gradient, no explanation under way, no hooks, no export. Otherwise torch does the same in more passes.
+            Second derivatives need ``False``: whether they will be asked for, a layer cannot know.
         recompute: Keep only :math:`Y_0` for the backward pass and walk again there: less memory, more time.
         flow: ``"source_to_target"``, or the other way round.
 
@@ -88,7 +89,7 @@ class RWKPlusConv(MessagePassing):
         super().__init__(aggr="add", flow=flow)
         if add_self_loops is None:
             add_self_loops = normalize
-        _check_arguments(out_channels, steps, combine, edge_dim, add_self_loops and not normalize)
+        _check_arguments(in_channels, out_channels, steps, combine, edge_dim, add_self_loops and not normalize)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.steps = steps
@@ -210,14 +211,16 @@ class RWKPlusConv(MessagePassing):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, steps={self.steps})"
 
 
-def _check_arguments(out_channels: int, steps: int, combine: str, edge_dim: int | None, bare_loops: bool) -> None:
+def _check_arguments(
+    in_channels: int, out_channels: int, steps: int, combine: str, edge_dim: int | None, bare_loops: bool
+) -> None:
     if isinstance(steps, bool):
         raise ParameterError("steps must be a number of edges. What GCNConv calls improved is given by name here.")
-    if out_channels < 1 or steps < 1 or (edge_dim is not None and edge_dim < 1):
-        raise ParameterError(
-            "out_channels, steps and edge_dim must be at least 1, "
-            f"got out_channels={out_channels}, steps={steps}, edge_dim={edge_dim}."
-        )
+    check_integer("in_channels", in_channels, -1)
+    check_integer("out_channels", out_channels, 1)
+    check_integer("steps", steps, 1)
+    if edge_dim is not None:
+        check_integer("edge_dim", edge_dim, 1)
     check_choice("combine", combine, Readout)
     if bare_loops:
         raise ParameterError("add_self_loops needs normalize; without it, add self-loops to edge_index beforehand.")

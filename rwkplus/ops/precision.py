@@ -34,4 +34,5 @@ def in_full_precision(operator: Callable[Concatenate[Tensor, P], R]) -> Callable
 def check_type(x: Tensor, dtype: torch.dtype, layer: object) -> None:
     """Refuse features of another type than a layer's weights, unless autocast makes them one."""
     if x.dtype != dtype and not torch.is_autocast_enabled(x.device.type):
-        raise ParameterError(f"x is {x.dtype} but {layer} {dtype}: call x.to({dtype}), or .to({x.dtype}) on the layer.")
+        other = f", or .to({x.dtype}) on the layer" if x.is_floating_point() else ""  # layers hold floats alone
+        raise ParameterError(f"x is {x.dtype} but {layer} {dtype}: call x.to({dtype}){other}.")

@@ -8,6 +8,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
+from rwkplus.errors import ParameterError
 from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.metrics import metric_for
 from rwkplus.tasks.processes import cat_over_processes, sum_over_processes
@@ -40,6 +41,12 @@ class GraphTask(LightningModule):
     def forward(self, batch: Batch) -> Tensor:
         """Outputs ``(B, C)``."""
         outputs: Tensor = self.model(batch)
+        expected = (batch.num_graphs, self.target.width)
+        if outputs.shape != expected:
+            raise ParameterError(
+                f"{type(self.model).__name__} gives outputs {tuple(outputs.shape)} where {expected} are expected: one "
+                "row for every graph. Is it made for nodes?"
+            )
         return outputs
 
     def training_step(self, batch: Batch, batch_idx: int = 0) -> Tensor:
@@ -58,7 +65,7 @@ class GraphTask(LightningModule):
         """Loss and chosen metric over the batches of all processes."""
         outputs, y = (cat_over_processes(list(parts)) for parts in zip(*judged, strict=True))
         total, count = self.target.loss(outputs, y)
-        return {"val_loss": float(_mean(total, count)), "val_score": self.metric(self.target, outputs, y)}
+        return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
 
     def configure_optimizers(self) -> Any:  # noqa: ANN401
         """Adam, and the learning rate of each epoch."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GINConv
 
-from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
@@ -40,8 +40,9 @@ def layerwise_outputs(model: GNN, graph: CSRGraph, *, block: int = BLOCK) -> Ten
     Returns:
         ``(N, out_channels)``.
     """
-    if model.level != "node" or model.edge_encoder is not None:
-        raise ParameterError("layer-wise inference is for networks with level='node' and without edge features.")
+    check_stored(graph)
+    if not isinstance(model, GNN) or model.level != "node" or model.edge_encoder is not None:
+        raise ParameterError("layer-wise inference is for a GNN with level='node' and without edge features.")
     was_training = model.training
     model.eval()
     layers = _Layers(graph, block)
@@ -88,26 +89,27 @@ class _Layers:
     def _(self, conv: RWKPlusConv, x: Tensor) -> Tensor:
         logits = self.by_blocks(lambda rows: conv.hidden_x(x[rows]))
         bias = logits.new_zeros(conv.out_channels) if conv.bias is None else conv.bias
-        matrix = self._normalized(conv, logits.dtype)
+        matrix = self._prepared(conv, logits.dtype)
         hidden_adj = conv.hidden_adj[0].t().contiguous()
         return fused_conv(logits, matrix, hidden_adj, bias, steps=conv.steps, combine=conv.combine)
 
     @convolve.register
     def _(self, conv: GCNConv, x: Tensor) -> Tensor:
         moved = self.by_blocks(lambda rows: conv.lin(x[rows]))
-        reached = _product(self._normalized(conv, moved.dtype), moved)
+        reached = _product(self._prepared(conv, moved.dtype), moved)
         return reached if conv.bias is None else reached.add_(conv.bias)
 
     @convolve.register
     def _(self, conv: GINConv, x: Tensor) -> Tensor:
-        ptr, col = (torch.from_numpy(ends) for ends in (self.graph.indptr, self.graph.indices))
-        reached = _product(CSR(ptr, col, x.new_ones(col.numel())), x)
+        reached = _product(self._given(x.dtype), x)
         return self.by_blocks(lambda rows: conv.nn(reached[rows] + (1 + conv.eps) * x[rows]))
 
-    def _normalized(self, conv: RWKPlusConv | GCNConv, dtype: torch.dtype) -> CSR:
-        """The adjacency as the layer normalizes it."""
-        if not conv.normalize or conv.improved or conv.flow != "source_to_target":
-            raise ParameterError("layer-wise inference is for normalized layers with the default flow, not improved.")
+    def _prepared(self, conv: RWKPlusConv | GCNConv, dtype: torch.dtype) -> CSR:
+        """The adjacency as the layer prepares it."""
+        if conv.improved or conv.flow != "source_to_target":
+            raise ParameterError("layer-wise inference is for layers with the default flow, not improved.")
+        if not conv.normalize:
+            return self._given(dtype)
         ptr, col = self._with_loops() if conv.add_self_loops else (self.graph.indptr, self.graph.indices)
         degree = torch.from_numpy(np.diff(ptr))
         scale = torch.where(degree > 0, degree.to(dtype).rsqrt(), 0)
@@ -115,14 +117,19 @@ class _Layers:
         value = scale.repeat_interleave(degree, output_size=col.size).mul_(scale[sources])
         return CSR(torch.from_numpy(ptr), sources, value)
 
+    def _given(self, dtype: torch.dtype) -> CSR:
+        """The adjacency as it is."""
+        ptr, col = (torch.from_numpy(ends) for ends in (self.graph.indptr, self.graph.indices))
+        return CSR(ptr, col, torch.ones(col.numel(), dtype=dtype))
+
     def _with_loops(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Rows with a self-loop at their end where there is none."""
+        """Rows with one self-loop at their end, however many there were."""
         ptr, col = self.graph.indptr, self.graph.indices
         nodes = np.arange(self.graph.num_nodes, dtype=col.dtype)
         targets = np.repeat(nodes, np.diff(ptr))
-        lacks = np.ones(nodes.size, bool)
-        lacks[targets[targets == col]] = False
-        return ptr + np.cumsum(np.append(0, lacks)), np.insert(col, ptr[1:][lacks], nodes[lacks])
+        others = targets != col
+        ends = np.cumsum(np.bincount(targets[others], minlength=nodes.size))
+        return np.append(0, ends + np.arange(1, nodes.size + 1)), np.insert(col[others], ends, nodes)
 
 
 def _product(matrix: CSR, dense: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ import torch
 from lightning.fabric import Fabric
 from torch_geometric.data import Data
 
+from rwkplus.errors import ParameterError
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.processes import sum_over_processes
 from rwkplus.tasks.progress import Progress, Row, load_run, save_run
@@ -134,7 +135,12 @@ def build_fabric(settings: Settings) -> Fabric:
         devices = int(os.environ["LOCAL_WORLD_SIZE"])
         num_nodes = int(os.environ["WORLD_SIZE"]) // devices
     strategy = "ddp" if devices * num_nodes > 1 else "auto"
-    return Fabric(accelerator=settings.accelerator, devices=devices, num_nodes=num_nodes, strategy=strategy)
+    try:
+        return Fabric(accelerator=settings.accelerator, devices=devices, num_nodes=num_nodes, strategy=strategy)
+    except (ValueError, RuntimeError, ImportError) as error:
+        raise ParameterError(
+            f"accelerator={settings.accelerator!r} with devices={devices} is not possible here: {error}"
+        ) from error
 
 
 @contextmanager

@@ -7,12 +7,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
 from torch_geometric.utils import is_torch_sparse_tensor
 
 from rwkplus.data.splits import Index
 from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.graphs.node_numbers import Nodes, node_numbers
+from rwkplus.graphs.node_numbers import Nodes, check_ends, node_numbers
 from rwkplus.tasks.precision import in_precision_of
 
 EDGE_FIELDS = ("edge_attr", "edge_weight")
@@ -38,9 +39,12 @@ def read_graph(data: object, model: nn.Module) -> Data:
     given = one_data(data)
     _check_devices(given)
     _check_features(given.get("x"), discrete=getattr(model, "categories", None) is not None)
-    _check_edges(given)
+    if not is_torch_sparse_tensor(given.get("edge_index")):  # the shape of an adjacency the convolutions look at
+        check_ends(given.get("edge_index"), int(given.x.size(0)))
     reads = getattr(model, "reads", EDGE_FIELDS)
-    graph = Data(x=given.x, edge_index=given.edge_index)
+    edges = given.edge_index
+    # PyG's own layers fail on an EdgeIndex in inference mode.
+    graph = Data(x=given.x, edge_index=edges.as_tensor() if isinstance(edges, EdgeIndex) else edges)
     for field in EDGE_FIELDS:
         if given.get(field) is None:
             continue
@@ -48,8 +52,7 @@ def read_graph(data: object, model: nn.Module) -> Data:
             raise GraphError(
                 f"the graph has {field}, which {type(model).__name__} does not read as it is: del data.{field}."
             )
-        _check_finite(field, given[field])
-        graph[field] = given[field]
+        graph[field] = _per_edge(field, given[field], edges)
     return in_precision_of(model, graph)
 
 
@@ -61,7 +64,7 @@ def one_data(data: object) -> Data:
 
 
 def chosen_nodes(data: Data, nodes: Nodes | None, name: str, mask: str) -> Index:
-    """Read numbers or a mask of nodes; ``data[mask]`` if none are given. Ascending, each once."""
+    """Read numbers or a mask of nodes; ``data[mask]`` if none are given. Ascending."""
     if nodes is None:
         nodes, name = data.get(mask), f"data.{mask}"
         if nodes is None:
@@ -69,12 +72,13 @@ def chosen_nodes(data: Data, nodes: Nodes | None, name: str, mask: str) -> Index
     chosen = node_numbers(nodes, int(data.num_nodes), name)
     if chosen.size == 0:
         raise ParameterError(f"{name} names no node.")
-    return np.unique(chosen)
+    return np.sort(chosen)
 
 
 def node_labels(data: Data, y: object = None) -> NDArray[Any]:
     """One label for every node, of which only those that are used must be known."""
-    labels = one_data(data).get("y") if y is None else y
+    labels = one_data(data).get("y")
+    labels = labels if y is None else y
     if labels is None:
         raise GraphError("the graph has no labels: give y, or data.y, one for every node.")
     array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
@@ -85,9 +89,13 @@ def node_labels(data: Data, y: object = None) -> NDArray[Any]:
 
 
 def check_known(y: NDArray[Any], index: Index) -> None:
-    """Refuse nodes whose label is unknown: nan, or a negative number as many files have it."""
+    """Refuse nodes whose label is unknown: nan, None, or a negative number as many files have it."""
     labels = y[index]
-    unknown = ~(labels >= 0) if labels.dtype.kind in "if" else np.zeros(labels.shape, bool)
+    unknown = np.zeros(labels.shape, bool)
+    if labels.dtype.kind in "if":
+        unknown = ~(labels >= 0)
+    elif labels.dtype == object:  # as pandas keeps names
+        unknown = np.array([label is None or label != label for label in labels])
     if unknown.any():
         node = index[unknown.argmax()]
         raise ParameterError(f"node {node} has the label {y[node]}, which marks unknown ones: leave such nodes out.")
@@ -112,17 +120,19 @@ def _check_finite(name: str, field: Tensor) -> None:
         raise GraphError(f"{name} hold nan or infinite values: replace them first.")
 
 
-def _check_edges(data: Data) -> None:
-    edges, num_nodes = data.get("edge_index"), int(data.x.size(0))
-    if is_torch_sparse_tensor(edges):
-        return  # an adjacency, whose shape the convolutions look at
-    if not isinstance(edges, Tensor) or edges.dim() != 2 or edges.size(0) != 2 or edges.is_floating_point():
-        raise ShapeError("edge_index must be a tensor (2, E) of node numbers, or a sparse adjacency.")
-    if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < num_nodes:
-        raise GraphError(
-            f"edge_index holds numbers from {int(edges.min())} to {int(edges.max())} but there are {num_nodes} nodes, "
-            "counted from 0."
-        )
+def _per_edge(field: str, values: object, edges: Tensor) -> Tensor:
+    """What edges have, checked; weights as floats ``(E,)``."""
+    if not isinstance(values, Tensor):
+        raise ShapeError(f"{field} must be a tensor, got {type(values).__name__}.")
+    _check_finite(field, values)
+    several = field == "edge_weight" and values.numel() != values.size(0)
+    if several or not (is_torch_sparse_tensor(edges) or values.shape[:1] == edges.shape[1:]):
+        what = "one number" if field == "edge_weight" else "one row"
+        raise ShapeError(f"{field} must hold {what} for each of the {edges.size(1)} edges, got {tuple(values.shape)}.")
+    if field == "edge_weight":
+        values = values.flatten()
+        return values if values.is_floating_point() else values.to(torch.get_default_dtype())
+    return values
 
 
 def _check_devices(data: Data) -> None:

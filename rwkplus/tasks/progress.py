@@ -1,6 +1,7 @@
 """What a training run has reached: scores of all epochs, weights of the best one; and the file to resume from."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rwkplus.errors import DataError, NumericError
+from rwkplus.errors import DataError, NumericError, RWKPlusWarning
 from rwkplus.files import json_values, read_tensors, write_tensors
 from rwkplus.tasks.metrics import Metric
 
@@ -46,12 +47,19 @@ class Progress:
         return len(self.history)
 
     def check(self) -> None:
-        """Raise if even the best epoch has diverged."""
+        """Raise if even the best epoch has diverged, and warn if no score told which one is the best."""
         row = self.history[self.epoch]
         if not all(math.isfinite(row[loss]) for loss in ("train_loss", "val_loss") if loss in row):
             raise NumericError(
                 "no epoch ended with losses that are numbers: the training diverged, or no label of the validation "
                 "part is known. Try a smaller learning rate, or look at the scale of features and edge weights."
+            )
+        if math.isnan(row.get("val_score", 0.0)):
+            warnings.warn(
+                f"{self.metric.name} was not defined on the validation part in any epoch, so the first one was kept: "
+                "validate on more, or choose another metric.",
+                RWKPlusWarning,
+                stacklevel=3,
             )
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import DataError
 from rwkplus.models.gnn import GNN
+from rwkplus.models.registry import build
 from rwkplus.nn.conv_cache import one_graph
 from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.graph_task import GraphTask, Judged
@@ -24,6 +26,7 @@ from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import node_params
+from rwkplus.tasks.precision import in_precision_of
 from rwkplus.tasks.progress import Row
 from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.sampled_batches import Cutting
@@ -74,12 +77,12 @@ class SampledTask(GraphTask):
 
     def forward(self, batch: Data) -> Tensor:
         """Outputs of the nodes that the batch was drawn for."""
-        outputs: Tensor = self.model(batch)
+        outputs: Tensor = self.model(in_precision_of(self.model, batch))
         return outputs[: batch.batch_size]
 
     def training_step(self, batch: Data, batch_idx: int = 0) -> Tensor:
         """Mean loss over these nodes, of all processes together."""
-        batch.y = batch.y[: batch.batch_size]
+        batch.y = batch.y[: batch.batch_size].long()
         return super().training_step(batch, batch_idx)
 
     def validation_step(self, batch: Data, batch_idx: int = 0) -> Judged:  # type: ignore[override]
@@ -129,7 +132,7 @@ def train_sampled(
     once for all processes of a machine.
 
     Args:
-        graph: With ``x``, ``y`` of 0 and 1, ``train_mask``, ``val_mask`` and ``test_mask``.
+        graph: With ``x``, ``y`` of 0 and 1, and ``train_mask``, ``val_mask`` and ``test_mask`` without common nodes.
         model_params: Keyword arguments of :class:`~rwkplus.models.GNN`.
         settings: Epochs, learning rate, nodes per batch and so on; ``validation`` means nothing here.
         cutting: How to make batches.
@@ -138,15 +141,17 @@ def train_sampled(
         on_epoch: Called with the scores of every epoch.
     """
     begin = time.perf_counter()
+    check_stored(graph)
     settings = settings if settings.metric else replace(settings, metric=METRIC)
     cutting = cutting or Cutting()
     parts = parts_of(graph)
-    params, target, channels = node_params(GNN, model_params), Classes((0, 1), class_weights), graph["x"].shape[1]
+    params, target = node_params(GNN, model_params), Classes((0, 1), class_weights)
+    channels = _width(graph, discrete=params.get("categories") is not None)
     with isolated(settings.random_state):
-        model = GNN(channels, target.width, **params)
+        model = cast(GNN, build(GNN, channels, target.width, params))
     task = SampledTask(model, target, settings, graph)
     loader = cutting.loader(graph, parts["train"], settings)
-    validation = _Nodes(*(torch.from_numpy(part) for part in (parts["val"], graph["y"][parts["val"]])))
+    validation = _Nodes(torch.from_numpy(parts["val"]), _labels(graph, parts["val"]))
     with one_graph(model) if cutting.cut == "full" else nullcontext():
         progress = run_epochs(task, loader, validation, checkpoints=checkpoints, on_epoch=on_epoch)
     model.load_state_dict(progress.weights)
@@ -154,8 +159,8 @@ def train_sampled(
 
     def judge() -> dict[str, Scores]:
         outputs = outputs_of_all(model, graph)
-        labels = {name: torch.from_numpy(graph["y"][parts[name]]) for name in ("val", "test")}
-        return {name: all_scores(target, outputs[parts[name]], y) for name, y in labels.items()}
+        judged = {name: parts[name] for name in ("val", "test")}
+        return {name: all_scores(target, outputs[nodes], _labels(graph, nodes)) for name, nodes in judged.items()}
 
     scores = _by_first(judge)
     facts = {"settings": settings.to_dict(), "best_epoch": progress.epoch, "validation": scores["val"]}
@@ -171,16 +176,36 @@ def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
 
 
 def parts_of(graph: CSRGraph) -> dict[str, NDArray[np.int64]]:
-    """Nodes to learn from, to validate and to test by their masks, each of both classes."""
-    return {name: _chosen(graph, f"{name}_mask") for name in ("train", "val", "test")}
+    """Nodes to learn from, to validate and to test by their masks, each of both classes and no node in two."""
+    parts = {name: _chosen(graph, f"{name}_mask") for name in ("train", "val", "test")}
+    for first, second in combinations(parts, 2):
+        both = np.intersect1d(parts[first], parts[second])
+        if both.size:
+            raise DataError(
+                f"{first}_mask and {second}_mask of {graph.folder or 'the graph'} have {both.size} nodes in common, "
+                f"the first of them {both[0]}: scores would be of nodes that the network knows."
+            )
+    return parts
 
 
 def _chosen(graph: CSRGraph, mask: str) -> NDArray[np.int64]:
     nodes = np.nonzero(graph[mask])[0]
     y = graph["y"][nodes]
-    if not np.isin(y, (0, 1)).all() or np.unique(y).size < 2:
+    if y.ndim != 1 or not np.isin(y, (0, 1)).all() or np.unique(y).size < 2:
         raise DataError(f"{mask} of {graph.folder or 'the graph'} must choose nodes of both classes, y = 0 and y = 1.")
     return nodes
+
+
+def _labels(graph: CSRGraph, nodes: NDArray[np.int64]) -> Tensor:
+    return torch.from_numpy(graph["y"][nodes].astype(np.int64))
+
+
+def _width(graph: CSRGraph, *, discrete: bool) -> int:
+    x = graph["x"]
+    if x.ndim != 2 or (x.dtype.kind == "f") == discrete:
+        kind = "integers, as there are categories" if discrete else "floats; for integers, give the network categories"
+        raise DataError(f"x of {graph.folder or 'the graph'} must be (N, D) of {kind}: it is {x.dtype} {x.shape}.")
+    return int(x.shape[1])
 
 
 def _by_first(function: Callable[[], dict[str, Scores]]) -> dict[str, Scores]:

@@ -79,7 +79,10 @@ class Classes(Target):
             raise ParameterError(f"classes need one label per graph, y has shape {y.shape}.")
         if y.dtype.kind == "f" and np.isnan(y).any():
             raise ParameterError(f"graph {int(np.isnan(y).argmax())} has no label (nan). Leave such graphs out.")
-        names = tuple(np.unique(y).tolist())
+        try:
+            names = tuple(np.unique(y).tolist())
+        except TypeError as error:
+            raise ParameterError("y must hold numbers or names, all of one kind: these cannot be sorted.") from error
         if len(names) < 2:
             raise ParameterError(f"all labels are of class {names[0]!r}: nothing to tell apart.")
         return cls(names)
@@ -150,7 +153,7 @@ class Numbers(Target):
         ``"standard"`` subtracts the mean and divides by the standard deviation, ``"std"`` only divides, as is
         usual for counts, ``"none"`` leaves the numbers alone.
         """
-        columns = np.asarray(y, np.float64).reshape(len(y), -1)
+        columns = _numbers(y).reshape(len(y), -1)
         known = ~np.isnan(columns)
         if not known.any(0).all():
             raise ParameterError(
@@ -176,7 +179,7 @@ class Numbers(Target):
 
     def encode(self, y: Array) -> Tensor:
         """Centered and scaled numbers: ``(B, C)``."""
-        columns = np.asarray(y, np.float64).reshape(len(y), -1)
+        columns = _numbers(y).reshape(len(y), -1)
         if columns.shape[1] != self.width:
             raise ParameterError(f"y has {columns.shape[1]} columns, training had {self.width}.")
         return torch.from_numpy((columns - self.center) / self.scale).to(torch.get_default_dtype())
@@ -203,7 +206,7 @@ class Questions(Target):
     @classmethod
     def of(cls, y: Array) -> Self:
         """Check that the labels are answers, with both among those of some question."""
-        answers = np.asarray(y, np.float64)
+        answers = _numbers(y)
         if answers.ndim != 2 or not (np.isnan(answers) | (answers == 0) | (answers == 1)).all():
             raise ParameterError("several questions need y of shape (graphs, questions) with 0, 1 or nan.")
         both = (answers == 0).any(0) & (answers == 1).any(0)
@@ -218,7 +221,7 @@ class Questions(Target):
 
     def encode(self, y: Array) -> Tensor:
         """Answers: ``(B, C)``."""
-        answers = np.asarray(y, np.float64)
+        answers = _numbers(y)
         if answers.ndim != 2 or answers.shape[1] != self.width:
             raise ParameterError(f"y has shape {answers.shape}, expected (graphs, {self.width}).")
         return torch.from_numpy(answers).to(torch.get_default_dtype())
@@ -235,6 +238,13 @@ class Questions(Target):
     def probabilities(self, outputs: Tensor) -> Array:
         """Probability of yes: ``(B, C)``."""
         return outputs.sigmoid().cpu().numpy()
+
+
+def _numbers(y: Array) -> NDArray[np.float64]:
+    try:
+        return np.asarray(y, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"y must hold numbers, nan where nothing is known: {error}.") from error
 
 
 def make_target(y: Array, task: Task = "auto") -> Target:

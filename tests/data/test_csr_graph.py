@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
 from rwkplus.data.csr_graph import CSRGraph, new_graph
-from rwkplus.errors import DataError, GraphError
+from rwkplus.errors import DataError, GraphError, ShapeError
 
 
 def toy():
@@ -67,6 +67,9 @@ def damaged(tmp_path, name, change):
         ("graph.json", None, "no graph.json"),
         ("graph.json", lambda raw: raw[:-9], "not valid JSON"),
         ("graph.json", lambda raw: raw.replace(b"graph 1", b"graph 9"), "format"),
+        ("graph.json", lambda raw: b"[1]", "says format None"),
+        ("graph.json", lambda raw: raw.replace(b'"arrays"', b'"lists"'), "does not list arrays and facts"),
+        ("graph.json", lambda raw: raw.replace(b'"facts": {}', b'"facts": 3'), "does not list arrays and facts"),
         ("graph.json", lambda raw: raw.replace(b'"indptr"', b'"y2"'), r"y2\.npy is missing"),
         ("y.npy", lambda raw: raw.replace(b"<i8", b"<f8"), r"y\.npy holds <f8 \[4\] but graph.json says <i8"),
         ("indices.npy", lambda raw: raw[:-4] + b"\x09\0\0\0", "indices must name nodes from 0 to 3"),
@@ -83,7 +86,7 @@ def test_arrays_must_fit_the_nodes():
         CSRGraph(np.array([0, 0]), np.zeros(0, np.int32), {"x": np.zeros((2, 1))})
     with pytest.raises(DataError, match="no array 'z' for its nodes; there are: x"):
         CSRGraph(np.array([0, 0]), np.zeros(0, np.int32), {"x": np.zeros((1, 1))})["z"]
-    with pytest.raises(GraphError, match="0 to 1"):
+    with pytest.raises(GraphError, match="from 0 to 2 but there are 2 nodes"):
         CSRGraph.of(Data(edge_index=torch.tensor([[0], [2]]), num_nodes=2))
 
 
@@ -101,6 +104,25 @@ def test_what_would_be_lost_is_refused_by_name(name, value, message):
     data = toy()
     data.edge_index, data[name] = data.edge_index[:, :3], value
     with pytest.raises(GraphError, match=message):
+        CSRGraph.of(data)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("edge_index", None, "got NoneType"),
+        ("edge_index", torch.eye(4).to_sparse(), "with torch.sparse_coo"),
+        ("edge_index", torch.rand(2, 4), r"\(2, E\) of node numbers, got torch.float32 \(2, 4\)"),
+        ("edge_index", torch.ones(3, 4, dtype=torch.long), r"got torch.int64 \(3, 4\)"),
+        ("x", torch.rand(4, 3).to_sparse_csr(), r"x is torch.float32 with torch.sparse_csr.*\.to_dense"),
+        ("x", torch.rand(4, 3).bfloat16(), r"x is torch.bfloat16.*\.float"),
+    ],
+)
+def test_tensors_that_files_cannot_hold_are_refused_by_name(name, value, message):
+    data = toy()
+    data[name] = value
+    with pytest.raises((GraphError, ShapeError), match=message):
         CSRGraph.of(data)
 
 

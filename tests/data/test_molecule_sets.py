@@ -135,6 +135,10 @@ def test_arrays_of_zinc_become_graphs(root):
         ("val_y", None, "has no array val_y"),
         ("test_y", lambda y: y[1:], r"test_\* do not fit together"),
         ("train_x", lambda x: x + 28, "train_x holds .* expected less than 28"),
+        ("train_x", lambda x: x + 0.7, r"train_x must hold integers \(n,\), found float64"),
+        ("train_x", lambda x: x[:, None], r"train_x must hold integers \(n,\), found uint8 \(\d+, 1\)"),
+        ("test_y", lambda y: y.astype(str), "test_y must hold numbers"),
+        ("train_edge_index", lambda edges: edges[:1], r"train_edge_index must hold integers \(2, E\)"),
         ("train_edge_index", lambda edges: edges + 10, "train_edge_index names atoms"),
     ],
 )

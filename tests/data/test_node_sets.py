@@ -86,6 +86,9 @@ def test_splits_share_nothing_keep_classes_and_have_a_seed():
     assert all((np.bincount(y[part]) == part.size // 4).all() for part in parts)
     assert all((one == other).all() for one, other in zip(node_split(y, seed=3), parts, strict=True))
     assert (node_split(y, seed=4)[0] != parts[0]).any()
+    assert (node_split(torch.from_numpy(y), seed=3)[0] == parts[0]).all()
+    with pytest.raises(ParameterError, match=r"must leave nodes to train on, got 0\.6, 0\.6"):
+        node_split(y, seed=3, shares=(0.6, 0.6))
 
 
 def test_missing_sets_say_where_to_put_them(folder):

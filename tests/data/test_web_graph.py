@@ -79,7 +79,18 @@ def test_masks_divide_all_users(graph):
     assert masks.sum(1).tolist() == [1400, 400, 200]
 
 
-@pytest.mark.parametrize("wrong", [{"nodes": 10}, {"bots": 0}, {"camouflage": 0.8}, {"exponent": 2}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nodes": 10}, {"nodes": 400.5}, {"bots": 0}, {"camouflage": 0.8}, {"exponent": 2}, {"farm_size": 0},
+        {"community_size": 0}, {"seed": -1},
+    ],
+)  # fmt: skip
 def test_impossible_graphs_are_refused(wrong):
     with pytest.raises(ParameterError, match=r"must be|are shares"):
         WebGraph(**wrong)
+
+
+def test_a_graph_needs_users_of_both_kinds(tmp_path):
+    with pytest.raises(ParameterError, match="of 100 users, bots=1e-06 made all bots or none"):
+        WebGraph(nodes=100, bots=1e-6).write(tmp_path / "graph")

@@ -141,15 +141,23 @@ def test_nodes_that_cannot_be_meant_are_refused(graph, nodes, error, message):
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "0"])
 def test_impossible_seeds_are_refused_before_the_first_batch(graph, seed):
-    with pytest.raises(ParameterError, match="seed must be None or an integer of at least 0"):
+    with pytest.raises(ParameterError, match="seed must be a whole number of at least 0"):
         NeighborLoader(graph, [1], seed=seed)
 
 
 def test_wrong_arguments_are_refused(graph):
     with pytest.raises(ParameterError, match="num_neighbors"):
         NeighborLoader(graph, [])
+    for hops in (2, [2.5, 2], [-2]):
+        with pytest.raises(ParameterError, match="num_neighbors"):
+            NeighborLoader(graph, hops)
+    for wrong in (np.zeros(N), np.full(N, -1)):
+        with pytest.raises(ParameterError, match="clusters must be an integer from 0"):
+            ClusterLoader(graph, wrong)
     with pytest.raises(ParameterError, match="batch_size"):
         NeighborLoader(graph, [1], batch_size=0)
+    with pytest.raises(ParameterError, match="batch_size"):
+        NeighborLoader(graph, [1], batch_size=2.5)
     with pytest.raises(ParameterError, match="something to draw"):
         NeighborLoader(graph, [1], np.zeros(0, np.int64))
     with pytest.raises(DataError, match="no array 'z'"):

@@ -141,10 +141,11 @@ def test_dropout_acts_in_training_only(share, discrete):
     assert not torch.allclose(model(data), model(data))
 
 
-def test_features_of_sparse_rows_are_dropped_as_well():
+@pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_coo])
+def test_features_of_sparse_rows_are_dropped_as_well(layout):
     torch.manual_seed(0)
     x, seen = torch.eye(40), []
-    data = Data(x=x.to_sparse_csr(), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
+    data = Data(x=x.to_sparse(layout=layout), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
     network = GNN(40, 2, level="node", hidden_channels=4, input_dropout=0.5)
     network.encoder.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].to_dense()))
     network(data)
@@ -185,7 +186,7 @@ def test_parameters_survive_json_and_drawing_anew_changes_them():
         ({"level": "edge"}, "level"),
         ({"pool": "max"}, "pool"),
         ({"combine": "concat"}, "combine"),
-        ({"layers": 0}, "layers=0"),
+        ({"layers": 0}, "layers must be a whole number"),
         ({"categories": [3, 4]}, "in_channels=6 columns"),
         ({"conv": "GINConv", "edge_channels": 2}, "GINEConv"),
         ({"conv": "GINEConv"}, "needs edge features"),

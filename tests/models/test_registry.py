@@ -85,3 +85,34 @@ def test_gin_refuses_impossible_sizes(params):
 def test_a_dropout_of_zero_may_be_a_whole_number(model):
     """As it comes from a command line or a JSON file."""
     assert build(model, 3, 2, {"dropout": 0}) is not None
+
+
+@pytest.mark.parametrize("model", ["kergnn", "rwnn", "gin", "gnn", "igad"])
+@pytest.mark.parametrize("share", [2, -0.1, "half"])
+def test_impossible_dropout_is_named(model, share):
+    with pytest.raises(ParameterError, match="dropout"):
+        build(model, 3, 2, {"dropout": share})
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"layers": 2.5},
+        {"hidden_channels": "many"},
+        {"steps": 1.5},
+        {"edge_categories": 3},
+        {"conv": "GCNConv", "normalize": False, "add_self_loops": True},
+    ],
+)
+def test_parameters_that_make_no_network_are_named(params):
+    with pytest.raises(ParameterError, match=next(reversed(params))):
+        build("gnn", 3, 2, params)
+
+
+def test_mistakes_of_own_networks_stay_what_they_are():
+    class Broken(nn.Module):
+        def __init__(self, in_channels, out_channels):
+            raise TypeError("not finished")
+
+    with pytest.raises(TypeError, match="not finished"):
+        build(Broken, 3, 2, {})

@@ -14,8 +14,9 @@ from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, featu
     ("arguments", "error", "message"),
     [
         (((features(), features()), EDGES), ParameterError, "bipartite"),
-        ((features().float(), EDGES), ParameterError, r"x.to\(torch.float64\)"),
-        ((features().long(), EDGES), ParameterError, "torch.int64"),
+        ((features().numpy(), EDGES), ParameterError, "x must be a tensor, got ndarray"),
+        ((features().float(), EDGES), ParameterError, r"x.to\(torch.float64\), or .to\(torch.float32\) on the layer"),
+        ((features().long(), EDGES), ParameterError, r"torch.int64.*call x.to\(torch.float64\)\.$"),
         ((features().to("meta"), EDGES), ParameterError, "meta"),
         ((features()[:, :3], EDGES), ShapeError, r"\(8, 3\).*\(N, 5\)"),
         ((features()[0], EDGES), ShapeError, r"\(N, 5\)"),
@@ -25,6 +26,8 @@ from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, featu
         ((features(), EDGES.double()), ShapeError, "long"),
         ((features(), None), ShapeError, "NoneType"),
         ((features(), EDGES, WEIGHT[:3]), ShapeError, "11 edges"),
+        ((features(), EDGES, WEIGHT.tolist()), ParameterError, "edge_weight must be a tensor, got list"),
+        ((features(), EDGES, None, TYPES.numpy()), ParameterError, "edge_attr must be a tensor, got ndarray"),
         ((features(), EDGES, None, TYPES), ParameterError, "no edge_dim"),
         ((features(), to_torch_csr_tensor(EDGES, size=(9, 9))), ShapeError, "9 x 9"),
         ((features(), to_torch_csr_tensor(EDGES, size=(N, N)), WEIGHT), ParameterError, "own weights"),
@@ -52,16 +55,20 @@ def test_edge_colors_that_do_not_fit_are_named(edge_attr, error, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"steps": 0}, "steps=0"),
+        ({"steps": 0}, "steps must be a whole number of at least 1, got 0"),
+        ({"steps": 2.5}, "steps .*got 2.5"),
+        ({"steps": "2"}, "steps .*got '2'"),
+        ({"out_channels": 4.0}, "out_channels .*got 4.0"),
+        ({"in_channels": (3, 3)}, "in_channels .*got "),
         ({"steps": True}, "improved is given by name"),
         ({"combine": "mean"}, "combine"),
-        ({"edge_dim": 0}, "edge_dim=0"),
+        ({"edge_dim": 0}, "edge_dim .*got 0"),
         ({"normalize": False, "add_self_loops": True}, "normalize"),
     ],
 )
 def test_arguments_that_make_no_layer_are_named(arguments, message):
     with pytest.raises(ParameterError, match=message):
-        RWKPlusConv(D, M, **arguments)
+        RWKPlusConv(**{"in_channels": D, "out_channels": M} | arguments)
 
 
 def test_sparse_adjacencies_flow_one_way():

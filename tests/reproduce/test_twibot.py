@@ -6,7 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from rwkplus.cli.reproduce.twibot import twibot
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.reproduce.twibot import SETTINGS, Plan, _guarded, run_twibot
 from rwkplus.reproduce.twibot_tables import twibot_page
 from rwkplus.result_files import read_result
@@ -67,6 +67,12 @@ def test_the_command_runs_every_layer(here):
     result = CliRunner().invoke(app, [*options, "--batch-size", "200"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert all(f"| {name} |" in result.output for name in ("GCN", "GIN", "RWK+Conv", "guard: features"))
+
+
+@pytest.mark.parametrize("neighbors", ["", "2,", "--3", "many"])
+def test_neighbors_that_are_no_numbers_are_named(here, neighbors):
+    with pytest.raises(ParameterError, match="--neighbors numbers with commas"):
+        twibot(neighbors=neighbors)
 
 
 def test_a_part_without_bots_is_refused_before_anything_is_written(here, monkeypatch):

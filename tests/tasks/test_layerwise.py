@@ -14,11 +14,11 @@ CONVS = ("RWKPlusConv", "GCNConv", "GINConv")
 
 
 def graph_of(n, probability, seed):
-    """Directed, with loops, parallel edges and isolated nodes."""
+    """Directed, with loops and edges that are there twice, and isolated nodes."""
     torch.manual_seed(seed)
     edge_index = erdos_renyi_graph(n, probability, directed=True)
     if n > 1:
-        edge_index = torch.cat([edge_index, edge_index[:, :3], torch.tensor([[1, 0], [1, 1]])], 1)
+        edge_index = torch.cat([edge_index, edge_index[:, :3], torch.tensor([[0, 1, 0, 0], [0, 1, 1, 0]])], 1)
     return CSRGraph.of(Data(x=torch.rand(n, 3), edge_index=edge_index))
 
 
@@ -29,10 +29,12 @@ def graph_of(n, probability, seed):
     st.sampled_from(CONVS),
     st.integers(1, 40),
     st.booleans(),
+    st.sampled_from([(True, True), (True, False), (False, False)]),
 )
-def test_outputs_equal_those_of_the_whole_graph_at_once(n, probability, seed, conv, block, option):
-    graph = graph_of(n, probability, seed)
-    options = {"steps": 3, "combine": "sum" if option else "last", "residual": option, "add_self_loops": option}
+def test_outputs_equal_those_of_the_whole_graph_at_once(n, probability, seed, conv, block, option, edges):
+    graph, (normalize, loops) = graph_of(n, probability, seed), edges
+    options = {"steps": 3, "combine": "sum" if option else "last", "residual": option}
+    options |= {"normalize": normalize, "add_self_loops": loops}
     model = GNN(3, 2, conv=conv, level="node", hidden_channels=5, **options)
     for norm in model.norms:
         norm.running_mean.normal_()
@@ -50,8 +52,11 @@ def test_training_mode_is_given_back():
 
 def test_other_networks_are_refused():
     graph = graph_of(5, 0.3, 0)
-    with pytest.raises(ParameterError, match="level='node'"):
-        layerwise_outputs(GNN(3, 2, hidden_channels=4), graph)
+    for other in (GNN(3, 2, hidden_channels=4), torch.nn.Linear(3, 2)):
+        with pytest.raises(ParameterError, match="a GNN with level='node'"):
+            layerwise_outputs(other, graph)
+    with pytest.raises(ParameterError, match="must be a CSRGraph, got Data"):
+        layerwise_outputs(GNN(3, 2, level="node"), graph.data())
     model = GNN(3, 2, level="node", hidden_channels=4)
     model.convs[0].improved = True
     with pytest.raises(ParameterError, match="not improved"):

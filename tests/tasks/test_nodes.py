@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, ParameterError, ShapeError
@@ -128,6 +129,27 @@ def test_names_are_classes_too(tmp_path):
     assert again.trained_.target == Classes(("cat", "dog"), (1.0, 5.0))
 
 
+def test_names_may_be_missing_where_nobody_looks(fitted):
+    data = communities()
+    names = np.array(["even", "odd"], object)[data.y]
+    for unknown in (None, np.nan):
+        names[data.test_mask.numpy()] = unknown
+        again = classifier(epochs=40).fit(data, names)
+        assert (again.predict_proba(data) == fitted.predict_proba(data)).all()
+        with pytest.raises(ParameterError, match=f"has the label {unknown}, which marks unknown"):
+            again.score(data, names)
+    names[:] = [0, "odd"] * 30
+    with pytest.raises(ParameterError, match="numbers or names, all of one kind"):
+        classifier().fit(data, names)
+
+
+def test_what_is_no_graph_is_refused_with_labels_too(fitted):
+    with pytest.raises(GraphError, match="one graph as PyG's Data, got int"):
+        classifier().fit(3, [0, 1, 1])
+    with pytest.raises(GraphError, match="got NoneType"):
+        fitted.score(None, [0, 1, 1])
+
+
 def test_weights_of_classes_are_those_of_torch_and_move_the_border():
     outputs, y = torch.randn(7, 3), torch.tensor([0, 1, 2, 1, 0, 0, 2])
     total, count = Classes((0, 1, 2), (1.0, 0.5, 3.0)).loss(outputs, y)
@@ -191,6 +213,8 @@ def changed(**fields):
         (changed(edge_index=torch.tensor([[0], [60]])), GraphError, "from 0 to 60 but there are 60 nodes"),
         (changed(edge_index=torch.rand(2, 4)), ShapeError, "tensor .2, E. of node numbers"),
         (changed(edge_attr=torch.ones(4)), GraphError, "edge_attr, which GNN does not read"),
+        (changed(edge_weight=torch.ones(4)), ShapeError, r"one number for each of the \d+ edges, got \(4,\)"),
+        (changed(edge_weight=[1.0]), ShapeError, "edge_weight must be a tensor, got list"),
         ([communities()], GraphError, "one graph as PyG's Data, got list"),
     ],
 )
@@ -230,11 +254,15 @@ def test_any_network_can_be_trained(tmp_path):
         trained.save(tmp_path / "m.safetensors")
 
 
-def test_masks_of_bytes_are_refused(fitted):
-    """They would be read as the numbers 0 and 1."""
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_masks_of_numbers_are_refused(fitted, dtype):
+    """They would be read as the nodes 0 and 1."""
     data = communities()
-    with pytest.raises(ParameterError, match=r"Call \.bool"):
-        fitted.score(data, nodes=data.test_mask.byte())
+    with pytest.raises(ParameterError, match=r"[Cc]all .*\.bool\(\) on a mask"):
+        fitted.score(data, nodes=data.test_mask.to(dtype))
+    data.train_mask = data.train_mask.to(dtype)
+    with pytest.raises(ParameterError, match=r"data\.train_mask .*\.bool\(\) on a mask"):
+        classifier(epochs=1).fit(data)
 
 
 @pytest.mark.parametrize("field", ["edge_weight", "edge_attr"])
@@ -274,9 +302,20 @@ def test_a_loaded_estimator_has_the_given_parameters(fitted, tmp_path):
     assert loaded.model_params == fitted.model_params
 
 
-def test_weights_of_edges_may_be_integers():
-    data = communities()
-    data.edge_weight = torch.ones(data.num_edges, dtype=torch.long)
-    plain = data.clone()
-    del plain.edge_weight
-    assert np.array_equal(classifier().fit(data).predict_proba(data), classifier().fit(plain).predict_proba(plain))
+@pytest.mark.parametrize("conv", ["RWKPlusConv", "GCNConv"])
+@pytest.mark.parametrize("columns", [(), (1,)])
+def test_weights_of_edges_may_be_integers(conv, columns):
+    plain = communities()
+    data = changed(edge_weight=torch.ones(plain.num_edges, *columns, dtype=torch.long))
+    estimator = classifier(model_params={"conv": conv, "hidden_channels": 8}, epochs=2)
+    expected = estimator.fit(plain).predict_proba(plain)
+    np.testing.assert_allclose(estimator.fit(data).predict_proba(data), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("conv", ["RWKPlusConv", "GCNConv", "GINConv"])
+def test_edges_may_be_an_edge_index(conv):
+    plain = communities()
+    data = changed(edge_index=EdgeIndex(plain.edge_index, sparse_size=(60, 60)))
+    estimator = classifier(model_params={"conv": conv, "hidden_channels": 8}, epochs=2)
+    expected = estimator.fit(plain).predict_proba(plain)
+    assert np.array_equal(estimator.fit(data).predict_proba(data), expected)

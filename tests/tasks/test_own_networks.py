@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
+from rwkplus.errors import ParameterError
+from rwkplus.models.gin import GIN
 from rwkplus.models.registry import MODELS, register
 from rwkplus.tasks import Place, load_model, train
 from tests.tasks.toy import QUICK, SMALL, rings
@@ -40,6 +43,17 @@ class Tied(WritesIntoBatches):
     def __init__(self, in_channels, out_channels):
         super().__init__(in_channels, out_channels)
         self.last.weight = self.first.weight
+
+
+class GivesOneNumber(GIN):
+    def forward(self, batch):
+        return super().forward(batch)[:, 0]
+
+
+@pytest.mark.parametrize(("model", "params"), [("gnn", {"level": "node"}), (GivesOneNumber, {})])
+def test_outputs_must_be_a_row_for_every_graph(model, params):
+    with pytest.raises(ParameterError, match=r"gives outputs \(\d+.*\) where \(\d+, 2\) are expected"):
+        train(model, rings(), model_params=SMALL | params, settings=QUICK)
 
 
 def test_weights_that_layers_share_can_be_saved(tmp_path):

@@ -24,8 +24,9 @@ SMALL = {"hidden_channels": 8}
 ALL_CUTS = CUTS | {"full": Cutting("full")}
 
 
-def single(graph):
-    return CSRGraph(graph.indptr, graph.indices, {**graph.nodes, "x": graph["x"].astype(np.float32)})
+def changed(**nodes):
+    graph = ring_of_two_kinds()
+    return CSRGraph(graph.indptr, graph.indices, {**graph.nodes, **nodes})
 
 
 def test_two_processes_have_the_gradients_of_one(tmp_path):
@@ -46,7 +47,7 @@ def test_two_processes_have_the_gradients_of_one(tmp_path):
 @pytest.mark.parametrize("cut", ALL_CUTS)
 @pytest.mark.parametrize("conv", ["RWKPlusConv", "GCNConv", "GINConv"])
 def test_networks_learn_from_parts(cut, conv):
-    graph = single(ring_of_two_kinds())
+    graph = ring_of_two_kinds()
     settings = replace(SETTINGS, epochs=15)
     result = train_sampled(graph, SMALL | {"conv": conv}, settings=settings, cutting=ALL_CUTS[cut])
     assert len(result.history) == 15
@@ -56,7 +57,7 @@ def test_networks_learn_from_parts(cut, conv):
 
 
 def test_a_resumed_run_ends_with_the_same_numbers(tmp_path):
-    graph = single(ring_of_two_kinds())
+    graph = ring_of_two_kinds()
 
     def run(epochs, folder):
         checkpoints = Checkpoints(tmp_path / folder / "run.safetensors", {"name": "toy"}, seconds=0)
@@ -79,7 +80,7 @@ def test_clusters_are_kept_beside_the_graph(tmp_path):
 
 
 def test_a_network_can_be_saved_and_used_on_the_whole_graph(tmp_path):
-    graph = single(ring_of_two_kinds())
+    graph = ring_of_two_kinds()
     result = train_sampled(graph, SMALL, settings=SETTINGS, cutting=CUTS["clusters"], class_weights=(1.0, 5.0))
     path = result.trained.save(tmp_path / "model.safetensors")
     again = TrainedNodes.load(path)
@@ -92,16 +93,40 @@ def test_a_network_can_be_saved_and_used_on_the_whole_graph(tmp_path):
 
 def test_networks_for_whole_graphs_are_refused():
     with pytest.raises(ParameterError, match="classes of nodes need level='node'"):
-        train_sampled(single(ring_of_two_kinds()), {"level": "graph"}, settings=SETTINGS)
+        train_sampled(ring_of_two_kinds(), {"level": "graph"}, settings=SETTINGS)
 
 
 def test_masks_and_classes_must_be_there():
-    graph = single(ring_of_two_kinds())
+    graph = ring_of_two_kinds()
     without = {name: values for name, values in graph.nodes.items() if name != "val_mask"}
     with pytest.raises(DataError, match="no array 'val_mask'"):
         train_sampled(CSRGraph(graph.indptr, graph.indices, without), SMALL, settings=SETTINGS)
-    one_class = {**graph.nodes, "y": np.zeros_like(graph["y"])}
     with pytest.raises(DataError, match="train_mask of the graph must choose nodes of both classes"):
-        train_sampled(CSRGraph(graph.indptr, graph.indices, one_class), SMALL, settings=SETTINGS)
+        train_sampled(changed(y=np.zeros_like(graph["y"])), SMALL, settings=SETTINGS)
     with pytest.raises(ParameterError, match="cut must be one of clusters, neighbors, full"):
         Cutting("metis")
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+@pytest.mark.parametrize("label", [np.int32, np.float64, bool])
+def test_features_and_labels_may_be_of_any_type(kind, label):
+    graph = ring_of_two_kinds()
+    graph = changed(x=graph["x"].astype(kind), y=graph["y"].astype(label))
+    assert train_sampled(graph, SMALL, settings=SETTINGS, cutting=CUTS["clusters"]).scores["test"]["loss"] > 0
+
+
+def test_graphs_and_parameters_that_cannot_be_meant_are_refused():
+    graph = ring_of_two_kinds()
+    with pytest.raises(ParameterError, match=r"must be a CSRGraph, got Data: give CSRGraph\.of"):
+        train_sampled(graph.data(), SMALL, settings=SETTINGS)
+    with pytest.raises(ParameterError, match="GNN has no parameter 'heads'"):
+        train_sampled(graph, {"heads": 2}, settings=SETTINGS)
+    with pytest.raises(DataError, match="train_mask and val_mask of the graph have 31 nodes in common"):
+        train_sampled(changed(val_mask=graph["train_mask"]), SMALL, settings=SETTINGS)
+    with pytest.raises(DataError, match="both classes"):
+        train_sampled(changed(y=graph["y"][:, None]), SMALL, settings=SETTINGS)
+    for x in (graph["x"][:, 0], graph["x"].astype(int)):
+        with pytest.raises(DataError, match=r"x of the graph must be \(N, D\) of floats"):
+            train_sampled(changed(x=x), SMALL, settings=SETTINGS)
+    with pytest.raises(DataError, match="of integers, as there are categories"):
+        train_sampled(graph, {"categories": [2, 2, 2]}, settings=SETTINGS)

@@ -130,6 +130,10 @@ def test_labels_that_training_did_not_have():
         Numbers((0.0, 0.0), (1.0, 1.0), False).encode(np.array([1.0]))
     with pytest.raises(ParameterError, match=r"expected \(graphs, 2\)"):
         Questions(("a", "b")).encode(np.array([1.0]))
+    names = np.array([["yes", "no"]])
+    for read in (Questions.of, Questions(("a", "b")).encode, Numbers((0.0, 0.0), (1.0, 1.0), False).encode):
+        with pytest.raises(ParameterError, match="y must hold numbers"):
+            read(names)
 
 
 def test_logit_adjustment_changes_the_loss_and_not_the_answers():

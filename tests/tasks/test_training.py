@@ -9,7 +9,7 @@ from lightning.pytorch import Callback, Trainer
 from torch import nn
 from torch_geometric.data import Data
 
-from rwkplus.errors import GraphError, MissingExtraError, NumericError, ParameterError, RWKPlusError
+from rwkplus.errors import GraphError, MissingExtraError, NumericError, ParameterError, RWKPlusError, RWKPlusWarning
 from rwkplus.models.gin import GIN
 from rwkplus.tasks import GraphDataset, GraphTask, Place, Settings, cross_validate, train
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
@@ -117,6 +117,25 @@ class EpochOf(Callback):
 
     def on_train_epoch_start(self, trainer, pl_module):
         self.batches.epoch = trainer.current_epoch
+
+
+def test_validation_that_cannot_judge_is_noticed():
+    graphs = rings()
+    y = np.full((24, 1), np.nan)
+    y[:4, 0] = [0, 1, 0, 1]
+    held = Job.split(GraphDataset(graphs, y), "gin", SMALL, np.arange(24), QUICK).validation
+    y[held] = np.nan
+    with pytest.raises(NumericError, match="no label of the validation part is known"):
+        train("gin", graphs, y, model_params=SMALL, settings=QUICK)
+    y[held] = 1  # one answer is no ranking
+    with pytest.warns(RWKPlusWarning, match="roc_auc was not defined.*so the first one was kept"):
+        assert train("gin", graphs, y, model_params=SMALL, settings=QUICK).best_epoch == 0
+
+
+@pytest.mark.parametrize("accelerator", ["abacus", "tpu"])
+def test_hardware_that_is_not_there_is_named(accelerator):
+    with pytest.raises(ParameterError, match=f"accelerator='{accelerator}' with devices=1 is not possible here"):
+        fitted(settings=replace(QUICK, accelerator=accelerator))
 
 
 def test_lightnings_trainer_takes_the_same_steps():

@@ -41,15 +41,18 @@ def twibot(
 
     methods = layer or list(CONVS)
     unknown = [method for method in methods if method not in CONVS]
-    hops = neighbors.split(",")
-    if unknown or not all(hop.strip().lstrip("-").isdigit() for hop in hops):
+    try:
+        hops = tuple(int(hop) for hop in neighbors.split(","))
+    except ValueError:
+        hops = ()
+    if unknown or not hops:
         raise ParameterError(
             f"--layer is one of {', '.join(CONVS)} and --neighbors numbers with commas; got {', '.join(methods)} and "
             f"{neighbors!r}."
         )
     size = batch_size or (1024 if cut == "neighbors" else 10_000)
     settings = replace(SETTINGS, epochs=epochs, batch_size=size, threads=threads)
-    cutting = Cutting(cut, num_neighbors=tuple(int(hop) for hop in hops))  # type: ignore[arg-type]
+    cutting = Cutting(cut, num_neighbors=hops)  # type: ignore[arg-type]
     plan = Plan(nodes, data, cutting, settings, tuple(range(seeds)), hidden)
     run_twibot(plan, methods=methods, on_step=lambda message: err.print(message))
     if is_first_process():

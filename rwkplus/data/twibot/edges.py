@@ -49,7 +49,7 @@ def gather_edges(
             ends = _ends(block, set(relations), progress.relations)
             found = users.find(ends)
             known = np.min(found, axis=1) >= 0
-            _check_last(block, known, ends)
+            _check_last(block, known)
             found[known].tofile(file)
             file.flush()
             progress.place, progress.line = block.end, block.next_line
@@ -85,8 +85,7 @@ def _ends(block: Block, relations: set[str], seen: dict[str, int]) -> Index:
     return ends
 
 
-def _check_last(block: Block, known: NDArray[np.bool_], ends: Index) -> None:
-    """An unknown user at the end of a file without a last line break is a known one, cut off."""
-    last = block.rows[-1]
-    if not block.complete and known.size and not known[-1] and parse_id(last[0]) == ends[-1, 0]:
-        raise block.error(len(block.rows) - 1, COLUMNS[2], f"{last[2]!r} is no user: the file is cut off")
+def _check_last(block: Block, known: NDArray[np.bool_]) -> None:
+    """An unknown user in a last line without its break, a block of its own, is a known one, cut off."""
+    if not block.complete and not known.all():
+        raise block.error(0, COLUMNS[2], f"{block.rows[0][2]!r} is no user: the file is cut off")

@@ -19,7 +19,7 @@ DECODER = json.JSONDecoder()
 def stream_objects(path: Path, *, chunk: int = CHUNK) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line where it begins, and each object of an array of objects."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             yield from _Reader(path, file, chunk).objects()
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text: {error.reason} near byte {error.start} of a chunk.") from error

@@ -17,6 +17,7 @@ from rwkplus.data.twibot.users import LABELS, METRICS, SPLITS, UserIds, read_col
 from rwkplus.errors import DataError
 from rwkplus.files import read_json, write_whole
 from rwkplus.ops.undirected import undirected_csr
+from rwkplus.types import check_integer
 
 RAW_FILES = ("user.json", "edge.csv", "label.csv", "split.csv")
 STATE = "state.json"
@@ -62,6 +63,7 @@ def preprocess(
         The graph, with ``x`` of the encoder's vectors and four metrics (logarithms, centered and scaled by those of
         training users), ``y`` of 1 for bots, ``user_id`` and the three masks.
     """
+    check_integer("batch_size", batch_size, 1)
     tell = on_step or (lambda _: None)
     raw, files = Path(raw), GraphFiles(out)
     missing = [name for name in RAW_FILES if not (raw / name).is_file()]
@@ -78,6 +80,8 @@ def preprocess(
         users = UserIds(files.existing("user_id"))
         tell("labels and splits")
         y, split = (read_column(raw / f"{part}.csv", part, names, users) for part, names in _COLUMNS)
+        if SPLITS["train"] not in split:
+            raise DataError(f"{raw / 'split.csv'}, column split: no user is for training.")
         tell("edges")
         gather_edges(raw / "edge.csv", pairs, users, relations, state.edges, lambda: _save(files, state))
     except DataError:  # nothing to go on with: files or relations must be others
@@ -154,8 +158,6 @@ def _write_nodes(files: GraphFiles, y: np.ndarray[Any, Any], split: np.ndarray[A
     """Scaled metrics, classes and masks; return center and scale."""
     x, metrics = files.existing("x"), np.log1p(files.existing("metrics"))
     learned = metrics[split == SPLITS["train"]]
-    if learned.size == 0:
-        raise DataError("split.csv, column split: no user is for training.")
     center, scale = learned.mean(0), learned.std(0)
     x[:, -len(METRICS) :] = (metrics - center) / np.where(scale > 0, scale, 1)
     files.array("y", y.shape, np.int64)[:] = y

@@ -20,7 +20,7 @@ class Block:
     end: int
     """Place of the next block in the file, in bytes."""
     complete: bool
-    """Whether the last row ends with a line break."""
+    """Whether the last row ends with a line break; one without is a block of its own."""
 
     @property
     def next_line(self) -> int:
@@ -76,7 +76,10 @@ class Table:
     def _block(self, raw: bytes, line: int, end: int) -> Block:
         # Not splitlines: names may hold the many other characters that it takes for ends of lines.
         lines = self._text(raw, line).removesuffix("\n").replace("\r\n", "\n").split("\n")
-        rows = list(csv.reader(lines))
+        try:
+            rows = list(csv.reader(lines))
+        except csv.Error:  # a value of very many lines
+            rows = []
         if len(rows) != len(lines):
             raise DataError(f"{self.path}, from line {line}: a quoted value goes over several lines.")
         number = next((i for i, row in enumerate(rows) if len(row) != self.width), None)
@@ -91,7 +94,7 @@ class Table:
 
     def _text(self, raw: bytes, line: int) -> str:
         try:
-            return raw.decode("utf-8").removesuffix("\r") if line == 1 else raw.decode("utf-8")
+            return raw.decode("utf-8-sig" if line == 1 else "utf-8")
         except UnicodeDecodeError as error:
             wrong = line + raw[: error.start].count(b"\n")
             raise DataError(f"{self.path}, line {wrong}: not UTF-8 text ({error.reason}).") from error

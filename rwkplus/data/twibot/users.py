@@ -1,5 +1,6 @@
 """What ``user.json``, ``label.csv`` and ``split.csv`` say about users."""
 
+import math
 import re
 from array import array
 from collections.abc import Iterator, Mapping
@@ -56,8 +57,12 @@ def read_users(path: Path) -> tuple[Index, NDArray[np.float64]]:
         number = parse_id(name) if isinstance(name, str) else -1
         if number < 0:
             raise DataError(f"{path}, line {line}: id must be 'u' and a number, got {name!r}.")
-        _field(path, line, user, "description")
+        text = _field(path, line, user, "description")
+        if not isinstance(text, str | None):
+            raise DataError(f"{path}, line {line}: description must be a text or null, got {text!r}.")
         public = _field(path, line, user, "public_metrics") or dict.fromkeys(METRICS)
+        if not isinstance(public, dict):
+            raise DataError(f"{path}, line {line}: public_metrics must be an object or null, got {public!r}.")
         ids.append(number)
         metrics.extend(_count(path, line, public, metric) for metric in METRICS)
     if not ids:
@@ -72,7 +77,8 @@ def read_users(path: Path) -> tuple[Index, NDArray[np.float64]]:
 def read_descriptions(path: Path) -> Iterator[str]:
     """What users say about themselves."""
     for _, user in stream_objects(path):
-        yield user["description"] or ""
+        # Halves of emojis, which JSON can hold where texts were cut, are no text to encoders.
+        yield (user["description"] or "").encode("utf-8", "replace").decode()
 
 
 def read_column(path: Path, column: str, values: Mapping[str, int], users: UserIds) -> Index:
@@ -103,10 +109,10 @@ def _field(path: Path, line: int, user: Mapping[str, Any], name: str) -> Any:  #
     return user[name]
 
 
-def _count(path: Path, line: int, public: Any, metric: str) -> float:  # noqa: ANN401 -- JSON
-    value = _field(path, line, public, metric) if isinstance(public, dict) else public
+def _count(path: Path, line: int, public: Mapping[str, Any], metric: str) -> float:
+    value = _field(path, line, public, metric)
     if value is None:
         return 0.0
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise DataError(f"{path}, line {line}: public_metrics.{metric} must be a number from 0, got {value!r}.")
     return float(value)

@@ -11,7 +11,7 @@ import pytest
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.twibot import make_encoder, preprocess
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, ParameterError
 from tests.data.twibot.raw import users, write_raw
 
 ROOT = Path(__file__).parents[3]
@@ -170,6 +170,18 @@ def edit(name, change):
             edit("user.json", lambda text: text.replace('"following_count": 1,', '"following_count": "x",')),
             "from 0, got 'x'",
         ),
+        (
+            edit("user.json", lambda text: text.replace('"following_count": 1,', '"following_count": Infinity,')),
+            "from 0, got inf",
+        ),
+        (
+            edit("user.json", lambda text: text.replace('"public_metrics": null', '"public_metrics": 3')),
+            "public_metrics must be an object or null, got 3",
+        ),
+        (
+            edit("user.json", lambda text: text.replace('"description": null', '"description": 5', 1)),
+            "line 2: description must be a text or null, got 5",
+        ),
         (edit("user.json", lambda text: text.replace(FIRST, "7")), "id must be 'u' and a number, got '7'"),
         (edit("user.json", lambda text: text.replace(FIRST, SECOND)), f"holds the user {SECOND} twice"),
         (edit("user.json", lambda text: "[]"), "holds no users"),
@@ -184,6 +196,7 @@ def edit(name, change):
         (edit("label.csv", lambda text: text[: len(text) // 2].rpartition("\n")[0] + "\n"), "nothing about .* cut off"),
         (edit("label.csv", lambda text: text.replace(SECOND, FIRST)), "line 3, column id: .* is there twice"),
         (edit("split.csv", lambda text: text.replace(SECOND, "u5")), r"split\.csv, line 3, column id: 'u5' is no user"),
+        (edit("split.csv", lambda text: text.replace("train", "test")), r"split\.csv, column split: no user is for tr"),
         (edit("edge.csv", lambda text: text.replace("target_id", "target")), r"edge\.csv, line 1: .* 'target_id'"),
         (edit("edge.csv", lambda text: text[:-20]), r"edge\.csv, line 123: 1 columns instead of 3"),
         (
@@ -201,7 +214,21 @@ def test_damaged_files_are_refused_by_file_line_and_column(tmp_path, damage, mes
     damage(folder)
     with pytest.raises(DataError, match=message):
         hashed(folder, tmp_path / "graph")
-    assert not (tmp_path / "graph").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"raw"}  # nothing is left to go on with
+
+
+def test_halves_of_emojis_and_marks_of_byte_order_are_no_obstacle(raw, tmp_path):
+    marked = write_raw(tmp_path / "marked")
+    for path in marked.iterdir():
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace("—".encode(), b"\\ud83d"))
+    plain = write_raw(tmp_path / "plain")
+    edit("user.json", lambda text: text.replace("—", "?"))(plain)
+    same(hashed(marked, tmp_path / "a"), hashed(plain, tmp_path / "b"))
+
+
+def test_a_batch_needs_a_description(raw, tmp_path):
+    with pytest.raises(ParameterError, match="batch_size must be a whole number of at least 1, got 0"):
+        hashed(raw, tmp_path / "graph", batch_size=0)
 
 
 def test_the_sample_of_the_real_schema_is_read(tmp_path):

@@ -105,6 +105,7 @@ def test_wrong_tables_are_refused_by_line(tmp_path):
     path.write_bytes(b"id,label\na,b\n\xff,c\n")
     with pytest.raises(DataError, match=r"edge\.csv, line 3: not UTF-8"):
         list(Table(path, ["id", "label"]).blocks())
-    path.write_text('id,label\na,"b\nc",d\n')
-    with pytest.raises(DataError, match=r"edge\.csv, from line 2: a quoted value goes over several lines"):
-        list(Table(path, ["id", "label"]).blocks())
+    for lines in (1, 200_000):
+        path.write_text('id,label\na,"b' + lines * "\nc" + '",d\n')
+        with pytest.raises(DataError, match=r"edge\.csv, from line 2: a quoted value goes over several lines"):
+            list(Table(path, ["id", "label"]).blocks())
