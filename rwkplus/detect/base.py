@@ -16,7 +16,7 @@ from rwkplus.detect.explanation import Explanation
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, Ints
-from rwkplus.graphs.labelled import labelled_graphs
+from rwkplus.graphs.labelled import ONE_COLOR, labelled_graphs
 
 
 class GraphDetector(OutlierMixin, BaseEstimator, ABC):
@@ -87,9 +87,14 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         return tuple(self.ignore)
 
     def labelled(self, graphs: Graphs) -> list[nx.Graph]:
-        """Return graphs with the labels that the detector sees, for pictures."""
+        """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
         check_is_fitted(self)
-        return labelled_graphs(self._label(graphs))
+        batch = self._label(graphs)
+        drawn = labelled_graphs(batch)
+        if batch.node_label_names == ONE_COLOR:
+            for graph in drawn:
+                nx.set_node_attributes(graph, "", "label")
+        return drawn
 
     def save(self, path: str | Path) -> Path:
         """Write everything fitted into one safetensors file, whole or not at all."""

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from rwkplus.cli.detect import detect
 from rwkplus.data import anomalous_molecules, load
-from rwkplus.detect import load_detector
+from rwkplus.detect import SurpriseDetector, load_detector
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import graph_to_json
 
@@ -187,6 +187,38 @@ def _with_named_nodes(graph, name):
     for edge in record["edges"]:
         edge.update(source=f"atom-{edge['source']}", target=f"atom-{edge['target']}")
     return json.dumps(record)
+
+
+def test_a_detector_explains_once_whatever_is_written(files, tmp_path, monkeypatch):
+    asked = []
+    explain = SurpriseDetector.explain
+    monkeypatch.setattr(SurpriseDetector, "explain", lambda self, graphs: asked.append(1) or explain(self, graphs))
+    invoke(files / "train.jsonl", "--out", tmp_path / "out")
+    assert asked == [1]
+
+
+def test_the_most_unusual_nodes_are_shown_first(tmp_path):
+    paths = [_path("a" * 20) for _ in range(26)] + [_path("b" * 20) for _ in range(3)] + [_path("b" * 20 + "z")]
+    (tmp_path / "paths.jsonl").write_text("\n".join(paths))
+    shown = invoke(tmp_path / "paths.jsonl", "--contamination", "0.01", "--out", tmp_path / "out")
+    assert "z n20" in shown
+    assert "z n20" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_nodes_without_labels_go_by_their_names_alone(tmp_path):
+    lines = ["graph,source,target", *(f"{i},ann,{name}" for i in range(20) for name in ("bob", "eve")), "7,bob,eve"]
+    (tmp_path / "edges.csv").write_text("\n".join(lines))
+    shown = invoke(tmp_path / "edges.csv", "--out", tmp_path / "out")
+    assert re.search(r"\d +ann, bob, eve", shown)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<dd>ann, bob, eve</dd>" in page
+    assert "<title>bob</title>" in page
+
+
+def _path(labels):
+    nodes = [{"id": f"n{i}", "label": label} for i, label in enumerate(labels)]
+    edges = [{"source": f"n{i}", "target": f"n{i + 1}"} for i in range(len(labels) - 1)]
+    return json.dumps({"nodes": nodes, "edges": edges})
 
 
 def test_where_nothing_is_flagged_the_reason_is_told(tmp_path):
