@@ -22,7 +22,7 @@ from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
 from rwkplus.graphs.labelled import named
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
-from rwkplus.types import UnknownLabel, check_choice, is_positive_integer
+from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer
 
 
 class SurpriseDetector(GraphDetector):
@@ -79,6 +79,7 @@ class SurpriseDetector(GraphDetector):
         if not is_positive_integer(self.n_colors):
             raise ParameterError(f"n_colors must be an integer of at least 1, got {self.n_colors!r}.")
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
+        check_ignore(self.ignore)
 
     def _learn(self, graphs: Graphs) -> Floats:
         self._check()

@@ -22,7 +22,7 @@ from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.mining.reading import checked_batch
-from rwkplus.types import check_choice, is_positive_integer
+from rwkplus.types import check_choice, check_ignore, is_positive_integer
 
 BLOCK = 2_000
 """Graphs compared with the references at a time."""
@@ -183,6 +183,7 @@ class WalkKernelDetector(GraphDetector):
 
     def _check(self) -> None:
         check_choice("method", self.method, Method)
+        check_ignore(self.ignore)
         for name in ("n_references", "n_neighbors"):
             value = getattr(self, name)
             if not (is_positive_integer(value) or (value is None and name == "n_neighbors")):
