@@ -22,7 +22,7 @@ from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.mining.reading import checked_batch
-from rwkplus.types import check_choice, check_ignore, is_positive_integer
+from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer
 
 BLOCK = 2_000
 """Graphs compared with the references at a time."""
@@ -33,9 +33,10 @@ SAME = 1 - 1e-9
 
 
 def default_kernel(batch: Batch) -> RandomWalkKernel:
-    """The kernel for labels, or the one for measurements; graphs without edges are compared by their nodes."""
-    labelled = Schema.of(batch).discrete
-    return RandomWalkKernel("node-centric" if labelled else "rwk+", steps=3, include_zero_step=True, normalize=True)
+    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes."""
+    schema = Schema.of(batch)
+    name: KernelName = "node-centric" if schema.discrete and not schema.weighted else "rwk+"
+    return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
 
 
 def most_similar(
@@ -64,7 +65,7 @@ class WalkKernelDetector(GraphDetector):
             Gaussian kernel density. ``"lof"``, ``"svm"``, ``"forest"``: scikit-learn's local outlier factor,
             one-class support vector machine and isolation forest.
         kernel: A normalized kernel; by default node-centric walk colors under optimal assignment, 3 steps, for labels,
-            and ``"rwk+"`` of 3 steps, single nodes included, for measurements.
+            and ``"rwk+"`` of 3 steps, single nodes included, for measurements and edge weights.
         n_references: Most references to keep.
         n_neighbors: Neighbors that count for ``"nearest"`` (1 by default) and ``"lof"`` (20).
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.

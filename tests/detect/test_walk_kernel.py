@@ -12,6 +12,7 @@ from rwkplus.detect.walk_kernel import most_similar
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import from_networkx
 from rwkplus.kernels import RandomWalkKernel
+from rwkplus.reports import detection_report
 
 GRAM = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
 
@@ -75,6 +76,18 @@ def test_what_the_kernel_ignores_is_ignored_by_explanations(graphs):
     plain = WalkKernelDetector(kernel=kernel).fit(graphs[:20])
     for why, expected in zip(detector.explain(weighted), plain.explain(graphs[:20]), strict=True):
         np.testing.assert_array_equal(why.node_scores, expected.node_scores)
+
+
+def test_weights_of_edges_between_labelled_nodes_count(graphs):
+    weighted = [graph.clone() for graph in graphs[:20]]
+    for graph in weighted:
+        graph.edge_weight = torch.ones(graph.num_edges)
+    odd = weighted[0].clone()
+    odd.edge_weight[::3] = 9
+    detector = WalkKernelDetector().fit(weighted)
+    assert detector.anomaly_scores([weighted[0], odd])[1] > 0.1
+    page = detection_report(detector, [odd], "weights", np.array([detector.threshold_ + 1]), weighted)
+    assert "similarity" in page
 
 
 def test_measurements_are_compared_by_algorithm_one():
