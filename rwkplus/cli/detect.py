@@ -203,7 +203,7 @@ def _named(graphs: Sequence[Any], i: int) -> dict[str, str]:
 
 def _show(judged: Judged) -> None:
     from rwkplus.graphs.graph_names import name_of
-    from rwkplus.reports.detection import all_alike
+    from rwkplus.reports.detection import why_none
 
     table = Table(box=None)
     for column in ("", "graph", "score"):
@@ -223,7 +223,7 @@ def _show(judged: Judged) -> None:
         f"{judged.detector.threshold_:.3g}.",
     )
     if not judged.flagged:
-        out.print(all_alike(judged.scores))
+        out.print(why_none(judged.detector, judged.scores))
     elif len(judged.flagged) == len(judged.graphs):
         out.print("That is all of them: are they of the same kind as the graphs that say what is usual?")
     if judged.known is not None:

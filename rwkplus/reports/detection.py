@@ -60,7 +60,7 @@ def detection_report(
     pictures = f"Unusual nodes are drawn in full, their neighbors weaker, the rest faint{beside}."
     lead = (
         f"{len(flagged)} of {len(items)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
-        f"{type(detector).__name__}.{more} {pictures if flagged else all_alike(scores)}"
+        f"{type(detector).__name__}.{more} {pictures if flagged else why_none(detector, scores)}"
     )
     bars = histogram(scores, detector.threshold_)
     body = [
@@ -114,17 +114,19 @@ def unusual_nodes(graph: nx.Graph, why: Explanation) -> str:
     return ", ".join(named) + (" ..." if len(ordered) > NAMED else "")
 
 
-def all_alike(scores: Floats) -> str:
-    """Why nothing is flagged: the highest score is shared by more graphs than were expected."""
+def why_none(detector: GraphDetector, scores: Floats) -> str:
+    """Why nothing is flagged; of fitted graphs, more may share the highest score than were expected to be anomalies."""
     highest = scores.max()
     count = int((scores == highest).sum())
-    share = f"{round(100 * count / scores.size, 1):g}%"
-    return (
-        f"The highest score, {highest:.3g}, is shared by {count} graphs, {share} of all: if those are anomalies, raise "
-        "the contamination, which is the expected share, above that."
-        if count > 1
-        else f"The highest score is {highest:.3g}."
+    share = count / scores.size
+    if count == 1 or share <= detector.contamination or not np.array_equal(scores, detector.decision_scores_):
+        return f"The highest score is {highest:.3g}."
+    remedy = (
+        "if those are anomalies, raise the contamination, which is the expected share, above that."
+        if share < 0.5
+        else "none stands out."
     )
+    return f"The highest score, {highest:.3g}, is shared by {count} graphs, {round(100 * share, 1):g}% of all: {remedy}"
 
 
 class _Pictures:

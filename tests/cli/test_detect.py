@@ -221,12 +221,26 @@ def _path(labels):
     return json.dumps({"nodes": nodes, "edges": edges})
 
 
-def test_where_nothing_is_flagged_the_reason_is_told(tmp_path):
-    lines = [graph_to_json(anomalous_molecules(4).graphs[0], f"same {i}") for i in range(20)]
-    (tmp_path / "same.jsonl").write_text("\n".join(lines))
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (0, "is shared by 20 graphs, 100% of all: none stands out."),
+        (2, "is shared by 2 graphs, 10% of all: if those are anomalies, raise the contamination"),
+    ],
+)
+def test_where_nothing_is_flagged_the_reason_is_told(tmp_path, odd, reason):
+    (tmp_path / "same.jsonl").write_text("\n".join([_path("aba")] * (20 - odd) + [_path("abc")] * odd))
     shown = " ".join(invoke(tmp_path / "same.jsonl").split())
     assert "0 of 20 graphs flagged" in shown
-    assert "is shared by 20 graphs, 100% of all" in shown
+    assert reason in shown
+
+
+def test_where_later_graphs_are_usual_no_other_contamination_is_advised(tmp_path):
+    (tmp_path / "train.jsonl").write_text("\n".join([_path("aba")] * 20 + [_path("abab")]))
+    (tmp_path / "later.jsonl").write_text("\n".join([_path("aba")] * 3))
+    shown = invoke("--train", tmp_path / "train.jsonl", "--score", tmp_path / "later.jsonl")
+    assert "0 of 3 graphs flagged" in shown
+    assert "contamination" not in shown
 
 
 def test_graphs_of_another_kind_are_doubted(files, tmp_path):
