@@ -32,7 +32,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
 
     Attributes:
         decision_scores_: How anomalous every fitted graph is, compared with the others ``(B,)``.
-        threshold_: The ``1 - contamination`` quantile of those.
+        threshold_: The ``1 - contamination`` quantile of those, or what rounding makes of a score of 0 if that is more.
     """
 
     contamination: float
@@ -47,7 +47,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         if hasattr(self, "threshold_"):
             del self.threshold_  # lest half of a new fit looks like a fit
         self.decision_scores_ = self._learn(graphs)
-        self.threshold_ = float(np.quantile(self.decision_scores_, 1 - self.contamination))
+        self.threshold_ = max(float(np.quantile(self.decision_scores_, 1 - self.contamination)), self._rounding)
         return self
 
     def anomaly_scores(self, graphs: Graphs) -> Floats:
@@ -120,6 +120,11 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # graphs, not a matrix
         return tags
+
+    @property
+    def _rounding(self) -> float:
+        """Scores up to this may be those of graphs that do not differ at all."""
+        return -np.inf
 
     @abstractmethod
     def _learn(self, graphs: Graphs) -> Floats:

@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
-from rwkplus.detect.novelty import Method, novelty
+from rwkplus.detect.novelty import Method, distance, novelty
 from rwkplus.detect.reference_files import check_same_scores, pack_graphs, unpack_graphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.files import from_json
@@ -175,6 +175,10 @@ class WalkKernelDetector(GraphDetector):
             for step in range(len(colors)):
                 missing[mine] += ~np.isin(colors[step, mine], theirs[step, other])
         return explanations(arrays, missing / len(colors))
+
+    @property
+    def _rounding(self) -> float:
+        return float(distance(np.array(SAME))) if self.method == "nearest" else -np.inf
 
     def _label(self, graphs: Graphs) -> Batch:
         return named(checked_batch(graphs, self.ignored))

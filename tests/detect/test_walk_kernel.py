@@ -60,6 +60,16 @@ def test_a_twin_among_the_references_is_the_nearest(graphs):
     np.testing.assert_allclose(detector.similarity(graphs[:30]).max(1), 1)
 
 
+def test_graphs_with_a_twin_are_not_flagged_for_rounding(graphs):
+    twins = WalkKernelDetector().fit(graphs).anomaly_scores(graphs)
+    exact, rounded = (graphs[int(i)] for i in (twins.argmin(), twins.argmax()))
+    assert 0 == twins.min() < twins.max() < 1e-6
+    detector = WalkKernelDetector().fit([exact] * 97 + [rounded] * 3)
+    assert not detector.labels_.any()
+    assert (detector.predict([exact, rounded]) == 1).all()
+    assert (detector.predict(graphs) == -1).sum() >= len(graphs) - 2
+
+
 def test_unusual_nodes_are_those_the_nearest_reference_lacks(database):
     usual = [graph for graph, anomaly in zip(*database, strict=True) if anomaly is None]
     odd, anomaly = next((g, a) for g, a in zip(*database, strict=True) if a is not None and a.kind == "wrong color")
