@@ -99,4 +99,4 @@ class PatternDetector(GraphDetector):
         if not self.miner_.patterns_:
             raise ValueError("it holds no patterns")
         for pattern in self.miner_.patterns_:
-            pattern.shape(self.miner_.schema_)  # raises where labels are unknown
+            _ = pattern.shape(self.miner_.schema_).plan  # raises where labels or edges are wrong
