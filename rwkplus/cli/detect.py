@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import check_output, err, out, print_json
+from rwkplus.cli.console import check_output, err, out, print_json, with_options
 from rwkplus.cli.options import Ignore, Json, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 from rwkplus.files import write_whole
@@ -171,7 +171,7 @@ def _stream(detector: Any) -> None:  # noqa: ANN401
 
     if sys.stdin is None:
         raise ParameterError("--stream reads graphs from stdin, which is closed.")
-    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True)
+    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True, tell=with_options)
     err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors")
 
 

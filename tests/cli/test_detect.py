@@ -97,12 +97,15 @@ def test_other_detectors_can_be_chosen(files, detector):
 
 def test_graphs_come_and_go_as_lines(files, monkeypatch, capsys):
     lines = (files / "score.jsonl").read_text().splitlines()[:3]
-    source = io.TextIOWrapper(io.BytesIO("\n".join([*lines, "nonsense"]).encode()))
+    aged = '{"nodes": [{"id": 0, "label": "C", "age": 3}], "edges": []}'
+    source = io.TextIOWrapper(io.BytesIO("\n".join([*lines, "nonsense", aged]).encode()))
     monkeypatch.setattr(sys, "stdin", source)
     detect(train=str(files / "train.jsonl"), stream=True)
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [record["line"] for record in records] == [1, 2, 3, 4]
-    assert ["error" in record for record in records] == [False, False, False, True]
+    assert [record["line"] for record in records] == [1, 2, 3, 4, 5]
+    assert ["error" in record for record in records] == [False, False, False, True, True]
+    assert "Call it 'label' or 'x', " in records[-1]["error"]
+    assert records[-1]["error"].endswith("leave it out: --ignore age.")
 
 
 @pytest.mark.parametrize(
