@@ -72,18 +72,22 @@ def detect(
     """
     _check_sources(dataset, train, score, model, stream=stream)
     filed = out_folder is not None or as_json
-    _check_options(detector, method, contamination, model, ignore, stream=stream, filed=filed)
+    _check_options(detector, method, contamination, seed, model, ignore, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
     from rwkplus.data import load
     from rwkplus.detect import load_detector
     from rwkplus.reports.detection import flagged_graphs
 
-    chosen = _chosen(detector, method, contamination, tuple(ignore or ()), seed)
+    left_out = tuple(ignore or ())
+    fitted = load_detector(model) if model else _chosen(detector, method, contamination, left_out, seed)
+    if model:
+        left_out += fitted.ignored
     # Graphs of a stream come without degrees as labels, so must those of files.
-    reading = {"node_features": node_features, "without_features": "constant", "ignore": tuple(ignore or ())}
+    reading = {"node_features": node_features, "without_features": "constant", "ignore": left_out}
     learned = load(train, **reading) if train else []  # type: ignore[arg-type]
-    fitted = load_detector(model) if model else chosen.fit(learned) if train else chosen
+    if train:
+        fitted.fit(learned)
     if stream:
         _stream(fitted)
         return
@@ -128,6 +132,7 @@ def _check_options(
     detector: str,
     method: str,
     contamination: float,
+    seed: int,
     model: Path | None,
     ignore: Sequence[str] | None,
     *,
@@ -141,8 +146,8 @@ def _check_options(
         raise ParameterError("--method is for --detector kernel: give both, or leave it out.")
     if model is not None and stream and ignore:
         raise ParameterError("--model leaves out what it was trained without: give --ignore where it is trained.")
-    if model is not None and (detector, method, contamination) != ("surprise", "nearest", CONTAMINATION):
-        raise ParameterError("--model brings its own: leave --detector, --method and --contamination out.")
+    if model is not None and (detector, method, contamination, seed) != ("surprise", "nearest", CONTAMINATION, 0):
+        raise ParameterError("--model brings its own: leave --detector, --method, --contamination and --seed out.")
 
 
 def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str, ...], seed: int) -> Any:  # noqa: ANN401

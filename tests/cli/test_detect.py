@@ -159,12 +159,20 @@ def test_graphs_without_labels_can_be_streamed(tmp_path, monkeypatch, capsys):
         ("--stream", "--detector", "kernel"),
         ("--stream", "--method", "lof"),
         ("--stream", "--ignore", "age"),
+        ("--stream", "--seed", "1"),
     ],
 )
 def test_options_that_cannot_act_are_refused(files, tmp_path, options):
     invoke(files / "train.jsonl", "--out", tmp_path / "out")
     with pytest.raises(ParameterError, match=r"leave|give"):
         invoke("--model", tmp_path / "out" / "detector.safetensors", *options)
+
+
+def test_a_model_leaves_out_what_it_was_trained_without(tmp_path):
+    (tmp_path / "aged.jsonl").write_text("\n".join([_path("aba").replace('"label"', '"age": 3, "label"')] * 9))
+    invoke(tmp_path / "aged.jsonl", "--ignore", "age", "--out", tmp_path / "out")
+    model = ("--model", tmp_path / "out" / "detector.safetensors")
+    assert "0 of 9 graphs flagged" in invoke(*model, "--score", tmp_path / "aged.jsonl")
 
 
 def test_graphs_go_by_the_names_that_users_gave_them(tmp_path):
