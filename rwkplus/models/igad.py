@@ -7,12 +7,12 @@ from torch_geometric.data import Data
 from torch_geometric.nn import MLP, SGConv, global_mean_pool
 from torch_geometric.utils import degree
 
-from rwkplus.errors import ParameterError
 from rwkplus.models.heads import graphs_of, make_norm
 from rwkplus.nn.hidden_graphs import AdjacencyMap
 from rwkplus.nn.kernel_layer import KernelLayer
 from rwkplus.nn.kernel_module import Kernel
 from rwkplus.nn.step_norm import Placement
+from rwkplus.types import check_integer
 
 
 class IGAD(nn.Module):
@@ -64,8 +64,10 @@ class IGAD(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if max_degree < 1:
-            raise ParameterError(f"max_degree must be at least 1, got {max_degree}.")
+        check_integer("max_degree", max_degree, 1)
+        check_integer("feature_channels", feature_channels, 2)  # each branch ends with half of its width
+        check_integer("topology_channels", topology_channels, 2)
+        check_integer("mlp_channels", mlp_channels, 1)
         self.max_degree = max_degree if use_features else None
         self.neighbors = SGConv(in_channels, feature_channels, K=2)
         self.itself = nn.Linear(in_channels, feature_channels)
