@@ -7,16 +7,9 @@ from numpy.typing import NDArray
 from torch_geometric.data import Batch
 
 from rwkplus.detect.base import GraphDetector
-from rwkplus.detect.explanation import Explanation, explanations
+from rwkplus.detect.explanation import Explanation, explanations, highest_by_graph
 from rwkplus.detect.reading import LabelledReader
-from rwkplus.detect.surprise_table import (
-    highest_by_graph,
-    learn_levels,
-    look_up,
-    node_scores,
-    pack_levels,
-    unpack_levels,
-)
+from rwkplus.detect.surprise_table import learn_levels, look_up, node_scores, pack_levels, unpack_levels
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
