@@ -1,6 +1,6 @@
 """Names of the choices that appear in more than one signature, and how to refuse all others."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -22,6 +22,12 @@ def check_choice(name: str, value: object, choices: object) -> None:
     known = get_args(choices) or (tuple(choices) if isinstance(choices, Iterable) else ())
     if value not in known:
         raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
+
+
+def check_ignore(ignore: object) -> None:
+    """Refuse anything but a collection of names; a single name would be taken for its letters."""
+    if isinstance(ignore, str) or not isinstance(ignore, Collection):
+        raise ParameterError(f"ignore must be a sequence of field names, such as ('edge_attr',); got {ignore!r}.")
 
 
 def is_positive_integer(value: object) -> bool:

@@ -1,6 +1,7 @@
 """Where commands write: results to stdout, progress and errors to stderr."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from rwkplus.errors import ParameterError
 from rwkplus.files import json_text
 
 CONFIG_FILE = "config.yaml"
+REMEDY = re.compile(r"\b(ignore|kernel|method|route|unknown_label|walks)=(?:\('([^']+)',\)|'([^']+)')")
+"""A choice as Python spells it, which is an option here."""
 # Without markup: names of files, SMILES and extras have square brackets.
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
@@ -41,7 +44,12 @@ def print_json(facts: Mapping[str, Any]) -> None:
 def print_error(message: object, kind: str = "error") -> None:
     """Tell what went wrong."""
     style = "bold red" if kind == "error" else "bold yellow"
-    err.print(Text.assemble((f"{kind}: ", style), str(message)), soft_wrap=True)
+    err.print(Text.assemble((f"{kind}: ", style), with_options(str(message))), soft_wrap=True)
+
+
+def with_options(message: str) -> str:
+    """Say in a message of the library what its user can type: ``--ignore age`` for ``ignore=('age',)``."""
+    return REMEDY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or found[3]}", message)
 
 
 def bold_names(values: Mapping[str, object]) -> Text:

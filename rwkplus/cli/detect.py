@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import check_output, err, out, print_json
+from rwkplus.cli.console import check_output, err, out, print_json, with_options
 from rwkplus.cli.options import Ignore, Json, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 from rwkplus.files import write_whole
@@ -28,24 +28,14 @@ class Judged(NamedTuple):
     scores: Any  # (B,)
     usual: list[Any] | None  # what else to compare with
     known: dict[int, str] | None  # what was planted, where that is known
+    flagged: list[int]  # the most anomalous first
+    why: dict[int, Any]  # explanations of those that are to be told, if the detector can
 
-    @property
-    def flagged(self) -> list[int]:
-        """Numbers of the anomalies, the most anomalous first."""
-        order = (-self.scores).argsort(kind="stable")
-        return [int(i) for i in order if self.scores[i] > self.detector.threshold_]
-
-    def unusual(self, flagged: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """The unusual nodes of some graphs, as their users call them; nothing from detectors that cannot tell."""
+    def unusual(self, i: int) -> dict[str, Any]:
+        """The unusual nodes of a graph, as their users call them."""
         from rwkplus.graphs.graph_names import node_name
 
-        if not flagged or not self.detector.explains:
-            return {i: {} for i in flagged}
-        graphs = [self.graphs[i] for i in flagged]
-        return {
-            i: {"nodes": [node_name(graph, v) for v in why.nodes]}
-            for i, graph, why in zip(flagged, graphs, self.detector.explain(graphs), strict=True)
-        }
+        return {"nodes": [node_name(self.graphs[i], v) for v in self.why[i].nodes]} if i in self.why else {}
 
 
 def detect(
@@ -82,17 +72,22 @@ def detect(
     """
     _check_sources(dataset, train, score, model, stream=stream)
     filed = out_folder is not None or as_json
-    _check_options(detector, method, contamination, model, ignore, stream=stream, filed=filed)
+    _check_options(detector, method, contamination, seed, model, ignore, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
     from rwkplus.data import load
     from rwkplus.detect import load_detector
+    from rwkplus.reports.detection import flagged_graphs
 
-    chosen = _chosen(detector, method, contamination, tuple(ignore or ()), seed)
+    left_out = tuple(ignore or ())
+    fitted = load_detector(model) if model else _chosen(detector, method, contamination, left_out, seed)
+    if model:
+        left_out += fitted.ignored
     # Graphs of a stream come without degrees as labels, so must those of files.
-    reading = {"node_features": node_features, "without_features": "constant", "ignore": tuple(ignore or ())}
+    reading = {"node_features": node_features, "without_features": "constant", "ignore": left_out}
     learned = load(train, **reading) if train else []  # type: ignore[arg-type]
-    fitted = load_detector(model) if model else chosen.fit(learned) if train else chosen
+    if train:
+        fitted.fit(learned)
     if stream:
         _stream(fitted)
         return
@@ -100,11 +95,12 @@ def detect(
     graphs = load(name, **reading)  # type: ignore[arg-type]
     scores = fitted.anomaly_scores(graphs) if score else fitted.fit(graphs).decision_scores_
     usual = [graph for graph, odd in zip(learned, fitted.labels_, strict=True) if not odd] if learned else None
-    judged = Judged(fitted, graphs, name, scores, usual, _planted() if name == DEMO else None)
+    flagged = flagged_graphs(fitted, scores)
+    why = _why(fitted, graphs, flagged if filed else flagged[:SHOWN])
+    judged = Judged(fitted, graphs, name, scores, usual, _planted() if name == DEMO else None, flagged, why)
     page = None if out_folder is None else _write(judged, out_folder)
     if as_json:
-        nodes = judged.unusual(judged.flagged)
-        rows = [{"graph": i, **_named(graphs, i), "score": float(scores[i]), **nodes[i]} for i in judged.flagged]
+        rows = [{"graph": i, **_named(graphs, i), "score": float(scores[i]), **judged.unusual(i)} for i in flagged]
         print_json({"dataset": name, "graphs": len(graphs), "threshold": fitted.threshold_, "flagged": rows})
         return
     _show(judged)
@@ -136,6 +132,7 @@ def _check_options(
     detector: str,
     method: str,
     contamination: float,
+    seed: int,
     model: Path | None,
     ignore: Sequence[str] | None,
     *,
@@ -149,8 +146,8 @@ def _check_options(
         raise ParameterError("--method is for --detector kernel: give both, or leave it out.")
     if model is not None and stream and ignore:
         raise ParameterError("--model leaves out what it was trained without: give --ignore where it is trained.")
-    if model is not None and (detector, method, contamination) != ("surprise", "nearest", CONTAMINATION):
-        raise ParameterError("--model brings its own: leave --detector, --method and --contamination out.")
+    if model is not None and (detector, method, contamination, seed) != ("surprise", "nearest", CONTAMINATION, 0):
+        raise ParameterError("--model brings its own: leave --detector, --method, --contamination and --seed out.")
 
 
 def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str, ...], seed: int) -> Any:  # noqa: ANN401
@@ -167,12 +164,19 @@ def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str,
     raise ParameterError(f"--detector must be surprise, kernel or pattern, got {detector!r}.")
 
 
+def _why(detector: Any, graphs: Sequence[Any], flagged: list[int]) -> dict[int, Any]:  # noqa: ANN401
+    """Explanations of flagged graphs; none from detectors that cannot tell."""
+    if not flagged or not detector.explains:
+        return {}
+    return dict(zip(flagged, detector.explain([graphs[i] for i in flagged]), strict=True))
+
+
 def _stream(detector: Any) -> None:  # noqa: ANN401
     from rwkplus.detect.stream import score_stream
 
     if sys.stdin is None:
         raise ParameterError("--stream reads graphs from stdin, which is closed.")
-    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True)
+    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True, tell=with_options)
     err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors")
 
 
@@ -181,14 +185,14 @@ def _write(judged: Judged, folder: Path) -> Path | None:
     from rwkplus.reports import write_detection_report
 
     threshold = judged.detector.threshold_
-    nodes = judged.unusual(judged.flagged)
     rows = (
-        {"graph": i, **_named(judged.graphs, i), "score": float(s), "anomaly": bool(s > threshold), **nodes.get(i, {})}
+        {"graph": i, **_named(judged.graphs, i), "score": float(s), "anomaly": bool(s > threshold), **judged.unusual(i)}
         for i, s in enumerate(judged.scores)
     )
     page = folder / "report.html"
     if judged.detector.explains:
-        write_detection_report(page, *judged)
+        graphs, name, scores = judged.graphs, judged.name, judged.scores
+        write_detection_report(page, judged.detector, graphs, name, scores, judged.usual, judged.known, judged.why)
     else:
         page.unlink(missing_ok=True)  # that of an earlier run
     judged.detector.save(folder / "detector.safetensors")
@@ -204,7 +208,7 @@ def _named(graphs: Sequence[Any], i: int) -> dict[str, str]:
 
 def _show(judged: Judged) -> None:
     from rwkplus.graphs.graph_names import name_of
-    from rwkplus.reports.detection import all_alike
+    from rwkplus.reports.detection import why_none
 
     table = Table(box=None)
     for column in ("", "graph", "score"):
@@ -224,7 +228,7 @@ def _show(judged: Judged) -> None:
         f"{judged.detector.threshold_:.3g}.",
     )
     if not judged.flagged:
-        out.print(all_alike(judged.scores))
+        out.print(why_none(judged.detector, judged.scores))
     elif len(judged.flagged) == len(judged.graphs):
         out.print("That is all of them: are they of the same kind as the graphs that say what is usual?")
     if judged.known is not None:
@@ -233,16 +237,12 @@ def _show(judged: Judged) -> None:
 
 
 def _reasons(judged: Judged, shown: list[int]) -> list[str]:
-    from rwkplus.graphs.graph_names import node_name
+    from rwkplus.reports.detection import graphs_to_draw, unusual_nodes
 
-    if not shown or not judged.detector.explains:
+    if not judged.why:
         return [""] * len(shown)
-    graphs = [judged.graphs[i] for i in shown]
-    parts = zip(graphs, judged.detector.labelled(graphs), judged.detector.explain(graphs), strict=True)
-    return [
-        ", ".join(f"{labels.nodes[v]['label']} {node_name(graph, v)}" for v in why.nodes[:10])
-        for graph, labels, why in parts
-    ]
+    drawn = graphs_to_draw(judged.detector, [judged.graphs[i] for i in shown])
+    return [unusual_nodes(graph, judged.why[i]) for graph, i in zip(drawn, shown, strict=True)]
 
 
 def _planted() -> dict[int, str]:

@@ -1,6 +1,5 @@
 """The command ``rwkplus``, its exit codes and its errors."""
 
-import re
 import sys
 import warnings
 from typing import Annotated
@@ -33,8 +32,6 @@ app.add_typer(reproduce.app, name="reproduce")
 
 
 INTERRUPTED = 130
-IGNORE = re.compile(r"\bignore=\('([^']+)',\)")
-"""A remedy as Python has it, which is an option here."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -58,7 +55,7 @@ def run() -> None:
     try:
         app()
     except RWKPlusError as error:
-        print_error(IGNORE.sub(r"--ignore \1", str(error)))
+        print_error(error)
         sys.exit(2)
     except SystemExit as end:  # typer has caught Ctrl-C
         if end.code == INTERRUPTED:

@@ -16,7 +16,7 @@ from rwkplus.detect.explanation import Explanation
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, Ints
-from rwkplus.graphs.labelled import labelled_graphs
+from rwkplus.graphs.labelled import ONE_COLOR, labelled_graphs
 
 
 class GraphDetector(OutlierMixin, BaseEstimator, ABC):
@@ -32,7 +32,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
 
     Attributes:
         decision_scores_: How anomalous every fitted graph is, compared with the others ``(B,)``.
-        threshold_: The ``1 - contamination`` quantile of those.
+        threshold_: The ``1 - contamination`` quantile of those, or what rounding makes of a score of 0 if that is more.
     """
 
     contamination: float
@@ -47,7 +47,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         if hasattr(self, "threshold_"):
             del self.threshold_  # lest half of a new fit looks like a fit
         self.decision_scores_ = self._learn(graphs)
-        self.threshold_ = float(np.quantile(self.decision_scores_, 1 - self.contamination))
+        self.threshold_ = max(float(np.quantile(self.decision_scores_, 1 - self.contamination)), self._rounding)
         return self
 
     def anomaly_scores(self, graphs: Graphs) -> Floats:
@@ -87,9 +87,14 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         return tuple(self.ignore)
 
     def labelled(self, graphs: Graphs) -> list[nx.Graph]:
-        """Return graphs with the labels that the detector sees, for pictures."""
+        """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
         check_is_fitted(self)
-        return labelled_graphs(self._label(graphs))
+        batch = self._label(graphs)
+        drawn = labelled_graphs(batch)
+        if batch.node_label_names == ONE_COLOR:
+            for graph in drawn:
+                nx.set_node_attributes(graph, "", "label")
+        return drawn
 
     def save(self, path: str | Path) -> Path:
         """Write everything fitted into one safetensors file, whole or not at all."""
@@ -115,6 +120,11 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # graphs, not a matrix
         return tags
+
+    @property
+    def _rounding(self) -> float:
+        """Scores up to this may be those of graphs that do not differ at all."""
+        return -np.inf
 
     @abstractmethod
     def _learn(self, graphs: Graphs) -> Floats:

@@ -25,10 +25,16 @@ class Explanation(NamedTuple):
         return {v: 1.0 if v in unusual else 0.5 for v in self.part}
 
 
+def highest_by_graph(graphs: GraphArrays, values: Floats) -> Floats:
+    """Largest value of the nodes of each graph ``(B,)``, 0 for graphs without nodes."""
+    highest = np.zeros(graphs.num_graphs)
+    np.maximum.at(highest, graphs.graph, values)
+    return highest
+
+
 def explanations(graphs: GraphArrays, node_scores: Floats) -> list[Explanation]:
     """Cut the scores of all nodes ``(N,)`` into graphs and choose the unusual nodes of each."""
-    highest = np.zeros(graphs.num_graphs)
-    np.maximum.at(highest, graphs.graph, node_scores)
+    highest = highest_by_graph(graphs, node_scores)
     unusual = (node_scores > 0) & (node_scores >= PROMINENT * highest[graphs.graph])
     part = unusual.copy()
     part[graphs.source[unusual[graphs.target]]] = True

@@ -61,7 +61,9 @@ class PatternDetector(GraphDetector):
         if self.miner_.interrupted_:
             raise KeyboardInterrupt
         if not self.miner_.patterns_:
-            raise GraphError("no patterns were found, so nothing is usual. SurpriseDetector needs none.")
+            raise GraphError(
+                "no patterns were found, so nothing is usual. SurpriseDetector (--detector surprise) needs none."
+            )
         return self._scores(graphs)
 
     def _scores(self, graphs: Graphs) -> Floats:
@@ -99,4 +101,4 @@ class PatternDetector(GraphDetector):
         if not self.miner_.patterns_:
             raise ValueError("it holds no patterns")
         for pattern in self.miner_.patterns_:
-            pattern.shape(self.miner_.schema_)  # raises where labels are unknown
+            _ = pattern.shape(self.miner_.schema_).plan  # raises where labels or edges are wrong

@@ -1,7 +1,7 @@
 """Scores for graphs that arrive one by one: JSON lines in, JSON lines out, memory constant."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import networkx as nx
@@ -37,17 +37,21 @@ class Counts(NamedTuple):
     errors: int
 
 
-def score_stream(detector: GraphDetector, source: BinaryIO, sink: TextIO, *, explain: bool = False) -> Counts:
+def score_stream(
+    detector: GraphDetector, source: BinaryIO, sink: TextIO, *, explain: bool = False, tell: Callable[[str], str] = str
+) -> Counts:
     """Score one graph per line of ``source``; write one record per line to ``sink``, in the same order.
 
     A record has ``line``, the graph's ``id`` if it has one, ``score`` and ``anomaly``, or ``error`` where a line is not
     a graph that the detector can judge; the stream goes on after those. With ``explain``, anomalies also have
-    ``nodes``, the ids of the unusual ones, from detectors that can tell.
+    ``nodes``, the ids of the unusual ones, from detectors that can tell. ``tell`` puts errors into the reader's words.
     """
     scored = flagged = errors = 0
     for lines in _arrivals(source):
         for record in score_lines(detector, lines, explain=explain):
             failed = "error" in record
+            if failed:
+                record["error"] = tell(record["error"])
             errors += failed
             scored += not failed
             flagged += bool(record.get("anomaly"))

@@ -7,22 +7,15 @@ from numpy.typing import NDArray
 from torch_geometric.data import Batch
 
 from rwkplus.detect.base import GraphDetector
-from rwkplus.detect.explanation import Explanation, explanations
+from rwkplus.detect.explanation import Explanation, explanations, highest_by_graph
 from rwkplus.detect.reading import LabelledReader
-from rwkplus.detect.surprise_table import (
-    highest_by_graph,
-    learn_levels,
-    look_up,
-    node_scores,
-    pack_levels,
-    unpack_levels,
-)
+from rwkplus.detect.surprise_table import learn_levels, look_up, node_scores, pack_levels, unpack_levels
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
 from rwkplus.graphs.labelled import named
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
-from rwkplus.types import UnknownLabel, check_choice, is_positive_integer
+from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer
 
 
 class SurpriseDetector(GraphDetector):
@@ -79,6 +72,7 @@ class SurpriseDetector(GraphDetector):
         if not is_positive_integer(self.n_colors):
             raise ParameterError(f"n_colors must be an integer of at least 1, got {self.n_colors!r}.")
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
+        check_ignore(self.ignore)
 
     def _learn(self, graphs: Graphs) -> Floats:
         self._check()

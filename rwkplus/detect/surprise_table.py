@@ -106,13 +106,6 @@ def node_scores(graphs: GraphArrays, surprises: Iterator[Floats] | Sequence[Floa
     return total
 
 
-def highest_by_graph(graphs: GraphArrays, values: Floats) -> Floats:
-    """Largest value of the nodes of each graph ``(B,)``, 0 for graphs without nodes."""
-    highest = np.zeros(graphs.num_graphs)
-    np.maximum.at(highest, graphs.graph, values)
-    return highest
-
-
 class _Tails:
     """Counts of siblings, added up over those that have at most a given count."""
 

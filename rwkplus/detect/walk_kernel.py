@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
-from rwkplus.detect.novelty import Method, novelty
+from rwkplus.detect.novelty import Method, distance, novelty
 from rwkplus.detect.reference_files import check_same_scores, pack_graphs, unpack_graphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.files import from_json
@@ -22,7 +22,7 @@ from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.mining.reading import checked_batch
-from rwkplus.types import check_choice, is_positive_integer
+from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer
 
 BLOCK = 2_000
 """Graphs compared with the references at a time."""
@@ -33,9 +33,10 @@ SAME = 1 - 1e-9
 
 
 def default_kernel(batch: Batch) -> RandomWalkKernel:
-    """The kernel for labels, or the one for measurements; graphs without edges are compared by their nodes."""
-    labelled = Schema.of(batch).discrete
-    return RandomWalkKernel("node-centric" if labelled else "rwk+", steps=3, include_zero_step=True, normalize=True)
+    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes."""
+    schema = Schema.of(batch)
+    name: KernelName = "node-centric" if schema.discrete and not schema.weighted else "rwk+"
+    return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
 
 
 def most_similar(
@@ -64,7 +65,7 @@ class WalkKernelDetector(GraphDetector):
             Gaussian kernel density. ``"lof"``, ``"svm"``, ``"forest"``: scikit-learn's local outlier factor,
             one-class support vector machine and isolation forest.
         kernel: A normalized kernel; by default node-centric walk colors under optimal assignment, 3 steps, for labels,
-            and ``"rwk+"`` of 3 steps, single nodes included, for measurements.
+            and ``"rwk+"`` of 3 steps, single nodes included, for measurements and edge weights.
         n_references: Most references to keep.
         n_neighbors: Neighbors that count for ``"nearest"`` (1 by default) and ``"lof"`` (20).
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
@@ -175,6 +176,10 @@ class WalkKernelDetector(GraphDetector):
                 missing[mine] += ~np.isin(colors[step, mine], theirs[step, other])
         return explanations(arrays, missing / len(colors))
 
+    @property
+    def _rounding(self) -> float:
+        return float(distance(np.array(SAME))) if self.method == "nearest" else -np.inf
+
     def _label(self, graphs: Graphs) -> Batch:
         return named(checked_batch(graphs, self.ignored))
 
@@ -183,6 +188,7 @@ class WalkKernelDetector(GraphDetector):
 
     def _check(self) -> None:
         check_choice("method", self.method, Method)
+        check_ignore(self.ignore)
         for name in ("n_references", "n_neighbors"):
             value = getattr(self, name)
             if not (is_positive_integer(value) or (value is None and name == "n_neighbors")):

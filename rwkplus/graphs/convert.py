@@ -10,10 +10,11 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.utils import unbatch, unbatch_edge_index
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError
 from rwkplus.graphs.checks import MEANINGFUL, NAMES, USED, check_alike, check_fields, check_finite
 from rwkplus.graphs.from_networkx import from_networkx
 from rwkplus.graphs.tu import read_tu
+from rwkplus.types import check_ignore
 
 Graphs: TypeAlias = Batch | Sequence[Data] | Sequence[nx.Graph] | Iterable[Data] | str | Path
 
@@ -38,8 +39,7 @@ def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    if isinstance(ignore, str):
-        raise ParameterError(f"ignore must be a sequence of field names, such as ({ignore!r},).")
+    check_ignore(ignore)
     records = _records(graphs, ignore)
     for i, record in enumerate(records):
         check_fields(i, record)

@@ -118,7 +118,8 @@ class _Database:
                 raise DataError(
                     f"{edges.path}, line {number}: the edge between {u!r} and {v!r} was in line "
                     f"{seen.get(forth, seen.get(back))} before. Give it once, or in both directions with the same "
-                    "cells; in directed graphs (directed=True) each line is an edge of its own."
+                    "cells. Where each line is an edge of its own, in directed graphs, read_csv(directed=True) or JSON "
+                    'lines with "directed": true say so.'
                 )
             seen[forth] = number
             graph.add_edge(u, v, **fields)

@@ -98,9 +98,9 @@ def _refuse_unknown(kind: str, fields: Fields, known: set[str]) -> None:
             for name in attributes:
                 if name not in known:
                     raise GraphError(
-                        f"graph {i}: {kind} {owner} has the attribute {name!r}, which would be lost. Name it as "
-                        f"{kind}_label= or {kind}_attr= in rwkplus.graphs.from_networkx, or leave it out: "
-                        f"ignore=({name!r},)."
+                        f"graph {i}: {kind} {owner} has the attribute {name!r}, which would be lost. Call it 'label' "
+                        f"or {'x' if kind == 'node' else 'attr'!r}, name it as {kind}_label= or {kind}_attr= in "
+                        f"rwkplus.graphs.from_networkx, or leave it out: ignore=({name!r},)."
                     )
 
 

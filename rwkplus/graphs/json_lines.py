@@ -8,7 +8,6 @@ beside ``nodes`` and ``edges`` belong to the user.
 """
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,9 +87,16 @@ def _check_text(line: str | bytes, record: object) -> None:
 def _name(record: Mapping[str, Any]) -> object:
     """The graph's own name, which goes back into JSON."""
     name = record.get("id")
-    if isinstance(name, float) and not math.isfinite(name):
-        raise GraphError("id is larger than any number that JSON can hold: make it a string.")
+    _check_writable(name, "id")
     return name
+
+
+def _check_writable(name: object, what: str) -> None:
+    """Refuse numbers such as 1e999, which can be read but not be written again."""
+    try:
+        json.dumps(name, allow_nan=False)
+    except ValueError as error:
+        raise GraphError(f"{what} is larger than any number that JSON can hold: make it a string.") from error
 
 
 def read_json_lines(path: str | Path, *, ignore: Sequence[str] = ()) -> list[Data]:
@@ -193,6 +199,8 @@ def _identified(nodes: list[dict[str, Any]]) -> set[object]:
         name = node.get("id")
         if not isinstance(name, int | float | str) or name in seen:
             raise GraphError(f"nodes[{k}]: every node needs an 'id' of its own, a number or a string.")
+        if isinstance(name, float):
+            _check_writable(name, f"nodes[{k}]: id")
         seen.add(name)
     if not seen:
         raise GraphError("'nodes' is empty: a graph has at least one node.")

@@ -1,6 +1,6 @@
 """What the estimators share: reading graphs through the door, and the scikit-learn manners."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch_geometric.data import Batch
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import Graphs, Schema, as_batch
 from rwkplus.kernels.steps import step_weights
-from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_choice
+from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_choice, check_ignore
 
 
 class WalkEstimator(BaseEstimator):
@@ -36,10 +36,7 @@ class WalkEstimator(BaseEstimator):
         check_choice("walks", self.walks, Walks)
         check_choice("assignment", self.assignment, Assignment)
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
-        if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
-            raise ParameterError(
-                f"ignore must be a sequence of field names, such as ('edge_attr',); got {self.ignore!r}."
-            )
+        check_ignore(self.ignore)
         if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
             raise ParameterError(f"n_jobs must be None or an integer other than 0, got {self.n_jobs!r}.")
         zero_step = self.kernel == "node-centric" if self.include_zero_step is None else self.include_zero_step

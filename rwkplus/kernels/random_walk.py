@@ -198,7 +198,7 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         if symmetric and self.normalize and rows.num_graphs > 1 and np.ptp(gram) < 1e-9:
             warnings.warn(
                 "all graphs look alike to this kernel: every normalized entry is the same. "
-                "Do the node labels vary? More steps or walks='closed' may tell the graphs apart.",
+                "Do the node labels vary? More steps or closed walks may tell the graphs apart.",
                 RWKPlusWarning,
                 stacklevel=3,
             )

@@ -40,21 +40,23 @@ def unpack_reader(
 ) -> tuple[LabelReader, Schema]:
     """Read what :func:`pack_reader` returned; ``ignore`` is a parameter of whoever reads."""
     schema = header["schema"]
-    nodes = _colors(schema["nodes"])
-    if nodes is None:
-        raise ValueError("it has no node labels")
+    nodes, weighted = _colors(schema["nodes"], "x"), schema["weighted"]
+    if nodes is None or not isinstance(weighted, bool):
+        raise ValueError("it does not say what its graphs had")
     parts = {name: _classes(name, values, arrays) for name, values in header["classes"].items()}
     reader = LabelReader(parts["nodes"], parts["edges"], bool(header["structural"]), tuple(ignore))
-    return reader, Schema(nodes, _colors(schema["edges"]), schema["weighted"])
+    return reader, Schema(nodes, _colors(schema["edges"], "edge_attr"), weighted)
 
 
-def _colors(values: dict[str, Any] | None) -> Colors | None:
+def _colors(values: dict[str, Any] | None, field: str) -> Colors | None:
     if values is None:
         return None
     names = values["names"]
     colors = Colors(**{**values, "names": None if names is None else tuple(names), "seen": tuple(values["seen"])})
     lengths = {colors.width, len(colors.seen), colors.width if colors.names is None else len(colors.names)}
-    if not isinstance(colors.width, int) or len(lengths) > 1:
+    known = all(isinstance(value, bool) for value in (colors.discrete, *colors.seen))
+    named = all(isinstance(name, str) for name in colors.names or ())
+    if colors.field != field or not isinstance(colors.width, int) or len(lengths) > 1 or not (known and named):
         raise ValueError("its labels do not fit together")
     return colors
 

@@ -65,6 +65,9 @@ class IGAD(nn.Module):
     ) -> None:
         super().__init__()
         check_integer("max_degree", max_degree, 1)
+        check_integer("feature_channels", feature_channels, 2)  # each branch ends with half of its width
+        check_integer("topology_channels", topology_channels, 2)
+        check_integer("mlp_channels", mlp_channels, 1)
         check_share("dropout", dropout)
         self.max_degree = max_degree if use_features else None
         self.neighbors = SGConv(in_channels, feature_channels, K=2)

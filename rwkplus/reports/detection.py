@@ -22,6 +22,8 @@ from rwkplus.viz.histogram import histogram
 SHOWN = 12
 """Flagged graphs on a page, the most anomalous first."""
 NEAREST = 3
+NAMED = 8
+"""Unusual nodes that are named, the most unusual first."""
 LARGEST_DRAWING = 60
 """Nodes; of a larger graph, the surroundings of its unusual part are drawn."""
 
@@ -33,6 +35,7 @@ def detection_report(
     scores: Floats,
     usual: Sequence[Any] | None = None,
     known: Mapping[int, str] | None = None,
+    why: Mapping[int, Explanation] | None = None,
 ) -> str:
     """Return the page as HTML.
 
@@ -43,20 +46,21 @@ def detection_report(
         scores: Their anomaly scores ``(B,)``.
         usual: Graphs to show for comparison; those of ``graphs`` that are not flagged by default.
         known: What is known to be wrong with some graphs, by their number, to be printed beside.
+        why: What :meth:`GraphDetector.explain` said of the flagged graphs, by their number, if it was asked before.
     """
     items = as_data(graphs, detector.ignored)
     others = as_data(usual, detector.ignored) if usual else []
     compared = [(name_of(others, i), other) for i, other in enumerate(others)]
     if usual is None:
         compared = [(name_of(items, i), item) for i, item in enumerate(items) if scores[i] <= detector.threshold_]
-    flagged = [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > detector.threshold_]
+    flagged = flagged_graphs(detector, scores)
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
     beside = "; the small pictures are the most similar usual graphs" if compared else ""
     pictures = f"Unusual nodes are drawn in full, their neighbors weaker, the rest faint{beside}."
     lead = (
         f"{len(flagged)} of {len(items)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
-        f"{type(detector).__name__}.{more} {pictures if flagged else all_alike(scores)}"
+        f"{type(detector).__name__}.{more} {pictures if flagged else why_none(detector, scores)}"
     )
     bars = histogram(scores, detector.threshold_)
     body = [
@@ -64,7 +68,9 @@ def detection_report(
         f'<figure style="max-width:36rem">{bars}<figcaption>scores of all graphs</figcaption></figure>',
     ]
     if shown:
-        drawn = _Pictures(detector, [items[i] for i in shown], compared)
+        chosen = [items[i] for i in shown]
+        reasons = detector.explain(chosen) if why is None else [why[i] for i in shown]
+        drawn = _Pictures(detector, chosen, reasons, compared)
         body.append(legend(drawn.colors))
         for k, i in enumerate(shown):
             facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
@@ -80,41 +86,70 @@ def write_detection_report(
     scores: Floats,
     usual: Sequence[Any] | None = None,
     known: Mapping[int, str] | None = None,
+    why: Mapping[int, Explanation] | None = None,
 ) -> Path:
     """Write the page of :func:`detection_report`, whole or not at all."""
-    return write_page(path, detection_report(detector, graphs, name, scores, usual, known))
+    return write_page(path, detection_report(detector, graphs, name, scores, usual, known, why))
 
 
-def all_alike(scores: Floats) -> str:
-    """Why nothing is flagged: the highest score is shared by more graphs than were expected."""
+def flagged_graphs(detector: GraphDetector, scores: Floats) -> list[int]:
+    """Numbers of the anomalies, the most anomalous first."""
+    order = np.argsort(-scores, kind="stable")
+    flagged: list[int] = order[scores[order] > detector.threshold_].tolist()
+    return flagged
+
+
+def graphs_to_draw(detector: GraphDetector, graphs: Sequence[Data]) -> list[nx.Graph]:
+    """Graphs with the labels that the detector sees and the names that their owner gave to nodes."""
+    drawn = detector.labelled(graphs)
+    for labels, graph in zip(drawn, graphs, strict=True):
+        nx.set_node_attributes(labels, {v: str(node_name(graph, v)) for v in labels}, "name")
+    return drawn
+
+
+def unusual_nodes(graph: nx.Graph, why: Explanation) -> str:
+    """Labels and names of the most unusual nodes of a graph to draw."""
+    ordered = sorted(why.nodes, key=lambda v: -why.node_scores[v])
+    named = [f"{graph.nodes[v]['label']} {graph.nodes[v]['name']}".strip() for v in ordered[:NAMED]]
+    return ", ".join(named) + (" ..." if len(ordered) > NAMED else "")
+
+
+def why_none(detector: GraphDetector, scores: Floats) -> str:
+    """Why nothing is flagged; of fitted graphs, more may share the highest score than were expected to be anomalies."""
     highest = scores.max()
     count = int((scores == highest).sum())
-    share = f"{round(100 * count / scores.size, 1):g}%"
-    return (
-        f"The highest score, {highest:.3g}, is shared by {count} graphs, {share} of all: if those are anomalies, raise "
-        "the contamination, which is the expected share, above that."
-        if count > 1
-        else f"The highest score is {highest:.3g}."
+    share = count / scores.size
+    if count == 1 or share <= detector.contamination or not np.array_equal(scores, detector.decision_scores_):
+        return f"The highest score is {highest:.3g}."
+    remedy = (
+        "if those are anomalies, raise the contamination, which is the expected share, above that."
+        if share < 0.5
+        else "none stands out."
     )
+    return f"The highest score, {highest:.3g}, is shared by {count} graphs, {round(100 * share, 1):g}% of all: {remedy}"
 
 
 class _Pictures:
     """Flagged graphs with what is unusual about them and what they are compared with."""
 
-    def __init__(self, detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[tuple[str, Data]]) -> None:
-        self.graphs = [
-            _with_names(labels, own) for labels, own in zip(detector.labelled(flagged), flagged, strict=True)
-        ]
-        self.explanations = detector.explain(flagged)
+    def __init__(
+        self,
+        detector: GraphDetector,
+        flagged: Sequence[Data],
+        reasons: Sequence[Explanation],
+        usual: Sequence[tuple[str, Data]],
+    ) -> None:
+        self.graphs = graphs_to_draw(detector, flagged)
+        self.reasons = reasons
         self.nearest = _nearest(detector, flagged, usual)
         labels = {str(label) for graph in self._all() for _, label in graph.nodes(data="label")}
         self.colors = label_colors(labels)
 
     def section(self, k: int, title: str, facts: Mapping[str, str]) -> str:
         """One flagged graph."""
-        graph, why = self.graphs[k], self.explanations[k]
+        graph, why = self.graphs[k], self.reasons[k]
         close = _surroundings(graph, sorted(why.part, key=lambda v: -why.node_scores[v]))
-        facts = {**facts, "nodes": _size(graph, close), "unusual": _unusual(graph, why)}
+        facts = {**facts, "nodes": _size(graph, close), "unusual": unusual_nodes(graph, why) or "no single node"}
         rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
         strength = dict.fromkeys(close, 0.0) | why.strength
         figures = "".join(
@@ -146,11 +181,6 @@ def _nearest(
     return rows
 
 
-def _with_names(labels: nx.Graph, graph: Data) -> nx.Graph:
-    nx.set_node_attributes(labels, {v: str(node_name(graph, v)) for v in labels}, "name")
-    return labels
-
-
 def _surroundings(graph: nx.Graph, part: Collection[int]) -> nx.Graph:
     """The whole graph or, of a large one, the nodes around the part."""
     if len(graph) <= LARGEST_DRAWING:
@@ -167,12 +197,6 @@ def _surroundings(graph: nx.Graph, part: Collection[int]) -> nx.Graph:
 
 def _size(graph: nx.Graph, close: nx.Graph) -> str:
     return str(len(graph)) if len(graph) == len(close) else f"{len(graph)}, {len(close)} of them drawn"
-
-
-def _unusual(graph: nx.Graph, why: Explanation) -> str:
-    ordered = sorted(why.nodes, key=lambda v: -why.node_scores[v])
-    named = [f"{graph.nodes[v]['label']} {graph.nodes[v]['name']}" for v in ordered[:8]]
-    return ", ".join(named) + (" ..." if len(ordered) > 8 else "") if named else "no single node"
 
 
 def _known(known: Mapping[int, str] | None, i: int) -> dict[str, str]:

@@ -129,11 +129,18 @@ def _layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
         return dict.fromkeys(graph, (SIZE / 2, SIZE / 2))
     planar, drawing = nx.check_planarity(graph)
     begin = nx.combinatorial_embedding_to_pos(drawing) if planar else None  # lest a ring gets stuck crossed
-    raw = nx.kamada_kawai_layout(graph, pos=begin, weight=None)
+    raw = nx.kamada_kawai_layout(graph, dist=_distances(graph), pos=begin)
     places = np.array([raw[v] for v in graph])
     places -= (places.max(0) + places.min(0)) / 2
     places *= (SIZE / 2 - MARGIN) / max(float(np.abs(places).max()), 1e-9)
     return {v: (float(x) + SIZE / 2, float(y) + SIZE / 2) for v, (x, y) in zip(graph, places, strict=True)}
+
+
+def _distances(graph: nx.Graph) -> dict[int, dict[int, float]]:
+    """Edges between nodes; parts that no edge joins lie beside each other, not as far apart as networkx has them."""
+    steps = dict(nx.shortest_path_length(graph))
+    reach = {v: max(steps[v].values()) for v in graph}
+    return {u: {v: steps[u].get(v, 1.5 + (reach[u] + reach[v]) / 2) for v in graph} for u in graph}
 
 
 def _room(places: Mapping[int, tuple[float, float]]) -> float:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from rwkplus.cli.detect import detect
 from rwkplus.data import anomalous_molecules, load
-from rwkplus.detect import load_detector
+from rwkplus.detect import SurpriseDetector, load_detector
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import graph_to_json
 
@@ -97,12 +97,15 @@ def test_other_detectors_can_be_chosen(files, detector):
 
 def test_graphs_come_and_go_as_lines(files, monkeypatch, capsys):
     lines = (files / "score.jsonl").read_text().splitlines()[:3]
-    source = io.TextIOWrapper(io.BytesIO("\n".join([*lines, "nonsense"]).encode()))
+    aged = '{"nodes": [{"id": 0, "label": "C", "age": 3}], "edges": []}'
+    source = io.TextIOWrapper(io.BytesIO("\n".join([*lines, "nonsense", aged]).encode()))
     monkeypatch.setattr(sys, "stdin", source)
     detect(train=str(files / "train.jsonl"), stream=True)
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [record["line"] for record in records] == [1, 2, 3, 4]
-    assert ["error" in record for record in records] == [False, False, False, True]
+    assert [record["line"] for record in records] == [1, 2, 3, 4, 5]
+    assert ["error" in record for record in records] == [False, False, False, True, True]
+    assert "Call it 'label' or 'x', " in records[-1]["error"]
+    assert records[-1]["error"].endswith("leave it out: --ignore age.")
 
 
 @pytest.mark.parametrize(
@@ -156,12 +159,20 @@ def test_graphs_without_labels_can_be_streamed(tmp_path, monkeypatch, capsys):
         ("--stream", "--detector", "kernel"),
         ("--stream", "--method", "lof"),
         ("--stream", "--ignore", "age"),
+        ("--stream", "--seed", "1"),
     ],
 )
 def test_options_that_cannot_act_are_refused(files, tmp_path, options):
     invoke(files / "train.jsonl", "--out", tmp_path / "out")
     with pytest.raises(ParameterError, match=r"leave|give"):
         invoke("--model", tmp_path / "out" / "detector.safetensors", *options)
+
+
+def test_a_model_leaves_out_what_it_was_trained_without(tmp_path):
+    (tmp_path / "aged.jsonl").write_text("\n".join([_path("aba").replace('"label"', '"age": 3, "label"')] * 9))
+    invoke(tmp_path / "aged.jsonl", "--ignore", "age", "--out", tmp_path / "out")
+    model = ("--model", tmp_path / "out" / "detector.safetensors")
+    assert "0 of 9 graphs flagged" in invoke(*model, "--score", tmp_path / "aged.jsonl")
 
 
 def test_graphs_go_by_the_names_that_users_gave_them(tmp_path):
@@ -189,12 +200,58 @@ def _with_named_nodes(graph, name):
     return json.dumps(record)
 
 
-def test_where_nothing_is_flagged_the_reason_is_told(tmp_path):
-    lines = [graph_to_json(anomalous_molecules(4).graphs[0], f"same {i}") for i in range(20)]
-    (tmp_path / "same.jsonl").write_text("\n".join(lines))
+def test_a_detector_explains_once_whatever_is_written(files, tmp_path, monkeypatch):
+    asked = []
+    explain = SurpriseDetector.explain
+    monkeypatch.setattr(SurpriseDetector, "explain", lambda self, graphs: asked.append(1) or explain(self, graphs))
+    invoke(files / "train.jsonl", "--out", tmp_path / "out")
+    assert asked == [1]
+
+
+def test_the_most_unusual_nodes_are_shown_first(tmp_path):
+    paths = [_path("a" * 20) for _ in range(26)] + [_path("b" * 20) for _ in range(3)] + [_path("b" * 20 + "z")]
+    (tmp_path / "paths.jsonl").write_text("\n".join(paths))
+    shown = invoke(tmp_path / "paths.jsonl", "--contamination", "0.01", "--out", tmp_path / "out")
+    assert "z n20" in shown
+    assert "z n20" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_nodes_without_labels_go_by_their_names_alone(tmp_path):
+    lines = ["graph,source,target", *(f"{i},ann,{name}" for i in range(20) for name in ("bob", "eve")), "7,bob,eve"]
+    (tmp_path / "edges.csv").write_text("\n".join(lines))
+    shown = invoke(tmp_path / "edges.csv", "--out", tmp_path / "out")
+    assert re.search(r"\d +ann, bob, eve", shown)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<dd>ann, bob, eve</dd>" in page
+    assert "<title>bob</title>" in page
+
+
+def _path(labels):
+    nodes = [{"id": f"n{i}", "label": label} for i, label in enumerate(labels)]
+    edges = [{"source": f"n{i}", "target": f"n{i + 1}"} for i in range(len(labels) - 1)]
+    return json.dumps({"nodes": nodes, "edges": edges})
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (0, "is shared by 20 graphs, 100% of all: none stands out."),
+        (2, "is shared by 2 graphs, 10% of all: if those are anomalies, raise the contamination"),
+    ],
+)
+def test_where_nothing_is_flagged_the_reason_is_told(tmp_path, odd, reason):
+    (tmp_path / "same.jsonl").write_text("\n".join([_path("aba")] * (20 - odd) + [_path("abc")] * odd))
     shown = " ".join(invoke(tmp_path / "same.jsonl").split())
     assert "0 of 20 graphs flagged" in shown
-    assert "is shared by 20 graphs, 100% of all" in shown
+    assert reason in shown
+
+
+def test_where_later_graphs_are_usual_no_other_contamination_is_advised(tmp_path):
+    (tmp_path / "train.jsonl").write_text("\n".join([_path("aba")] * 20 + [_path("abab")]))
+    (tmp_path / "later.jsonl").write_text("\n".join([_path("aba")] * 3))
+    shown = invoke("--train", tmp_path / "train.jsonl", "--score", tmp_path / "later.jsonl")
+    assert "0 of 3 graphs flagged" in shown
+    assert "contamination" not in shown
 
 
 def test_graphs_of_another_kind_are_doubted(files, tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from rwkplus.errors import GraphError
+from rwkplus.detect import SurpriseDetector, WalkKernelDetector
+from rwkplus.errors import GraphError, ParameterError
 from tests.contract import check_graph_detector
 from tests.detect.conftest import DETECTORS
 
@@ -35,3 +36,10 @@ def test_a_failed_fit_leaves_no_half_detector(detector, graphs):
         fitted.fit([])
     with pytest.raises(NotFittedError):
         fitted.predict(graphs)
+
+
+@pytest.mark.parametrize("ignore", ["edge_attr", None, 1])
+@pytest.mark.parametrize("kind", [SurpriseDetector, WalkKernelDetector])
+def test_fields_to_ignore_are_a_sequence_of_names(kind, ignore, graphs):
+    with pytest.raises(ParameterError, match="ignore must be a sequence of field names"):
+        kind(ignore=ignore).fit(graphs)

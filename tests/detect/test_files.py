@@ -70,6 +70,11 @@ def changed(path, change):
         lambda record, arrays: record["parameters"].update(unknown_label="zzz"),
         lambda record, arrays: record["learned"]["schema"]["nodes"].update(width="a"),
         lambda record, arrays: record["learned"]["schema"]["nodes"].update(names=["a"]),
+        lambda record, arrays: record["learned"]["schema"]["nodes"].update(field="y"),
+        lambda record, arrays: record["learned"]["schema"]["nodes"]["names"].__setitem__(0, {}),
+        lambda record, arrays: record["learned"]["schema"]["edges"]["seen"].__setitem__(0, [[]]),
+        lambda record, arrays: record["learned"]["schema"].update(weighted=[]),
+        lambda record, arrays: record["parameters"].update(ignore="edge_attr"),
         lambda record, arrays: arrays.update({"level.0.known": arrays["level.0.known"][None]}),
         lambda record, arrays: arrays.update({"level.1.key": arrays["level.1.key"][::-1].copy()}),
         lambda record, arrays: arrays.update({"level.1.known": arrays["level.1.known"] * math.nan}),
@@ -87,6 +92,8 @@ def test_a_file_from_a_stranger_is_refused(saved, change):
         lambda patterns: patterns[0].update(labels=["Xx"] * len(patterns[0]["labels"])),
         lambda patterns: patterns[0].update(labels=patterns[0]["labels"][:1]),
         lambda patterns: patterns[0].update(edges=[[0, 99, None]]),
+        lambda patterns: patterns[0].update(edges=[]),
+        lambda patterns: patterns[0]["edges"][0].__setitem__(0, 0.5),
     ],
 )
 def test_patterns_from_a_stranger_are_refused(graphs, tmp_path, change):

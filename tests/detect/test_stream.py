@@ -127,6 +127,8 @@ TWO_CARBONS = [{"id": 0, "label": "C"}, {"id": 1, "label": "C"}]
     [
         ({"nodes": TWO_CARBONS, "edges": [{"source": 0, "target": 1, "u_of_edge": 2}]}, "u_of_edge"),
         ({"id": float("inf"), "nodes": TWO_CARBONS, "edges": []}, "id is larger than any number"),
+        ({"id": [float("inf")], "nodes": TWO_CARBONS, "edges": []}, "id is larger than any number"),
+        ({"nodes": [{"id": float("inf"), "label": "C"}], "edges": []}, "nodes[0]: id is larger than any number"),
     ],
 )
 def test_odd_names_are_answered_like_all_mistakes(detector, lines, record, message):

@@ -12,6 +12,7 @@ from rwkplus.detect.walk_kernel import most_similar
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import from_networkx
 from rwkplus.kernels import RandomWalkKernel
+from rwkplus.reports import detection_report
 
 GRAM = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
 
@@ -59,6 +60,16 @@ def test_a_twin_among_the_references_is_the_nearest(graphs):
     np.testing.assert_allclose(detector.similarity(graphs[:30]).max(1), 1)
 
 
+def test_graphs_with_a_twin_are_not_flagged_for_rounding(graphs):
+    twins = WalkKernelDetector().fit(graphs).anomaly_scores(graphs)
+    exact, rounded = (graphs[int(i)] for i in (twins.argmin(), twins.argmax()))
+    assert 0 == twins.min() < twins.max() < 1e-6
+    detector = WalkKernelDetector().fit([exact] * 97 + [rounded] * 3)
+    assert not detector.labels_.any()
+    assert (detector.predict([exact, rounded]) == 1).all()
+    assert (detector.predict(graphs) == -1).sum() >= len(graphs) - 2
+
+
 def test_unusual_nodes_are_those_the_nearest_reference_lacks(database):
     usual = [graph for graph, anomaly in zip(*database, strict=True) if anomaly is None]
     odd, anomaly = next((g, a) for g, a in zip(*database, strict=True) if a is not None and a.kind == "wrong color")
@@ -77,6 +88,18 @@ def test_what_the_kernel_ignores_is_ignored_by_explanations(graphs):
         np.testing.assert_array_equal(why.node_scores, expected.node_scores)
 
 
+def test_weights_of_edges_between_labelled_nodes_count(graphs):
+    weighted = [graph.clone() for graph in graphs[:20]]
+    for graph in weighted:
+        graph.edge_weight = torch.ones(graph.num_edges)
+    odd = weighted[0].clone()
+    odd.edge_weight[::3] = 9
+    detector = WalkKernelDetector().fit(weighted)
+    assert detector.anomaly_scores([weighted[0], odd])[1] > 0.1
+    page = detection_report(detector, [odd], "weights", np.array([detector.threshold_ + 1]), weighted)
+    assert "similarity" in page
+
+
 def test_measurements_are_compared_by_algorithm_one():
     rng = np.random.default_rng(0)
     graphs = [nx.path_graph(4) for _ in range(12)]
@@ -85,6 +108,7 @@ def test_measurements_are_compared_by_algorithm_one():
     detector = WalkKernelDetector().fit(graphs)
     assert detector.kernel_.kernel == "rwk+"
     assert np.isfinite(detector.anomaly_scores(from_networkx(graphs[:3]))).all()
+    assert not detector.explains
     with pytest.raises(GraphError, match="explanations need labels"):
         detector.explain(graphs[:1])
 
@@ -98,25 +122,11 @@ def test_wrong_parameters_are_refused(graphs, wrong):
         WalkKernelDetector(**wrong).fit(graphs)
 
 
-def test_one_graph_is_enough_to_fit(graphs):
-    for method in ("nearest", "density", "svm", "forest"):
-        assert np.isfinite(WalkKernelDetector(method=method).fit(graphs[:1]).anomaly_scores(graphs[:5])).all()
-
-
 def test_a_fitted_graph_is_not_compared_with_itself(graphs):
     detector = WalkKernelDetector().fit(graphs)
     odd = int(detector.decision_scores_.argmax())
     (why,) = detector.explain(graph for graph in [graphs[odd]])
     assert why.nodes
-
-
-def test_measurements_have_scores_but_no_explanations():
-    ring = nx.cycle_graph(5)
-    nx.set_node_attributes(ring, {v: [v / 5] for v in ring}, "x")
-    detector = WalkKernelDetector().fit([ring, ring, ring])
-    assert not detector.explains
-    with pytest.raises(GraphError, match="explanations need labels"):
-        detector.explain([ring])
 
 
 def test_the_most_similar_are_found_among_all(graphs):
@@ -135,7 +145,10 @@ def test_graphs_without_edges_are_compared_by_their_nodes():
 
 
 @pytest.mark.parametrize("method", ["nearest", "density", "svm", "forest"])
-def test_one_graph_suffices_but_for_the_local_outlier_factor(graphs, method):
-    assert WalkKernelDetector(method=method).fit(graphs[:1]).threshold_ <= 1
+def test_one_graph_suffices_to_fit(graphs, method):
+    assert np.isfinite(WalkKernelDetector(method=method).fit(graphs[:1]).anomaly_scores(graphs[:5])).all()
+
+
+def test_the_local_outlier_factor_needs_neighbors(graphs):
     with pytest.raises(GraphError, match="needs at least two"):
         WalkKernelDetector(method="lof").fit(graphs[:1])

@@ -66,5 +66,11 @@ def test_large_degrees_count_as_the_largest():
     colors = model._colors(batch())
     assert colors.shape == (batch().num_nodes, 3)
     assert (colors.sum(1) == 1).all()
-    with pytest.raises(ParameterError, match="max_degree"):
-        IGAD(2, max_degree=0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_degree": 0}, {"max_degree": 1.5}, {"feature_channels": 1}, {"topology_channels": 1}]
+)
+def test_sizes_that_leave_nothing_are_refused(wrong):
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        IGAD(2, **wrong)

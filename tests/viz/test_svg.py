@@ -42,9 +42,10 @@ def test_every_node_is_a_circle_with_its_label_in_its_color():
 
 @pytest.mark.parametrize(
     "graph",
-    [nx.path_graph(9), nx.cycle_graph(5), nx.disjoint_union(nx.path_graph(3), nx.cycle_graph(4)), nx.empty_graph(3)],
-    ids=["path", "ring", "two parts", "isolated"],
-)
+    [nx.path_graph(9), nx.cycle_graph(5), nx.disjoint_union(nx.path_graph(3), nx.cycle_graph(4)), nx.empty_graph(3),
+     nx.disjoint_union_all([nx.star_graph(3)] * 8)],
+    ids=["path", "ring", "two parts", "isolated", "eight parts"],
+)  # fmt: skip
 def test_nodes_lie_apart_from_each_other_and_fill_the_picture(graph):
     places = numbers(picture(labelled(graph)).findall("circle"), "cx", "cy")
     assert places.min() == pytest.approx(MARGIN, abs=0.1)
