@@ -19,7 +19,7 @@ from rwkplus.graphs import Graphs, Schema, as_batch
 from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
 from rwkplus.graphs.convert import graph_list
 from rwkplus.graphs.labelled import named
-from rwkplus.kernels import RandomWalkKernel
+from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.mining.reading import checked_batch
 from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer
@@ -37,6 +37,11 @@ def default_kernel(batch: Batch) -> RandomWalkKernel:
     schema = Schema.of(batch)
     name: KernelName = "node-centric" if schema.discrete and not schema.weighted else "rwk+"
     return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
+
+
+def walk_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
+    """What a forest reads: walks of at most two edges, by their labels, and single nodes."""
+    return RandomWalkFeatures(steps=2, include_zero_step=True, ignore=ignore)
 
 
 def most_similar(
@@ -63,7 +68,8 @@ class WalkKernelDetector(GraphDetector):
         contamination: Expected share of anomalies among the fitted graphs, above 0 and at most 0.5.
         method: How similarities become a score. ``"nearest"``: distance to the nearest references. ``"density"``: a
             Gaussian kernel density. ``"lof"``, ``"svm"``, ``"forest"``: scikit-learn's local outlier factor,
-            one-class support vector machine and isolation forest.
+            one-class support vector machine and isolation forest. A forest cuts one column at a time, and no single
+            similarity says much: unless there is a ``kernel`` of yours, it reads counts of labelled walks instead.
         kernel: A normalized kernel; by default node-centric walk colors under optimal assignment, 3 steps, for labels,
             and ``"rwk+"`` of 3 steps, single nodes included, for measurements and edge weights.
         n_references: Most references to keep.
@@ -75,6 +81,7 @@ class WalkKernelDetector(GraphDetector):
         references_: The reference graphs.
         reference_indices_: Which of the fitted graphs they are.
         kernel_: The kernel, fitted to them.
+        counts_: The counts of walks that a forest reads; None where it reads similarities.
 
     Example:
         >>> from rwkplus.data import anomalous_molecules
@@ -111,7 +118,7 @@ class WalkKernelDetector(GraphDetector):
     def similarity(self, graphs: Graphs) -> Floats:
         """Return the similarity of each graph to each reference, at most 1: ``(B, R)``."""
         check_is_fitted(self)
-        return np.concatenate(list(self._similarities(graphs)))
+        return np.concatenate([self.kernel_.transform(block) for block in self._blocks(graphs)])
 
     def _learn(self, graphs: Graphs) -> Floats:
         self._check()
@@ -132,8 +139,11 @@ class WalkKernelDetector(GraphDetector):
         self.references_ = references
         self.kernel_ = self._new_kernel()
         gram = self.kernel_.fit_transform(references)
-        self.novelty_ = novelty(self.method, self.n_neighbors, len(references), self.random_state).fit(gram)
-        self.reference_scores_ = self.novelty_.own_scores(gram)
+        counted = self.method == "forest" and self.kernel is None and self.kernel_.kernel == "node-centric"
+        self.counts_ = walk_counts().fit(references) if counted else None
+        seen = gram if self.counts_ is None else self.counts_.transform(references)
+        self.novelty_ = novelty(self.method, self.n_neighbors, len(references), self.random_state).fit(seen)
+        self.reference_scores_ = self.novelty_.own_scores(seen)
 
     def _new_kernel(self) -> RandomWalkKernel:
         if self.kernel is not None:
@@ -141,12 +151,12 @@ class WalkKernelDetector(GraphDetector):
         return default_kernel(as_batch(self.references_))
 
     def _scores(self, graphs: Graphs) -> Floats:
-        return np.concatenate([self.novelty_.scores(block) for block in self._similarities(graphs)])
+        seen = self.kernel_ if self.counts_ is None else self.counts_
+        return np.concatenate([self.novelty_.scores(seen.transform(block)) for block in self._blocks(graphs)])
 
-    def _similarities(self, graphs: Graphs) -> Iterator[Floats]:
+    def _blocks(self, graphs: Graphs) -> Iterator[list[Data]]:
         items = self._read(graphs, self.kernel_.schema_)
-        for start in range(0, len(items), BLOCK):
-            yield self.kernel_.transform(items[start : start + BLOCK])
+        return (items[start : start + BLOCK] for start in range(0, len(items), BLOCK))
 
     def _read(self, graphs: Graphs, fitted: Schema | None) -> list[Data]:
         return graph_list(named(checked_batch(graphs, self.ignored), fitted))

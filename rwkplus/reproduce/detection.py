@@ -1,10 +1,12 @@
 """Anomaly detection without labels: one class as the anomaly of another, and anomalies that were planted."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
@@ -13,10 +15,11 @@ from torch_geometric.data import Data
 from rwkplus.data import load
 from rwkplus.detect import SurpriseDetector
 from rwkplus.detect.novelty import novelty
+from rwkplus.detect.walk_kernel import walk_counts
 from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.graphs.arrays import Floats, Ints
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.kernel_quality import weisfeiler_lehman
+from rwkplus.reproduce.kernel_quality import weisfeiler_lehman, weisfeiler_lehman_counts
 from rwkplus.reproduce.results import finished
 from rwkplus.result_files import save_result
 
@@ -27,6 +30,7 @@ METHODS = ("nearest", "svm", "forest", "lof", "density")
 OURS, PEER = "walk colors", "Weisfeiler-Leman (GraKeL)"
 DEFAULT = f"{OURS}, nearest"
 """Chosen on Mutagenicity, MCF-7, IMDB-MULTI and reddit10k, which are not among the sets above."""
+FOREST = "forest on counts"
 
 
 def _ours(graphs: Sequence[Data]) -> Floats:
@@ -52,6 +56,14 @@ KERNELS: Mapping[str, Callable[[Sequence[Data]], Floats]] = {
     "guard: size": _size,
     "guard: histogram": _histogram,
 }
+
+
+COUNTS: Mapping[str, Callable[[Sequence[Data]], csr_matrix]] = {
+    f"walks, {FOREST}": lambda graphs: walk_counts(("edge_attr",)).fit_transform(graphs),
+    f"{PEER}, {FOREST}": lambda graphs: weisfeiler_lehman_counts(graphs, STEPS),
+}
+"""What else a forest may read than rows of a matrix. Ours, which the detector takes, was chosen on Mutagenicity, MCF-7
+and IMDB-MULTI."""
 
 
 class Split(NamedTuple):
@@ -103,28 +115,51 @@ def run_class_anomalies(
         gram = gram_of(graphs)
         scores |= {f"{kernel}, {method}": kernel_aurocs(gram, y, method, seeds) for method in METHODS}
         save_result(name, config, {"auroc": scores})
-    tell(f"{dataset}: surprise")
-    if "surprise" not in scores:
-        scores["surprise"] = surprise_aurocs(graphs, y, seeds)
-        save_result(name, config, {"auroc": scores})
+    others = {row: partial(count_aurocs, counted) for row, counted in COUNTS.items()} | {"surprise": surprise_aurocs}
+    for row, judge in others.items():
+        tell(f"{dataset}: {row}")
+        if row not in scores:
+            scores[row] = judge(graphs, y, seeds)
+            save_result(name, config, {"auroc": scores})
     return scores
 
 
 def kernel_aurocs(gram: Floats, y: NDArray[np.int64], method: Any, seeds: Sequence[int]) -> list[float]:  # noqa: ANN401
     """AUROC per split of a method that sees similarities; equal to :class:`rwkplus.detect.WalkKernelDetector`'s."""
-    aurocs = []
-    for split in splits(y, seeds):
+
+    def scores(split: Split) -> Floats:
         judge = novelty(method, None, split.train.size, split.seed).fit(gram[np.ix_(split.train, split.train)])
-        found = judge.scores(gram[np.ix_(split.test, split.train)])
-        aurocs.append(float(roc_auc_score(split.anomalous, found)))
-    return aurocs
+        return judge.scores(gram[np.ix_(split.test, split.train)])
+
+    return _aurocs(scores, y, seeds)
+
+
+def count_aurocs(
+    counted: Callable[[Sequence[Data]], csr_matrix],
+    graphs: Sequence[Data],
+    y: NDArray[np.int64],
+    seeds: Sequence[int],
+) -> list[float]:
+    """AUROC per split of an isolation forest that sees counts; what no training graph has is not counted."""
+    counts = counted(graphs)
+
+    def scores(split: Split) -> Floats:
+        known = np.flatnonzero(counts[split.train].getnnz(0))
+        judge = novelty("forest", None, split.train.size, split.seed).fit(counts[split.train][:, known])
+        return judge.scores(counts[split.test][:, known])
+
+    return _aurocs(scores, y, seeds)
 
 
 def surprise_aurocs(graphs: Sequence[Data], y: NDArray[np.int64], seeds: Sequence[int]) -> list[float]:
     """AUROC per split of :class:`rwkplus.detect.SurpriseDetector`."""
-    aurocs = []
-    for split in splits(y, seeds):
+
+    def scores(split: Split) -> Floats:
         detector = SurpriseDetector(steps=STEPS, ignore=("edge_attr",)).fit([graphs[i] for i in split.train])
-        found = detector.anomaly_scores([graphs[i] for i in split.test])
-        aurocs.append(float(roc_auc_score(split.anomalous, found)))
-    return aurocs
+        return detector.anomaly_scores([graphs[i] for i in split.test])
+
+    return _aurocs(scores, y, seeds)
+
+
+def _aurocs(scores: Callable[[Split], Floats], y: NDArray[np.int64], seeds: Sequence[int]) -> list[float]:
+    return [float(roc_auc_score(split.anomalous, scores(split))) for split in splits(y, seeds)]

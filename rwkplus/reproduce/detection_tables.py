@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rwkplus.reproduce.detection import DATASETS, DEFAULT, KERNELS, METHODS, PEER, STEPS, TRAIN_SHARE
+from rwkplus.reproduce.detection import COUNTS, DATASETS, DEFAULT, FOREST, KERNELS, METHODS, PEER, STEPS, TRAIN_SHARE
 from rwkplus.reproduce.markdown import table
 from rwkplus.reproduce.planted_detection import DATABASES, DETECTORS, NAME
 from rwkplus.reproduce.results import existing, exists, ran
@@ -30,7 +30,7 @@ def class_table(names: Sequence[str], folder: Path = RESULTS) -> str:
     """Mean AUROC in percent by kernel, method and data set."""
     scores = {name: read_result(f"detection/{name}", folder)["values"]["auroc"] for name in names}
     rows = []
-    for row in (*(f"{kernel}, {method}" for kernel in KERNELS for method in METHODS), "surprise"):
+    for row in (*(f"{kernel}, {method}" for kernel in KERNELS for method in METHODS), *COUNTS, "surprise"):
         if all(row in part for part in scores.values()):
             means = [100 * float(np.mean(part[row])) for part in scores.values()]
             label = f"**{row}**" if row == DEFAULT else row
@@ -76,6 +76,8 @@ def _class_section(names: Sequence[str], folder: Path) -> str:
         "- Kernels get the same methods and the same splits: distance to the nearest graph, scikit-learn's one-class "
         "SVM, isolation forest (on the rows of the matrix) and local outlier factor with default settings, and a "
         "Gaussian kernel density.\n"
+        f"- *{FOREST.capitalize()}*: the same isolation forest on counts of walks of at most two edges, which is what "
+        "`WalkKernelDetector` gives to its forest, and on the counts of colors behind GraKeL's kernel.\n"
         "- Guards see the numbers of nodes and edges, or the counts of labels, through a Gaussian kernel.\n"
         "- *Surprise* is `SurpriseDetector`, which needs no kernel.\n"
         "- The default of `WalkKernelDetector`, in bold, was chosen on other data sets before: Mutagenicity, MCF-7, "

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
 from torch_geometric.data import Data
 
 from rwkplus.data import load
@@ -61,6 +62,15 @@ def weisfeiler_lehman(graphs: Sequence[Data], steps: int) -> Array:
 
     kernel = WeisfeilerLehman(n_iter=steps, base_graph_kernel=VertexHistogram, normalize=True)
     return np.asarray(kernel.fit_transform(theirs))
+
+
+def weisfeiler_lehman_counts(graphs: Sequence[Data], steps: int) -> csr_matrix:
+    """The colors that GraKeL's kernel has counted, whose inner products it is before it is normalized."""
+    theirs = grakel_graphs(graphs)
+    from grakel.kernels import VertexHistogram, WeisfeilerLehman
+
+    kernel = WeisfeilerLehman(n_iter=steps, base_graph_kernel=VertexHistogram).fit(theirs)
+    return hstack([csr_matrix(level.X) for level in kernel.X.values()], format="csr")
 
 
 METHODS: dict[str, GramOf] = {

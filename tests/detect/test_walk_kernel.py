@@ -2,6 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 from torch_geometric.data import Data
@@ -11,7 +12,7 @@ from rwkplus.detect.novelty import Density, Nearest, novelty
 from rwkplus.detect.walk_kernel import most_similar
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import from_networkx
-from rwkplus.kernels import RandomWalkKernel
+from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.reports import detection_report
 
 GRAM = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
@@ -41,8 +42,18 @@ def test_scikit_learn_sees_similarities_or_distances(graphs):
 def test_the_estimator_is_the_kernel_and_the_method(graphs, method):
     gram = RandomWalkKernel("node-centric", 3, normalize=True).fit_transform(graphs)
     judge = novelty(method, None, 40, 0).fit(gram[:40, :40])
-    detector = WalkKernelDetector(method=method).fit(graphs[:40])
+    kernel = RandomWalkKernel("node-centric", 3, normalize=True) if method == "forest" else None
+    detector = WalkKernelDetector(method=method, kernel=kernel).fit(graphs[:40])
     np.testing.assert_allclose(detector.anomaly_scores(graphs[40:]), judge.scores(gram[40:, :40]), atol=1e-9)
+
+
+def test_a_forest_reads_counts_of_walks_unless_a_kernel_is_given(graphs):
+    counts = RandomWalkFeatures(steps=2, include_zero_step=True).fit(graphs[:40])
+    forest = IsolationForest(random_state=0).fit(counts.transform(graphs[:40]))
+    detector = WalkKernelDetector(method="forest").fit(graphs[:40])
+    expected = -forest.score_samples(counts.transform(graphs[40:]))
+    np.testing.assert_allclose(detector.anomaly_scores(graphs[40:]), expected)
+    assert np.ptp(expected) > 0
 
 
 def test_large_databases_are_compared_with_some_references(graphs):

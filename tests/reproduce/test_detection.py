@@ -4,8 +4,9 @@ from sklearn.metrics import roc_auc_score
 
 from rwkplus.data import functional_groups
 from rwkplus.detect import WalkKernelDetector
-from rwkplus.reproduce import detection, planted_detection
-from rwkplus.reproduce.detection import KERNELS, METHODS, kernel_aurocs, run_class_anomalies, splits
+from rwkplus.kernels import RandomWalkKernel
+from rwkplus.reproduce import detection, kernel_quality, planted_detection
+from rwkplus.reproduce.detection import COUNTS, KERNELS, METHODS, kernel_aurocs, run_class_anomalies, splits
 from rwkplus.reproduce.detection_tables import class_table, detection_page
 from rwkplus.reproduce.planted_detection import run_planted_anomalies
 
@@ -38,13 +39,24 @@ def test_slices_of_a_matrix_give_the_scores_of_the_detector(tiny):
     assert kernel_aurocs(gram, y, "nearest", [0])[0] == pytest.approx(direct)
 
 
+def test_counts_are_those_behind_the_kernels(tiny):
+    grakel = pytest.importorskip("grakel")
+    kernel = grakel.WeisfeilerLehman(n_iter=3, base_graph_kernel=grakel.VertexHistogram)
+    gram = kernel.fit_transform(kernel_quality.grakel_graphs(tiny))
+    ours, theirs = (counted(tiny) for counted in COUNTS.values())
+    np.testing.assert_allclose((theirs @ theirs.T).toarray(), gram)
+    walks = RandomWalkKernel("rwk+", 2, include_zero_step=True, ignore=("edge_attr",)).fit_transform(tiny)
+    np.testing.assert_allclose((ours @ ours.T).toarray(), walks)
+
+
 def test_a_run_is_written_resumed_and_shown(tiny, monkeypatch):
     pytest.importorskip("grakel")
     told = []
     scores = run_class_anomalies("MUTAG", [0], on_step=told.append)
-    assert len(scores) == len(KERNELS) * len(METHODS) + 1
+    assert len(scores) == len(KERNELS) * len(METHODS) + len(COUNTS) + 1
     assert all(len(values) == 2 for values in scores.values())
-    monkeypatch.setattr(detection, "kernel_aurocs", None)  # a second run computes nothing
+    for judge in ("kernel_aurocs", "_aurocs"):  # a second run computes nothing
+        monkeypatch.setattr(detection, judge, None)
     assert run_class_anomalies("MUTAG", [0]) == scores
     assert "MUTAG" in detection_page()
     assert f"{100 * np.mean(scores['walk colors, nearest']):.1f}" in class_table(["MUTAG"])
