@@ -30,8 +30,14 @@ def number(value: object) -> str:
 
 
 def mean_and_deviation(values: Sequence[float], digits: int = 1) -> str:
-    """Mean ± standard deviation, or nothing of nothing."""
-    return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}" if len(values) else ""
+    """Mean ± standard deviation; a single value has none, and nothing neither.
+
+    >>> mean_and_deviation([1, 2]), mean_and_deviation([1]), mean_and_deviation([])
+    ('1.5 ± 0.5', '1.0', '')
+    """
+    if not len(values):
+        return ""
+    return f"{np.mean(values):.{digits}f}" + (f" ± {np.std(values):.{digits}f}" if len(values) > 1 else "")
 
 
 def mostly(values: Mapping[str, object]) -> str:
