@@ -8,7 +8,7 @@ from torch import Tensor
 
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional.kernels import bank_scores, check_bank, color_similarity, finite_scores
-from rwkplus.functional.propagate import check_edges
+from rwkplus.functional.propagate import check_edges, check_ends
 from rwkplus.functional.walks import Normalize
 from rwkplus.ops.egonet_kinds import merge_kinds
 from rwkplus.ops.egonet_walks import score_egonets
@@ -69,7 +69,9 @@ def whole_graphs(
     """Graphs of a batch in the form of egonets, one for each graph, so that the same loops walk on them."""
     check_edges(edge_index, edge_weight=weight, edge_attr=attr)
     size = torch.bincount(batch, minlength=num_graphs or 0)
-    _check_graphs(edge_index, batch, size.numel(), num_graphs)
+    if num_graphs is not None and size.numel() > num_graphs:
+        raise ShapeError(f"batch names {size.numel()} graphs but num_graphs is {num_graphs}.")
+    check_ends(edge_index, batch.numel())
     first, member = size.cumsum(0) - size, torch.arange(batch.numel(), device=batch.device)
     position = member
     if bool((batch[1:] < batch[:-1]).any()):
@@ -89,16 +91,6 @@ def whole_graphs(
         link, ends = link[order], ends[:, order]
         weight, attr = (None if part is None else part[order] for part in (weight, attr))
     return Egonets(member, size, link, torch.bincount(ends[0], minlength=size.numel()), weight, attr)
-
-
-def _check_graphs(edge_index: Tensor, batch: Tensor, found: int, num_graphs: int | None) -> None:
-    if num_graphs is not None and found > num_graphs:
-        raise ShapeError(f"batch names {found} graphs but num_graphs is {num_graphs}.")
-    lowest, highest = (int(bound) for bound in edge_index.aminmax()) if edge_index.numel() else (0, -1)
-    if lowest < 0 or highest >= batch.numel():
-        raise GraphError(
-            f"edge_index names nodes from {lowest} to {highest} but there are {batch.numel()}, counted from 0."
-        )
 
 
 class StepNormState(NamedTuple):

@@ -4,15 +4,55 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 from torch_geometric.data import Data
-from torch_geometric.nn import MLP, SGConv, global_mean_pool
+from torch_geometric.nn import MLP, global_mean_pool
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import degree
 
+from rwkplus.functional.propagate import sparse_product
 from rwkplus.models.heads import graphs_of, make_norm
 from rwkplus.nn.hidden_graphs import AdjacencyMap
 from rwkplus.nn.kernel_layer import KernelLayer
 from rwkplus.nn.kernel_module import Kernel
 from rwkplus.nn.step_norm import Placement
+from rwkplus.ops.walk_kinds import walk_kinds
 from rwkplus.types import check_integer, check_share
+
+
+class FixedInputs(BaseTransform):
+    """Compute what iGAD reads of a graph and does not learn, once for all epochs; without, it does so in every pass.
+
+    Args:
+        steps: Longest walk.
+        max_degree: Degrees above count as this one; None for nodes that all look alike.
+    """
+
+    def __init__(self, steps: int, max_degree: int | None) -> None:
+        self.steps = steps
+        self.max_degree = max_degree
+
+    def forward(self, data: Data) -> Data:
+        """Add ``two_hops``, what nodes see around them, and ``walk_kinds``."""
+        data.two_hops = two_hops(data.x, data.edge_index)
+        data.walk_kinds = walk_kinds(capped_degrees(data, self.max_degree), data.edge_index, self.steps)
+        return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(steps={self.steps}, max_degree={self.max_degree})"
+
+
+def two_hops(x: Tensor, edge_index: Tensor) -> Tensor:
+    """Average features over neighbors twice, with the weights of ``GCNConv``: ``(N, D)``."""
+    (source, target), weight = gcn_norm(edge_index, None, x.size(0), dtype=x.dtype)
+    inwards = torch.stack([target, source])
+    return sparse_product(inwards, sparse_product(inwards, x, weight), weight)
+
+
+def capped_degrees(data: Data, max_degree: int | None) -> Tensor:
+    """Degree of every node, at most ``max_degree``; 0 for all without."""
+    if max_degree is None:
+        return data.edge_index.new_zeros(data.num_nodes)
+    return degree(data.edge_index[0], data.num_nodes, torch.long).clamp(max=max_degree)
 
 
 class IGAD(nn.Module):
@@ -42,7 +82,6 @@ class IGAD(nn.Module):
         dropout: Share of activations dropped in the MLPs.
     """
 
-    pre_transform = None
     reads = ("x",)
 
     def __init__(
@@ -70,7 +109,8 @@ class IGAD(nn.Module):
         check_integer("mlp_channels", mlp_channels, 1)
         check_share("dropout", dropout)
         self.max_degree = max_degree if use_features else None
-        self.neighbors = SGConv(in_channels, feature_channels, K=2)
+        self.pre_transform = FixedInputs(steps, self.max_degree)
+        self.neighbors = nn.Linear(in_channels, feature_channels)
         self.itself = nn.Linear(in_channels, feature_channels)
         self.features = MLP([2 * feature_channels, feature_channels // 2], norm=None)
         self.kernels = KernelLayer(
@@ -100,13 +140,17 @@ class IGAD(nn.Module):
         return outputs
 
     def _feature_branch(self, batch: Data) -> Tensor:
-        seen = torch.cat([self.neighbors(batch.x, batch.edge_index), self.itself(batch.x)], 1).relu()
+        around = batch.two_hops if "two_hops" in batch else two_hops(batch.x, batch.edge_index)
+        seen = torch.cat([self.neighbors(around), self.itself(batch.x)], 1).relu()
         features: Tensor = self.features(global_mean_pool(seen, *graphs_of(batch))).relu()
         return features
 
     def _topology_branch(self, batch: Data) -> Tensor:
         graph, num_graphs = graphs_of(batch)
-        scores: Tensor = self.kernels(self._colors(batch), batch.edge_index, graph, num_graphs=num_graphs)
+        kinds = batch.get("walk_kinds")
+        scores: Tensor = self.kernels(
+            self._colors(batch), batch.edge_index, graph, num_graphs=num_graphs, kinds=kinds
+        )
         if self.max_degree is None:
             nodes = torch.bincount(graph, minlength=num_graphs).clamp(min=1)
             scores = scores / nodes.unsqueeze(1)
@@ -115,8 +159,5 @@ class IGAD(nn.Module):
 
     def _colors(self, batch: Data) -> Tensor:
         """One-hot degrees, or one color for all."""
-        if self.max_degree is None:
-            everywhere: Tensor = batch.x.new_ones(batch.num_nodes, 1)
-            return everywhere
-        degrees = degree(batch.edge_index[0], batch.num_nodes, torch.long).clamp(max=self.max_degree)
-        return one_hot(degrees, self.max_degree + 1).to(batch.x.dtype)
+        degrees = capped_degrees(batch, self.max_degree)
+        return one_hot(degrees, (self.max_degree or 0) + 1).to(batch.x.dtype)

@@ -1,13 +1,15 @@
 """Kernels of whole graphs with hidden graphs."""
 
-from typing import Unpack
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
+from rwkplus.errors import ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
 from rwkplus.functional.egonet_kernels import whole_graphs
 from rwkplus.functional.kernels import check_batch
+from rwkplus.functional.merged_walks import merge_nodes, merged_scores, normalized_merged_scores
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions
 
 
@@ -45,6 +47,8 @@ class KernelLayer(KernelModule):
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
         num_graphs: int | None = None,
+        *,
+        kinds: Tensor | None = None,
     ) -> Tensor:
         """Compare graphs with hidden graphs.
 
@@ -55,6 +59,8 @@ class KernelLayer(KernelModule):
             edge_weight: Weights ``(E,)``.
             edge_attr: Edge colors ``(E, edge_dim)``, of a single one also ``(E,)``; ignored without ``edge_dim``.
             num_graphs: Number of graphs; read off ``batch`` by default.
+            kinds: Kinds of nodes ``(N, steps + 1)`` by :func:`rwkplus.ops.walk_kinds.walk_kinds`: walks from nodes of
+                one kind are computed once, where compiled loops would run and edges have neither weights nor colors.
         """
         self.expect(x)
         if batch is None:
@@ -62,6 +68,8 @@ class KernelLayer(KernelModule):
         check_batch(x, batch)
         if edge_attr is not None and edge_attr.dim() == 1:
             edge_attr = edge_attr.unsqueeze(1)
+        if kinds is not None and self._can_merge(kinds, x, edge_weight):
+            return self.combined(self._merged_scores(x, edge_index, batch, num_graphs, kinds))
         if self._can_loop(edge_weight, edge_attr):
             graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
             return self.combined(self.scores(x, graphs))
@@ -83,6 +91,30 @@ class KernelLayer(KernelModule):
             readout=self.norm.readout,
         )
         return self.combined(scores)
+
+    def _can_merge(self, kinds: Tensor, x: Tensor, edge_weight: Tensor | None) -> bool:
+        """Whether walks depend on nothing but kinds of nodes; refuses kinds of other nodes or steps."""
+        if kinds.shape != (x.size(0), self.steps + 1):
+            raise ShapeError(
+                f"kinds must be (N, steps + 1), here {(x.size(0), self.steps + 1)}, got {tuple(kinds.shape)}."
+            )
+        return edge_weight is None and self.hidden.edge_colors is None and self._can_loop(None, None)
+
+    def _merged_scores(
+        self, x: Tensor, edge_index: Tensor, batch: Tensor, num_graphs: int | None, kinds: Tensor
+    ) -> Tensor:
+        graphs = x, merge_nodes(kinds, edge_index), batch, self.hidden.x, self.hidden.adj
+        options: dict[str, Any] = {
+            "match_all": self.kernel == "rwk+",
+            "include_zero_step": self.include_zero_step,
+            "num_graphs": num_graphs,
+        }
+        if self.norm.placement is None:
+            return merged_scores(*graphs, **options)
+        scores, moments = normalized_merged_scores(*graphs, self.norm.state, **options)
+        if self.training:
+            self.norm.update(slice(None), *moments)
+        return scores
 
     def _can_loop(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
         """Whether walks are of the kind that compiled loops know."""

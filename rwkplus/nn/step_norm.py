@@ -83,13 +83,14 @@ class StepNorm(nn.Module):
             self.weight, self.bias, self.running_mean, self.running_var, self.training, self._synced(), self.eps
         )
 
-    def forward(self, y: Tensor, step: int, mask: Tensor | None = None) -> Tensor:
+    def forward(self, y: Tensor, step: int, mask: Tensor | None = None, count: Tensor | None = None) -> Tensor:
         """Normalize the walks ``(N, K, M)`` of one step.
 
         Args:
             y: The walks.
             step: Counted from 1.
             mask: Which walks are real, of a shape that expands to theirs; padding becomes 0 and is counted nowhere.
+            count: How often each row occurs ``(N,)``, instead of a mask; once by default.
         """
         if self.placement is None:
             return y
@@ -99,11 +100,11 @@ class StepNorm(nn.Module):
             )
         i = step - 1
         mean, var, weight, bias = self.running_mean[i], self.running_var[i], self.weight[i], self.bias[i]
-        if mask is None and not self._synced() and self._suits_batch_norm(y):
+        if mask is None and count is None and not self._synced() and self._suits_batch_norm(y):
             return torch.sigmoid(batch_norm(y, mean, var, weight, bias, self.training, self.momentum, self.eps))
         if self.training:
-            mean, var, count = step_moments(y, mask, self._synced())
-            self.update(i, mean, var, count)
+            mean, var, number = step_moments(y, mask, count, self._synced())
+            self.update(i, mean, var, number)
         return step_norm(y, mean, var, weight, bias, self.eps, mask)
 
     @torch.no_grad()

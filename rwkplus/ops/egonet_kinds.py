@@ -79,7 +79,7 @@ def _bits(values: Tensor) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _mixed(state: Any, value: Any) -> Any:
+def mixed(state: Any, value: Any) -> Any:
     state = (state ^ value) * STEP + SEED
     return state ^ (state >> np.uint64(29))
 
@@ -91,7 +91,7 @@ def _hash_rows(x: Any) -> Any:
         hashes[v] = SEED
         for j in range(x.shape[1]):
             if x[v, j] != 0:  # few are, where colors are one-hot
-                hashes[v] = _mixed(_mixed(hashes[v], np.uint64(j)), x[v, j])
+                hashes[v] = mixed(mixed(hashes[v], np.uint64(j)), x[v, j])
     return hashes
 
 
@@ -104,9 +104,9 @@ def _hash_edges(ends: Any, ptr: Any, values: Any, kind: Any) -> Any:
             graph -= 1
         while graph < ptr.size - 2 and u >= ptr[graph + 1]:
             graph += 1
-        state = _mixed(_mixed(_mixed(SEED, kind), np.uint64(u - ptr[graph])), np.uint64(v - ptr[graph]))
+        state = mixed(mixed(mixed(SEED, kind), np.uint64(u - ptr[graph])), np.uint64(v - ptr[graph]))
         for j in range(values.shape[1]):
-            state = _mixed(state, np.uint64(values[e, j]))
+            state = mixed(state, np.uint64(values[e, j]))
         total += state
     return np.int64(total)
 
@@ -116,14 +116,14 @@ def _kinds(color: Any, member: Any, size: Any, link: Any, link_count: Any, value
     kinds = np.empty(size.size, np.uint64)
     slot = e = 0
     for v in range(size.size):
-        state = _mixed(SEED, np.uint64(size[v]))
+        state = mixed(SEED, np.uint64(size[v]))
         for _ in range(size[v]):
-            state = _mixed(state, color[member[slot]])
+            state = mixed(state, color[member[slot]])
             slot += 1
         for _ in range(link_count[v]):
-            state = _mixed(_mixed(state, np.uint64(link[e, 0])), np.uint64(link[e, 1]))
+            state = mixed(mixed(state, np.uint64(link[e, 0])), np.uint64(link[e, 1]))
             for j in range(values.shape[1]):
-                state = _mixed(state, values[e, j])
+                state = mixed(state, values[e, j])
             e += 1
         kinds[v] = state
     return kinds
@@ -131,7 +131,7 @@ def _kinds(color: Any, member: Any, size: Any, link: Any, link_count: Any, value
 
 @njit(cache=True, nogil=True)
 def _merge(kind: Any, member: Any, size: Any, link: Any, link_count: Any) -> Any:
-    which, first, distinct = _first_of_kinds(kind)
+    which, first, distinct = first_of_kinds(kind)
     count = np.zeros(distinct, np.int64)
     for d in which:
         count[d] += 1
@@ -155,7 +155,7 @@ def _merge(kind: Any, member: Any, size: Any, link: Any, link_count: Any) -> Any
 
 
 @njit(cache=True, nogil=True)
-def _first_of_kinds(kind: Any) -> Any:
+def first_of_kinds(kind: Any) -> Any:
     """Number the kinds in the order of appearance, by a table with open addresses."""
     room = 16
     while room < 2 * kind.size:

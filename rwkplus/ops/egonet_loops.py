@@ -401,6 +401,13 @@ def take_step(
 
 
 @njit(**LOOP)
+def measure(plan: Any, rows: Any, moments: Any) -> None:
+    """Add all rows to the moments."""
+    for block in range(plan.block.size - 1):
+        _add_moments(plan, block, rows[plan.slot[plan.block[block]] : plan.slot[plan.block[block + 1]]], moments)
+
+
+@njit(**LOOP)
 def _add_moments(plan: Any, block: int, rows: Any, moments: Any) -> None:
     """Join the moments of a block to those of the blocks before."""
     width, start, more = rows.shape[1], plan.slot[plan.block[block]], 0.0

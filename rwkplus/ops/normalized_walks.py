@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch import distributed as dist
 
 from rwkplus.ops.egonet_groups import (
     arrays,
@@ -24,6 +23,7 @@ from rwkplus.ops.egonet_groups import (
 )
 from rwkplus.ops.normalized_groups import Floats, Group, GroupBackward, groups_of, room_for
 from rwkplus.ops.precision import in_full_precision
+from rwkplus.ops.step_statistics import gradient_lines, moments_of_step
 
 
 @in_full_precision
@@ -52,9 +52,7 @@ def _score(
         found = [group.take_step(step, match_all, training) for group in groups]
         if training:
             means, squares = (_joined(part, y0) for part in zip(*((m.mean, m.square) for m in found), strict=True))
-            center[:], values[:] = _average(rows * means.sum(1), rows * y0.size(2), sync)
-            squares += rows * (means - center[:, None]) ** 2
-            spread[:], _ = _average(squares.sum(1), rows * y0.size(2), sync)
+            center[:], spread[:], values[:] = moments_of_step(means, squares, rows, sync)
         _set_lines(groups, step, weights[step] / np.sqrt(spread + eps), center, biases[step], y0)
     for group in groups:
         group.match_last()
@@ -93,11 +91,8 @@ def _score_backward(
     for step in reversed(range(len(weights))):
         total, product = (_joined(part, y0).sum(1) for part in zip(*sums, strict=True))
         grad_weight[step], grad_bias[step] = product * inverses[step], total
-        lines = np.stack([slopes[step], np.zeros_like(total), np.zeros_like(total)])
-        if training:
-            (total, product), _ = _average(np.stack([total, product]), number, sync)
-            lines[1] = -slopes[step] * inverses[step] ** 2 * product
-            lines[2] = -slopes[step] * total - lines[1] * means[step]
+        known = slopes[step], inverses[step], means[step]
+        lines = gradient_lines(total, product, *known, number, training, sync)
         sums = [group.take_step(step, part) for group, part in zip(back, _by_node(lines, y0), strict=True)]
     grad_norm = [torch.from_numpy(part).to(weight.dtype) for part in (grad_weight, grad_bias)]
     return *banks_backward(y0, hidden, banks, [group.grads for group in back]), grad_norm[0], grad_norm[1]
@@ -215,12 +210,3 @@ def _by_node(values: Floats, y0: Tensor) -> list[Floats]:
     """Repeat one value per hidden graph ``(..., K)`` for each of its nodes, group by group."""
     rows: Floats = np.repeat(values, y0.size(2), -1).astype(float_type(y0))
     return [np.ascontiguousarray(part) for part in np.split(rows, np.cumsum(widths(y0))[:-1], -1)]
-
-
-def _average(total: Floats, count: int, sync: bool) -> tuple[Floats, int]:
-    """Divide sums by a count, both taken over all processes if wanted."""
-    if sync:
-        both = torch.from_numpy(np.append(total.ravel(), count))
-        dist.all_reduce(both)
-        total, count = both[:-1].numpy().reshape(total.shape), int(both[-1])
-    return total / max(count, 1), count
