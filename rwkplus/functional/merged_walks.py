@@ -82,7 +82,7 @@ def merged_scores(
 
     def weighted(y: Tensor, step: int) -> Tensor:
         assert normalize is not None  # handed over only if it is there
-        return normalize(y, step, nodes.levels[step - 1].count.to(y.dtype))
+        return normalize(y, step, nodes.levels[step - 1].nodes.to(y.dtype))
 
     y0 = _similarity(x, nodes, hidden_x, hidden_adj)
     walks = walk_steps(

@@ -50,9 +50,8 @@ def two_hops(x: Tensor, edge_index: Tensor) -> Tensor:
 
 def capped_degrees(data: Data, max_degree: int | None) -> Tensor:
     """Degree of every node, at most ``max_degree``; 0 for all without."""
-    if max_degree is None:
-        return data.edge_index.new_zeros(data.num_nodes)
-    return degree(data.edge_index[0], data.num_nodes, torch.long).clamp(max=max_degree)
+    degrees: Tensor = degree(data.edge_index[0], data.num_nodes, torch.long)
+    return degrees.clamp(max=max_degree or 0)
 
 
 class IGAD(nn.Module):
@@ -148,9 +147,7 @@ class IGAD(nn.Module):
     def _topology_branch(self, batch: Data) -> Tensor:
         graph, num_graphs = graphs_of(batch)
         kinds = batch.get("walk_kinds")
-        scores: Tensor = self.kernels(
-            self._colors(batch), batch.edge_index, graph, num_graphs=num_graphs, kinds=kinds
-        )
+        scores: Tensor = self.kernels(self._colors(batch), batch.edge_index, graph, num_graphs=num_graphs, kinds=kinds)
         if self.max_degree is None:
             nodes = torch.bincount(graph, minlength=num_graphs).clamp(min=1)
             scores = scores / nodes.unsqueeze(1)

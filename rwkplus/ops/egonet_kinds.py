@@ -80,6 +80,7 @@ def _bits(values: Tensor) -> Any:
 
 @njit(cache=True, nogil=True)
 def mixed(state: Any, value: Any) -> Any:
+    """Take one more number into a hash. Chains of these are as good as random, sums of hashes of near numbers not."""
     state = (state ^ value) * STEP + SEED
     return state ^ (state >> np.uint64(29))
 

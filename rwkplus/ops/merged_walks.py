@@ -23,7 +23,7 @@ class Kinds(NamedTuple):
     """Kinds of nodes after a step, and where edges lead from them."""
 
     color: Tensor  # (C,): row of the similarities
-    count: Tensor  # (C,): how many nodes are of each
+    nodes: Tensor  # (C,): how many nodes are of each
     ptr: Tensor  # (C + 1,): first edge of each
     col: Tensor  # (F,): kind before the step
 
@@ -121,8 +121,8 @@ def _score(
         if norm.training:
             found = Moments(np.zeros(1), np.zeros(moved.size(1)), np.zeros(moved.size(1)))
             loops.measure(plan, reached, found)
-            parts = (part.reshape(y0.shape[1:]) for part in found[1:])
-            means[i], variances[i], number[i] = moments_of_step(*parts, int(found.number[0]), norm.sync)
+            center, squares = (part.reshape(y0.shape[1:]) for part in (found.mean, found.square))
+            means[i], variances[i], number[i] = moments_of_step(center, squares, int(found.number[0]), norm.sync)
         slope = norm.weight[i] / np.sqrt(variances[i] + norm.eps)
         loops.scale_and_shift(reached, *_by_node(np.stack([slope, norm.bias[i] - means[i] * slope]), y0), normal)
         torch.from_numpy(normal).sigmoid_()
@@ -157,22 +157,23 @@ def _score_backward(
         loops.match_backward(step.plan, bank, match_all, mean, *rows, over, sums)
         total, product = sums.reshape(2, *y0.shape[1:]).sum(2)
         grad_weight[i], grad_bias[i] = product * inverses[i], total
-        values = int(kinds.count.sum()) * y0.size(2)
+        values = int(kinds.nodes.sum()) * y0.size(2)
         known = slopes[i], inverses[i], norm.mean[i]
         lines = gradient_lines(total, product, *known, values, norm.training, norm.sync)
         back = np.zeros((len(step.walkers), grad.shape[1]), grad.dtype)
-        places = arrays(kinds.ptr, kinds.col, kinds.count.to(y0.dtype))
+        places = arrays(kinds.ptr, kinds.col, kinds.nodes.to(y0.dtype))
         _reach_backward(*places, _by_node(lines, y0), step.reached, grad, back)
         moved = _unflattened(back, y0)
         grad_adj += einsum("ckl,ckm->klm", moved, step.walkers)
         grad = einsum("klm,ckl->ckm", adj, moved).flatten(1).contiguous().numpy()
     colors = _unflattened(over.colors + grad, y0)
-    return colors, grad_adj, *(torch.from_numpy(part).to(y0.dtype) for part in (grad_weight, grad_bias))
+    by_weight, by_bias = (torch.from_numpy(part).to(y0.dtype) for part in (grad_weight, grad_bias))
+    return colors, grad_adj, by_weight, by_bias
 
 
 def _plan(kinds: Kinds, y0: Tensor) -> Plan:
     """Kinds as egonets of a single member and no link, which is how they are matched and measured."""
-    color, count = arrays(kinds.color, kinds.count.to(y0.dtype))
+    color, count = arrays(kinds.color, kinds.nodes.to(y0.dtype))
     first, none = np.arange(color.size + 1), np.empty(0, np.int64)
     blocks = np.append(np.arange(0, color.size, BLOCK), color.size)
     return Plan(color, first, np.zeros_like(first), blocks, none, none, none, np.empty((0, 1), count.dtype), count, 1)

@@ -1,9 +1,10 @@
 import pytest
 import torch
 from torch_geometric.data import Batch
+from torch_geometric.nn import SGConv
 
 from rwkplus.errors import ParameterError
-from rwkplus.models.igad import IGAD
+from rwkplus.models.igad import IGAD, two_hops
 from tests.strategies import data_list, random_graphs
 
 GRAPHS = data_list(random_graphs(6, real=True))
@@ -31,6 +32,31 @@ def test_graphs_become_outputs_and_every_parameter_learns(options):
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"kernel": "rwk-", "steps": 3}, {"step_norm": "readout"}, {"use_features": False, "step_norm": None}],
+)
+def test_what_is_computed_once_changes_nothing(options):
+    found = []
+    for prepare in (True, False):
+        torch.manual_seed(0)
+        model = IGAD(2, **options).double()
+        data = batch([model.pre_transform(graph) for graph in GRAPHS] if prepare else GRAPHS)
+        output = model(data)
+        output.square().sum().backward()
+        found.append([output, *(parameter.grad for parameter in model.parameters()), *model.buffers()])
+    torch.testing.assert_close(*found)
+
+
+def test_two_hops_are_those_of_simplified_convolutions():
+    expected = SGConv(2, 2, K=2, bias=False).double()
+    with torch.no_grad():
+        expected.lin.weight.copy_(torch.eye(2))
+    directed = batch().edge_index[:, ::2]
+    for edge_index in (batch().edge_index, directed):
+        torch.testing.assert_close(two_hops(batch().x, edge_index), expected(batch().x, edge_index))
 
 
 def test_company_does_not_matter():

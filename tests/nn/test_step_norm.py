@@ -74,6 +74,16 @@ def test_gradients_of_masked_statistics():
     assert torch.autograd.gradcheck(lambda y: norm(y, 1, mask), y)
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_rows_may_stand_for_several(training):
+    norm, counted = learned().train(training), learned().train(training)
+    y, count = walks(), torch.arange(N) % 4 + 1
+    expected, result = norm(y.repeat_interleave(count, 0), 2), counted(y, 2, count=count.double())
+    torch.testing.assert_close(result.repeat_interleave(count, 0), expected)
+    torch.testing.assert_close(counted.running_mean, norm.running_mean)
+    torch.testing.assert_close(counted.running_var, norm.running_var)
+
+
 def test_the_placement_decides_which_hook_it_fills():
     hooks = {placement: StepNorm(K, STEPS, placement) for placement in ("propagate", "readout", None)}
     assert [norm.normalize is norm for norm in hooks.values()] == [True, False, False]

@@ -5,8 +5,11 @@ import pytest
 import torch
 from torch import distributed as dist
 from torch import multiprocessing
+from torch_geometric.data import Batch
 
-from rwkplus.nn import KernelConv, StepNorm
+from rwkplus.nn import KernelConv, KernelLayer, StepNorm
+from rwkplus.ops.egonet_kinds import row_hashes
+from rwkplus.ops.walk_kinds import walk_kinds
 from tests.strategies import data_list, random_graphs
 
 SHARES = (slice(0, 5), slice(5, 7))
@@ -37,10 +40,21 @@ def kernel_conv(share, compiled):
     return output, x.grad, conv
 
 
+def merged_layer(share):
+    """Whole graphs, nodes merged by kind, and kinds by process."""
+    batch = Batch.from_data_list(data_list(random_graphs(7))[share])
+    layer = KernelLayer(3, K, hidden_nodes=M, steps=STEPS, step_norm="propagate", generator=torch.Generator()).double()
+    kinds = walk_kinds(row_hashes(batch.x), batch.edge_index, STEPS)
+    output = layer(batch.x, batch.edge_index, batch.batch, kinds=kinds)
+    output.square().sum().backward()
+    return output, output.detach(), layer
+
+
 CASES = {
     "StepNorm": step_norm,
     "compiled": lambda share: kernel_conv(share, None),
     "torch": lambda share: kernel_conv(share, False),
+    "merged": merged_layer,
 }
 
 
