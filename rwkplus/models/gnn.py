@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
+from torch_geometric.transforms import AddRandomWalkPE
 
 from rwkplus.errors import ParameterError
 from rwkplus.models.encoders import Embeddings, OneHots
@@ -39,6 +40,8 @@ class GNN(nn.Module):
         residual: Whether the input of a layer is added to its output.
         pool: ``"sum"`` or ``"mean"`` over the nodes of a graph.
         categories: For discrete nodes, the number of values in each column of ``x``; every value learns a vector.
+        closed_walks: For graphs, also read how likely walks of up to so many edges return to each node, which tells
+            rings apart; 0 for not.
         edge_channels: Width of continuous ``edge_attr``.
         edge_categories: For discrete edges, the number of values in each column of ``edge_attr``.
         normalize: Whether ``RWKPlusConv`` and ``GCNConv`` normalize the adjacency; otherwise they add up neighbors.
@@ -47,8 +50,6 @@ class GNN(nn.Module):
         cached: Whether they prepare the adjacency only once, for training on a single graph.
         recompute: Whether ``RWKPlusConv`` walks again in the backward pass to save memory.
     """
-
-    pre_transform = None
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class GNN(nn.Module):
         residual: bool = True,
         pool: Pool = "sum",
         categories: Sequence[int] | None = None,
+        closed_walks: int = 0,
         edge_channels: int | None = None,
         edge_categories: Sequence[int] | None = None,
         normalize: bool = True,
@@ -82,6 +84,9 @@ class GNN(nn.Module):
         check_choice("combine", combine, ("last", "sum"))
         check_share("dropout", dropout)
         check_share("input_dropout", input_dropout)
+        check_integer("closed_walks", closed_walks, 0)
+        if closed_walks and level == "node":
+            raise ParameterError("closed_walks are for whole graphs: parts of a sampled one have others. Leave it out.")
         edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
         _check_edges(conv, edge_channels, edge_categories)
         self.level, self.pool, self.residual = level, pool, residual
@@ -95,6 +100,8 @@ class GNN(nn.Module):
             if categories is None
             else Embeddings(categories, hidden_channels, "x")
         )
+        self.pre_transform = AddRandomWalkPE(closed_walks, "closed_walks") if closed_walks else None
+        self.walk_encoder = MLP([closed_walks, hidden_channels], plain_last=False) if closed_walks else None
         self.edge_encoder = (
             None if edge_dim is None else _edge_encoder(conv, edge_dim, edge_categories, hidden_channels)
         )
@@ -110,7 +117,7 @@ class GNN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        for module in (self.encoder, self.edge_encoder, *self.convs, *self.norms, self.head):
+        for module in (self.encoder, self.walk_encoder, self.edge_encoder, *self.convs, *self.norms, self.head):
             if hasattr(module, "reset_parameters"):
                 module.reset_parameters()
         self._scale()
@@ -132,6 +139,9 @@ class GNN(nn.Module):
                 raise ParameterError("the network was made for edge features but the graphs have no edge_attr.")
             edges["edge_attr"] = self.edge_encoder(data.edge_attr)
         x = self._encode(data.x)
+        if self.pre_transform is not None and self.walk_encoder is not None:
+            known = data if "closed_walks" in data else self.pre_transform(data)
+            x = x + self.walk_encoder(known.closed_walks.to(x.dtype))
         for conv, norm in zip(self.convs, self.norms, strict=True):
             y = dropout(norm(conv(x, data.edge_index, **edges)).relu(), self.dropout, self.training)
             x = x + y if self.residual else y

@@ -44,7 +44,8 @@ def edges_between_kinds(edge_index: Tensor, first: Tensor, before: Tensor) -> tu
 @njit(cache=True, nogil=True)
 def _refined(color: Any, ends: Any, steps: Any) -> Any:
     kinds = np.empty((color.size, steps + 1), np.uint64)
-    kinds[:, 0] = color
+    for v in range(color.size):  # one by one: compiling a slice takes seconds
+        kinds[v, 0] = color[v]
     for step in range(1, steps + 1):
         # Sums of hashes do not depend on the order of neighbors.
         around = np.zeros(color.size, np.uint64)
@@ -67,7 +68,8 @@ def _scattered(value: Any) -> Any:
 @njit(cache=True, nogil=True)
 def _edges(ends: Any, first: Any, before: Any) -> Any:
     kind = np.full(before.size, -1, np.int64)
-    kind[first] = np.arange(first.size)
+    for c in range(first.size):
+        kind[first[c]] = c
     ptr = np.zeros(first.size + 1, np.int64)
     for u in ends[0]:
         if kind[u] >= 0:

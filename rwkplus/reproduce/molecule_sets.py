@@ -27,6 +27,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "RWK+Conv": WALKS,
     "GINE, bonds": {"conv": "GINEConv"},
     "RWK+Conv, bonds": WALKS,
+    "GINE, bonds and closed walks": {"conv": "GINEConv", "closed_walks": 20},
+    "RWK+Conv, bonds and closed walks": WALKS | {"closed_walks": 20},
 }
 """The layer of each row; those with bonds see ``edge_attr``, the others do not."""
 BONDS = ", bonds"
@@ -132,13 +134,13 @@ class Plan:
     def params(self, row: str) -> dict[str, Any]:
         """Parameters of the network of a row."""
         params = {**self.config["backbone"], **ROWS[row], "steps": STEPS, "categories": self.molecules.categories}
-        if row.endswith(BONDS):
+        if BONDS in row:
             params["edge_categories"] = self.molecules.edge_categories
         return params
 
     def run(self, row: str, seed: int) -> Scores:
         """Train one network; scores of the epoch that is best on the validation molecules."""
-        data = self.bonded if row.endswith(BONDS) else self.plain
+        data = self.bonded if BONDS in row else self.plain
         molecules, params = self.molecules, self.params(row)
         job = Job(data, "gnn", params, molecules.train, molecules.validation, self.settings(seed))
         folder = run_folder(f"{self.experiment.name}/{row} {seed}", params, self.config, folder=self.runs)

@@ -156,6 +156,21 @@ def test_features_of_sparse_rows_are_dropped_as_well(layout):
     assert seen[1].equal(x)
 
 
+@pytest.mark.parametrize("conv", PLAIN)
+def test_closed_walks_tell_rings_apart(conv):
+    ring = torch.arange(6)
+    hexagon = torch.stack([ring, (ring + 1) % 6])
+    triangles = torch.stack([ring, torch.tensor([1, 2, 0, 4, 5, 3])])
+    graphs = [Data(x=torch.ones(6, 6), edge_index=torch.cat([e, e.flip(0)], 1)) for e in (hexagon, triangles)]
+    blind, seeing = network(conv), network(conv, closed_walks=3)
+    assert blind.pre_transform is None
+    torch.testing.assert_close(*blind(Batch.from_data_list(graphs)))
+    first, second = seeing(Batch.from_data_list(graphs))
+    assert not torch.allclose(first, second)
+    prepared = Batch.from_data_list([seeing.pre_transform(graph) for graph in graphs])
+    torch.testing.assert_close(seeing(prepared), torch.stack([first, second]))
+
+
 @pytest.mark.parametrize("conv", CONVS)
 def test_a_few_steps_of_training_fit_a_batch(conv):
     model, target = network(conv, **edges_of(conv, edge_channels=2)).train(), torch.tensor([0, 1, 0])
@@ -187,6 +202,8 @@ def test_parameters_survive_json_and_drawing_anew_changes_them():
         ({"pool": "max"}, "pool"),
         ({"combine": "concat"}, "combine"),
         ({"layers": 0}, "layers must be a whole number"),
+        ({"closed_walks": -1}, "closed_walks must be a whole number"),
+        ({"closed_walks": 3, "level": "node"}, "closed_walks are for whole graphs"),
         ({"categories": [3, 4]}, "in_channels=6 columns"),
         ({"conv": "GINConv", "edge_channels": 2}, "GINEConv"),
         ({"conv": "GINEConv"}, "needs edge features"),

@@ -61,11 +61,13 @@ def test_a_command_goes_on_where_it_stopped(files, monkeypatch):
 
 def test_only_rows_with_bonds_see_bonds(files):
     plan = Plan(EXPERIMENTS["zinc"], **SMALL)
-    assert [row for row in ROWS if "edge_categories" in plan.params(row)] == ["GINE, bonds", "RWK+Conv, bonds"]
+    assert [row for row in ROWS if "edge_categories" in plan.params(row)] == [row for row in ROWS if "bonds" in row]
     assert plan.plain.inputs.schema.edges is None
-    layer = {"conv", "edge_categories", "combine", "normalize", "initial_scale"}
+    layer = {"conv", "edge_categories", "combine", "normalize", "initial_scale", "closed_walks"}
     backbones = [{k: v for k, v in plan.params(row).items() if k not in layer} for row in ROWS]
     assert all(backbone == backbones[0] for backbone in backbones)
+    walks = [plan.params(row)["closed_walks"] for row in ROWS if "closed walks" in row]
+    assert walks == [20, 20]
 
 
 def test_unknown_rows_are_refused(files):
