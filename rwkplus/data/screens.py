@@ -20,6 +20,8 @@ class Screen(NamedTuple):
     """Share of actives in the published screen, which the draw keeps."""
     seed: int
     """Seed of the draw."""
+    undrawn: list[Data]
+    """The other actives."""
 
 
 def load_screen(name: str, seed: int = 0) -> Screen:
@@ -34,8 +36,9 @@ def load_screen(name: str, seed: int = 0) -> Screen:
     graphs, (total, actives) = load(f"{name}_balanced"), SCREENS[name]
     rate = actives / total
     index = rare_class(np.array([int(graph.y) for graph in graphs]), rate, seed)
-    chosen = [graphs[i] for i in index]
-    return Screen(chosen, np.array([int(graph.y) for graph in chosen]), rate, seed)
+    chosen, drawn = [graphs[i] for i in index], set(index.tolist())
+    undrawn = [graph for i, graph in enumerate(graphs) if i not in drawn]
+    return Screen(chosen, np.array([int(graph.y) for graph in chosen]), rate, seed, undrawn)
 
 
 def rare_class(y: Sequence[int] | NDArray[np.int64], rate: float, seed: int) -> NDArray[np.int64]:

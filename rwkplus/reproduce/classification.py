@@ -1,6 +1,7 @@
 """Graph classification by KerGNN: kernels with and without StepNorm, a GIN of the same size and guards beside."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -70,7 +71,7 @@ def run_classification(
     )
 
 
-def _kept(fold: FoldResult) -> dict[str, Any]:
+def _kept(fold: FoldResult, _: Path) -> dict[str, Any]:
     return {"accuracy": fold.test["accuracy"], "epoch": fold.best_epoch, "params": fold.params, "s": fold.seconds}
 
 

@@ -2,12 +2,14 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rwkplus.evaluate import guard_scores
 from rwkplus.reproduce.results import finished, run_folder
 from rwkplus.result_files import save_result
 from rwkplus.tasks import FoldResult, GraphDataset, Place, Settings, cross_validate
+from rwkplus.tasks.cross_validation import candidate_place
 
 FOLDS = 5
 Methods = Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]
@@ -21,11 +23,13 @@ def run_methods(
     methods: Methods,
     settings: Settings,
     *,
-    keep: Callable[[FoldResult], dict[str, Any]],
+    keep: Callable[[FoldResult, Path], dict[str, Any]],
     jobs: int = 1,
     on_step: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Return what is kept of every fold, by method, and the scores of guards, which see the same graphs.
+
+    ``keep`` gets the scores of a fold, and the file of the network that was chosen there.
 
     The result file is written after every method; an interrupted run goes on in the epoch where it stopped. Networks
     of finished methods are removed, lest one who deletes the result file to start anew gets the old ones.
@@ -40,7 +44,7 @@ def run_methods(
             found = cross_validate(
                 model, data, model_params=candidates, folds=FOLDS, settings=settings, place=place, n_jobs=jobs
             )
-            scores[method] = [keep(fold) for fold in found.folds]
+            scores[method] = [keep(fold, _network(fold, candidates, place)) for fold in found.folds]
             save_result(name, config, {"scores": scores})
             shutil.rmtree(place.folder)
     if "guards" not in scores:
@@ -50,3 +54,11 @@ def run_methods(
         )
         save_result(name, config, {"scores": scores})
     return scores
+
+
+def _network(fold: FoldResult, candidates: Sequence[Mapping[str, Any]], place: Place) -> Path:
+    """Find the network that the validation graphs of a fold chose."""
+    chosen = [candidate.items() <= fold.params.items() for candidate in candidates].index(True)
+    own = candidate_place(place, fold.fold, chosen if len(candidates) > 1 else None)
+    assert own is not None  # there is a place
+    return own.folder / "model.safetensors"
