@@ -13,6 +13,7 @@ from rwkplus.functional.walks import Normalize
 from rwkplus.ops.egonet_kinds import merge_kinds
 from rwkplus.ops.egonet_walks import score_egonets
 from rwkplus.ops.normalized_walks import score_normalized
+from rwkplus.ops.step_statistics import StepNormState
 from rwkplus.ops.transforms import is_transformed
 
 
@@ -91,22 +92,6 @@ def whole_graphs(
         link, ends = link[order], ends[:, order]
         weight, attr = (None if part is None else part[order] for part in (weight, attr))
     return Egonets(member, size, link, torch.bincount(ends[0], minlength=size.numel()), weight, attr)
-
-
-class StepNormState(NamedTuple):
-    """What StepNorm knows of each step and hidden graph, and how it is to be used."""
-
-    weight: Float[Tensor, "T K"]
-    bias: Float[Tensor, "T K"]
-    mean: Float[Tensor, "T K"]
-    var: Float[Tensor, "T K"]
-    training: bool
-    """Take mean and variance of the walks at hand."""
-
-    sync: bool
-    """Take them over all processes."""
-
-    eps: float
 
 
 def egonet_scores(

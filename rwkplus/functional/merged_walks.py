@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, einsum
 
-from rwkplus.functional.egonet_kernels import StepNormState
 from rwkplus.functional.kernels import check_bank, color_similarity, count_graphs, finite_scores
 from rwkplus.functional.propagate import Propagate, check_edges, check_ends, sparse_product
 from rwkplus.functional.walks import walk_steps
 from rwkplus.ops.merged_walks import Kinds, score_merged
 from rwkplus.ops.precision import full_precision
+from rwkplus.ops.step_statistics import StepNormState
 from rwkplus.ops.walk_kinds import edges_between_kinds, first_of_walk_kinds
 
 WeightedNormalize = Callable[[Tensor, int, Tensor], Tensor]
@@ -114,7 +114,7 @@ def normalized_merged_scores(
     These are mean, variance and the number of values they were taken of.
     """
     y0 = _similarity(x, nodes, hidden_x, hidden_adj)
-    scores, moments = score_merged(y0, hidden_adj, nodes.levels, *norm[:4], match_all, *norm[4:])
+    scores, moments = score_merged(y0, hidden_adj, nodes.levels, norm, match_all)
     return _per_graph(scores, nodes, batch, num_graphs, y0 if include_zero_step else None), moments
 
 

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
 from rwkplus.errors import ParameterError
-from rwkplus.functional.egonet_kernels import StepNormState
 from rwkplus.functional.step_norm import step_moments, step_norm
 from rwkplus.functional.walks import Normalize
 from rwkplus.ops.collective import rank_and_world
+from rwkplus.ops.step_statistics import StepNormState
 
 Placement = Literal["propagate", "readout"]
 

@@ -16,7 +16,7 @@ from rwkplus.ops import egonet_loops as loops
 from rwkplus.ops.egonet_groups import arrays, float_type, zero_gradients
 from rwkplus.ops.egonet_loops import BLOCK, LOOP, Bank, Moments, Plan
 from rwkplus.ops.precision import in_full_precision
-from rwkplus.ops.step_statistics import Floats, gradient_lines, moments_of_step
+from rwkplus.ops.step_statistics import Floats, StepNormState, gradient_lines, moments_of_step
 
 
 class Kinds(NamedTuple):
@@ -29,7 +29,7 @@ class Kinds(NamedTuple):
 
 
 class Norm(NamedTuple):
-    """StepNorm, see :class:`rwkplus.functional.egonet_kernels.StepNormState`; arrays are ``(T, K)``."""
+    """:class:`StepNormState` in arrays, with the mean and variance that were used."""
 
     weight: Floats
     bias: Floats
@@ -50,17 +50,7 @@ class Step(NamedTuple):
 
 
 def score_merged(
-    y0: Tensor,
-    adj: Tensor,
-    levels: Sequence[Kinds],
-    weight: Tensor,
-    bias: Tensor,
-    mean: Tensor,
-    var: Tensor,
-    match_all: bool,
-    training: bool,
-    sync: bool,
-    eps: float,
+    y0: Tensor, adj: Tensor, levels: Sequence[Kinds], norm: StepNormState, match_all: bool
 ) -> tuple[list[Tensor], Tensor]:
     """Score every kind of every step with every hidden graph.
 
@@ -68,31 +58,22 @@ def score_merged(
         y0: Similarity of kinds after no step, which are colors, to hidden nodes ``(C, K, M)``.
         adj: Adjacencies of the hidden graphs ``(K, M, M)``.
         levels: Kinds after one step, two steps, and so on.
-        weight: Of each step and hidden graph ``(T, K)``.
-        bias: The same.
-        mean: The same, used outside of training.
-        var: The same.
+        norm: StepNorm.
         match_all: RWK+ if true, RWK- otherwise.
-        training: Take mean and variance of the nodes at hand instead of the given ones.
-        sync: Take them over all processes.
-        eps: Added to variances.
 
     Returns:
         Scores ``(C, K)`` of each step; mean, variance, and the number of values they were taken of ``(3, T, K)``.
     """
-    *scores, moments = _MergedWalks.apply(  # type: ignore[no-untyped-call]
-        y0, adj, weight, bias, mean, var, tuple(levels), match_all, training, sync, eps
-    )
+    *scores, moments = _MergedWalks.apply(y0, adj, *norm[:4], tuple(levels), match_all, *norm[4:])  # type: ignore[no-untyped-call]
     return scores, moments
 
 
 class _MergedWalks(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, ...]:
-        y0, adj, weight, bias, mean, var, levels, ctx.match_all, *how = inputs
-        norm = Norm(*arrays(*(part.double() for part in (weight, bias, mean, var))), *how)
-        scores, ctx.norm, number, ctx.steps = _score(y0, adj, levels, norm, ctx.match_all)
-        ctx.levels = levels
+    def forward(ctx: Any, y0: Tensor, adj: Tensor, *others: Any) -> tuple[Tensor, ...]:
+        *state, ctx.levels, ctx.match_all, training, sync, eps = others
+        norm = Norm(*arrays(*(part.double() for part in state)), training=training, sync=sync, eps=eps)
+        scores, ctx.norm, number, ctx.steps = _score(y0, adj, ctx.levels, norm, ctx.match_all)
         ctx.save_for_backward(y0, adj)
         moments = torch.from_numpy(np.stack([ctx.norm.mean, ctx.norm.var, number])).to(y0.dtype)
         ctx.mark_non_differentiable(moments)

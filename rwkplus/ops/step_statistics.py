@@ -1,13 +1,34 @@
 """What StepNorm knows of a step, and how gradients pass through it: one number per hidden graph K."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
+from torch import Tensor
 from torch import distributed as dist
 
 Floats = NDArray[np.floating[Any]]
+
+
+class StepNormState(NamedTuple):
+    """What StepNorm knows of each step and hidden graph, and how it is to be used."""
+
+    weight: Float[Tensor, "T K"]
+    bias: Float[Tensor, "T K"]
+    mean: Float[Tensor, "T K"]
+    """Used outside of training, and so is the variance."""
+
+    var: Float[Tensor, "T K"]
+    training: bool
+    """Take mean and variance of the walks at hand."""
+
+    sync: bool
+    """Take them over all processes."""
+
+    eps: float
+    """Added to variances."""
 
 
 def moments_of_step(means: Floats, squares: Floats, rows: int, sync: bool) -> tuple[Floats, Floats, int]:

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
 from rwkplus.functional import Egonets, bank_propagation, color_similarity, egonet_scores
-from rwkplus.functional.egonet_kernels import StepNormState, normalized_egonet_scores
+from rwkplus.functional.egonet_kernels import normalized_egonet_scores
 from rwkplus.functional.kernels import walk_scores
 from rwkplus.functional.reference import product_scores
 from rwkplus.graphs import egonets_of, extract_egonets
 from rwkplus.ops.egonet_loops import BLOCK
+from rwkplus.ops.step_statistics import StepNormState
 from tests.strategies import as_data, bank, dense, random_graphs, real_graphs
 
 STEPS = 3
