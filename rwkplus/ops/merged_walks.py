@@ -72,7 +72,8 @@ class _MergedWalks(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, y0: Tensor, adj: Tensor, *others: Any) -> tuple[Tensor, ...]:
         *state, ctx.levels, ctx.match_all, training, sync, eps = others
-        norm = Norm(*arrays(*(part.double() for part in state)), training=training, sync=sync, eps=eps)
+        weight, bias, mean, var = arrays(*(part.double() for part in state))
+        norm = Norm(weight, bias, mean, var, training, sync, eps)
         scores, ctx.norm, number, ctx.steps = _score(y0, adj, ctx.levels, norm, ctx.match_all)
         ctx.save_for_backward(y0, adj)
         moments = torch.from_numpy(np.stack([ctx.norm.mean, ctx.norm.var, number])).to(y0.dtype)

@@ -94,6 +94,7 @@ def test_gradients_are_those_of_finite_differences(combine, recompute):
     assert torch.autograd.gradcheck(lambda *parameters: problem.fused(*parameters, **options), problem.parameters)
 
 
+@pytest.mark.skipif(conv_loops.numba.config.NUMBA_NUM_THREADS < 2, reason="numba has one core only")
 @pytest.mark.parametrize("combine", COMBINE)
 def test_several_threads_give_the_same(combine, monkeypatch):
     problem = Problem(nodes=50, edges=300, dtype=torch.float32)
