@@ -27,5 +27,7 @@ def datasets(as_json: Json = False) -> None:
         table.add_row(row["name"], row["about"], where)
     out.print(table)
     out.print(
-        f"\nSets on this machine are read from the folder that {DATA_VARIABLE} names; others are downloaded by PyG."
+        f"\nSets on this machine are read from the folder that {DATA_VARIABLE} names. PyG downloads the others of the "
+        "TU collection when they are first used; reddit10k and the balanced screens are not among them.\n"
+        "In Python also rwkplus.data.load_nodes for single graphs, and load_zinc and load_molhiv with published splits."
     )

@@ -52,24 +52,29 @@ Task = Annotated[
 ]
 Features = Annotated[
     str | None,
-    typer.Option("--features", help="Node features: given, discrete, degree, constant or auto. \\[default: auto]"),
+    typer.Option(
+        "--features", help="Node features: given (x as it is), discrete (x as label numbers), degree, constant or auto."
+    ),
 ]
 NodeFeatures = Annotated[
-    str | None, typer.Option("--node-features", help="labels, attributes or both, for sets that have both.")
+    str | None,
+    typer.Option("--node-features", help="Columns of a TU set as x: labels, attributes or both. \\[default: labels]"),
 ]
 Balance = Annotated[
     str | None, typer.Option("--balance", help="none, or logits to learn as if classes were equally frequent.")
 ]
 Positive = Annotated[
     str | None,
-    typer.Option("--positive", help="Of two classes the one that positive_f1, roc_auc, ... are of. \\[default: 2nd]"),
+    typer.Option(
+        "--positive", help="Of two classes the one whose F1, ROC-AUC and so on are reported. \\[default: 2nd]"
+    ),
 ]
 Loss = Annotated[str | None, typer.Option("--loss", help="squared or absolute error, for numbers.")]
 Epochs = Annotated[int | None, typer.Option("--epochs", help="Passes over the graphs. \\[default: 200]", min=1)]
 BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Graphs per step. \\[default: 64]", min=1)]
 Lr = Annotated[float | None, typer.Option("--lr", help="Learning rate. \\[default: 0.01]")]
 LrSchedule = Annotated[
-    str | None, typer.Option("--lr-schedule", help="How it falls: halve or cosine. \\[default: halve]")
+    str | None, typer.Option("--lr-schedule", help="How the learning rate falls: halve or cosine. \\[default: halve]")
 ]
 HalveLrEvery = Annotated[
     int | None, typer.Option("--halve-lr-every", help="Epochs between halvings; 0 for none. \\[default: 50]", min=0)
@@ -88,9 +93,12 @@ Patience = Annotated[
 SeedOption = Annotated[
     int | None, typer.Option("--seed", help="Seed of folds, weights and order. \\[default: 0]", min=0)
 ]
-Threads = Annotated[int, typer.Option("--threads", help="Threads of torch; more than 1 seldom helps.", min=1)]
+Threads = Annotated[
+    int | None, typer.Option("--threads", help="Threads of torch; more than 1 seldom helps. \\[default: 1]", min=1)
+]
 Config = Annotated[
-    Path | None, typer.Option("--config", help="YAML file with the names of these options; options win over it.")
+    Path | None,
+    typer.Option("--config", help="YAML file of options about data and training, such as batch_size: 32; options win."),
 ]
 OutFolder = Annotated[Path, typer.Option("--out", help="Folder for models, histories and result.json.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on in a folder where a run stopped.")]
@@ -115,7 +123,7 @@ def read_config(
     """
     from rwkplus.tasks import Settings
 
-    defaults = Settings().to_dict() | CHOICES | dict(more or {})
+    defaults = Settings().to_dict() | {"threads": 1} | CHOICES | dict(more or {})
     config = dict(defaults)
     for path in (resumed / CONFIG_FILE if resumed else None, file):
         if path is not None:
@@ -230,11 +238,9 @@ def _all(kind: type, values: object) -> bool:
 
 def _target_remedy(dataset: str) -> str:
     """Where a file of this kind has its targets."""
-    if not dataset.endswith(".smi"):
-        return 'give every graph a y, such as "y": 1 in a line of JSON, or a column y of a CSV file'
-    lines = enumerate(read_text(dataset).splitlines(), 1)
-    short = [number for number, line in lines if len(line.split()) == 1]
-    return "write a label behind every SMILES, with a space between" + (f"; line {short[0]} has none" if short else "")
+    if dataset.endswith(".smi"):
+        return "write a label behind every SMILES, with a space between"
+    return 'give every graph a y, such as "y": 1 in a line of JSON, or a column y of a CSV file'
 
 
 def parse_yaml(text: str) -> Any:  # noqa: ANN401

@@ -11,11 +11,11 @@ Dataset = Annotated[
     ),
 ]
 NodeFeaturesOption = Annotated[
-    str, typer.Option("--node-features", help="labels, attributes or both, for sets that have both.")
+    str, typer.Option("--node-features", help="Columns of a TU set as x: labels, attributes or both.")
 ]
 Ignore = Annotated[
     list[str] | None, typer.Option("--ignore", help="Field to leave out, such as edge_attr; may be repeated.")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", help="Parallel jobs; -1 for all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of folds and draws.", min=0)]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.", min=0)]

@@ -46,9 +46,11 @@ def train(
     guards: Annotated[bool, typer.Option(help="Score trivial models beside, for classification.")] = True,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard's files as well.")] = False,
     jobs: Jobs = 1,
-    threads: ex.Threads = 1,
+    threads: ex.Threads = None,
     devices: Annotated[int | None, typer.Option(help="Processes that share every batch. \\[default: 1]", min=1)] = None,
-    num_nodes: Annotated[int | None, typer.Option(help="Machines, each with that many. \\[default: 1]", min=1)] = None,
+    num_nodes: Annotated[
+        int | None, typer.Option(help="Machines, each with --devices processes. \\[default: 1]", min=1)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Train a network on labelled graphs and score it by cross-validation.

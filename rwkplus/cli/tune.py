@@ -49,14 +49,14 @@ def tune(
     resume: ex.Resume = False,
     force: ex.Force = False,
     jobs: Jobs = 1,
-    threads: ex.Threads = 1,
+    threads: ex.Threads = None,
     as_json: Json = False,
 ) -> None:
     """Search good parameters with Optuna; test graphs stay unseen.
 
     Every fold has a search of its own inside its training part, judged by validation graphs; only the winner sees the
-    test graphs. What was fixed by an option is not searched. [bold]best.yaml[/] holds the parameters with the best
-    validation score, for [bold]rwkplus train --config[/].
+    test graphs. What was fixed by an option, or in the file, is not searched. [bold]best.yaml[/] holds the parameters
+    with the best validation score, for [bold]rwkplus train --config[/].
     """
     from rwkplus.result_files import save_result
     from rwkplus.tasks import Place
@@ -76,7 +76,8 @@ def tune(
         if resume and searched != merged["space"]:
             raise ParameterError(f"--resume goes on with the space in {out_folder}: leave --space out, or --force.")
     if merged["space"] is None:
-        fixed = {*merged["model_params"], *(name for name in given if given[name] is not None)}
+        named = {} if config is None else ex.read_yaml(config)
+        fixed = {*merged["model_params"], *named, *(name for name in given if given[name] is not None)}
         merged["space"] = {name: v for name, v in default_space(merged["model"]).items() if name not in fixed}
     data = ex.read_data(dataset, merged)
     check_search(data, merged["model"], merged["model_params"], merged["space"], ex.settings_of(merged))

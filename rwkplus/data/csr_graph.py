@@ -21,7 +21,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.files import damaged, read_json
 from rwkplus.graphs.checks import NAMES
-from rwkplus.graphs.node_numbers import check_ends
+from rwkplus.graphs.node_numbers import check_edge_index
 from rwkplus.ops.undirected import index_type
 
 HEADER, FORMAT = "graph.json", "rwkplus graph 1"
@@ -94,7 +94,7 @@ class CSRGraph:
         n = int(data.num_nodes or 0)
         if n == 0:
             raise GraphError("the graph has no nodes.")
-        check_ends(data.edge_index, n)
+        check_edge_index(data.edge_index, n)
         _refuse_losses(data)
         source, target = data.edge_index.numpy(force=True)
         indptr = np.zeros(n + 1, np.int64)
@@ -203,7 +203,7 @@ def _is_per_node(data: Data, key: str, value: object) -> bool:
 
 def _refuse_losses(data: Data) -> None:
     for key, value in data.items():
-        if key == "edge_index" or key in NAMES:  # as many names as nodes are a coincidence
+        if key == "edge_index" or key in (*NAMES, "name", "node_names"):  # no features, however many
             continue
         if data.is_node_attr(key) and not isinstance(value, Tensor):
             raise GraphError(

@@ -29,6 +29,7 @@ READERS: dict[str, Callable[[Path], Dataset]] = {
 }
 FILTERED = "-filtered"
 NODE_SETS = (*READERS, f"Chameleon{FILTERED}", f"Squirrel{FILTERED}")
+"""What :func:`load_nodes` knows."""
 
 
 def load_nodes(name: str) -> Data:
@@ -36,6 +37,10 @@ def load_nodes(name: str) -> Data:
 
     Reads ``NAME/*_pyg_raw.tar.*`` below ``RWKPLUS_DATA``, an archive of PyG's raw files, or lets PyG download them.
     ``Chameleon-filtered`` and ``Squirrel-filtered`` come without their copied nodes, see :func:`without_copies`.
+
+    Args:
+        name: ``Cora``, ``CiteSeer``, ``PubMed``, ``Actor``, ``Chameleon``, ``Squirrel``, ``Chameleon-filtered`` or
+            ``Squirrel-filtered``.
     """
     base = name.removesuffix(FILTERED)
     if name not in NODE_SETS:

@@ -100,6 +100,7 @@ REGISTRY = {
         *_screens(),
     ]
 }
+"""The data sets that are known by name, see ``rwkplus datasets``."""
 
 
 def load(
@@ -115,7 +116,7 @@ def load(
     files), then lets PyG download it. Paths of folders or zip files in TU format, of ``.smi`` files (one SMILES per
     line, optionally with a target behind it), of ``.jsonl`` files (one graph per line, see
     :mod:`rwkplus.graphs.json_lines`) and of ``.csv`` files or folders with ``edges.csv`` (see
-    :mod:`rwkplus.graphs.csv_files`) work as well.
+    :func:`rwkplus.graphs.read_csv`) work as well.
 
     Args:
         name: Name of a data set (see ``rwkplus datasets``; every name of the TU collection works) or a path.

@@ -18,8 +18,6 @@ class Screen(NamedTuple):
     y: NDArray[np.int64]
     rate: float
     """Share of actives in the published screen, which the draw keeps."""
-    seed: int
-    """Seed of the draw."""
     undrawn: list[Data]
     """The other actives."""
 
@@ -38,7 +36,7 @@ def load_screen(name: str, seed: int = 0) -> Screen:
     index = rare_class(np.array([int(graph.y) for graph in graphs]), rate, seed)
     chosen, drawn = [graphs[i] for i in index], set(index.tolist())
     undrawn = [graph for i, graph in enumerate(graphs) if i not in drawn]
-    return Screen(chosen, np.array([int(graph.y) for graph in chosen]), rate, seed, undrawn)
+    return Screen(chosen, np.array([int(graph.y) for graph in chosen]), rate, undrawn)
 
 
 def rare_class(y: Sequence[int] | NDArray[np.int64], rate: float, seed: int) -> NDArray[np.int64]:

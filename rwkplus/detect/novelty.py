@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Literal, Self
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.special import logsumexp
 from sklearn.base import OutlierMixin
 from sklearn.ensemble import IsolationForest
@@ -101,6 +102,32 @@ class Learned(Novelty):
         if square and np.allclose(np.diagonal(similarity), 1):
             np.fill_diagonal(apart, 0)  # rounding
         return apart
+
+
+class CountForest(Novelty):
+    """An isolation forest on counts of labelled walks, and the share of walks that no reference has.
+
+    A forest cuts between values that it has seen, so that it is blind to new columns. Walks that are new set a graph
+    apart at once: their share moves its score from the forest's towards 1, the highest there is.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.forest = IsolationForest(random_state=seed)
+
+    def fit(self, gram: csr_matrix) -> Self:
+        """Learn from the counts of the references ``(R, F)``, the last column their shares of new walks: none."""
+        self.forest.fit(gram[:, :-1])
+        return self
+
+    def scores(self, similarity: csr_matrix) -> Floats:
+        """Score graphs by their counts, the last column their shares of new walks."""
+        known = -np.asarray(self.forest.score_samples(similarity[:, :-1]))
+        new = similarity[:, [-1]].toarray().ravel()
+        return np.asarray(known + new * (1 - known))
+
+    def own_scores(self, gram: csr_matrix) -> Floats:
+        """The same."""
+        return self.scores(gram)
 
 
 def novelty(method: Method, n_neighbors: int | None, references: int, seed: int) -> Novelty:

@@ -18,7 +18,7 @@ from rwkplus.graphs.labelled import named
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.cover import explained
 from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.files import pack_miner, unpack_miner
+from rwkplus.mining.files import pack_miner, saved_params, unpack_miner
 
 
 class PatternDetector(GraphDetector):
@@ -93,7 +93,8 @@ class PatternDetector(GraphDetector):
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = pack_miner(self.miner_)
-        return {"miner": None if self.miner is None else self.miner.get_params(), "fitted": header}, arrays
+        given = None if self.miner is None else saved_params(self.miner, self.miner_.seed_)
+        return {"miner": given, "fitted": header}, arrays
 
     def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.miner = None if header["miner"] is None else PatternMiner(**from_json(header["miner"]))

@@ -5,13 +5,14 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch, Data
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
-from rwkplus.detect.novelty import Method, distance, novelty
+from rwkplus.detect.novelty import CountForest, Method, Novelty, distance, novelty
 from rwkplus.detect.reference_files import check_same_scores, pack_graphs, unpack_graphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.files import from_json
@@ -42,6 +43,17 @@ def default_kernel(batch: Batch) -> RandomWalkKernel:
 def walk_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
     """What a forest reads: walks of at most two edges, by their labels, and single nodes."""
     return RandomWalkFeatures(steps=2, include_zero_step=True, ignore=ignore)
+
+
+def with_new_walks(counts: csr_matrix, graphs: Sequence[Data]) -> csr_matrix:
+    """Append to the counts of :func:`walk_counts` the share of walks that they leave out, which no fitted graph has."""
+    walks = np.zeros(len(graphs))
+    for i, graph in enumerate(graphs):
+        source, target = graph.edge_index.cpu().numpy()
+        ahead = np.bincount(source, minlength=graph.num_nodes)
+        walks[i] = graph.num_nodes + source.size + ahead[target].sum()
+    known = np.asarray(counts.sum(1)).ravel()
+    return hstack([counts, csr_matrix(1 - known / np.maximum(walks, 1)).T], format="csr")
 
 
 def most_similar(
@@ -138,12 +150,22 @@ class WalkKernelDetector(GraphDetector):
             raise GraphError("method='lof' compares graphs with their neighbors and needs at least two of them.")
         self.references_ = references
         self.kernel_ = self._new_kernel()
-        gram = self.kernel_.fit_transform(references)
         counted = self.method == "forest" and self.kernel is None and self.kernel_.kernel == "node-centric"
         self.counts_ = walk_counts().fit(references) if counted else None
-        seen = gram if self.counts_ is None else self.counts_.transform(references)
-        self.novelty_ = novelty(self.method, self.n_neighbors, len(references), self.random_state).fit(seen)
-        self.reference_scores_ = self.novelty_.own_scores(seen)
+        if counted:
+            self.kernel_.fit(references)  # for similar graphs and explanations
+            self.novelty_: Novelty = CountForest(self.random_state)
+            seen = self._seen(references)
+        else:
+            self.novelty_ = novelty(self.method, self.n_neighbors, len(references), self.random_state)
+            seen = self.kernel_.fit_transform(references)
+        self.reference_scores_ = self.novelty_.fit(seen).own_scores(seen)
+
+    def _seen(self, graphs: list[Data]) -> Any:  # noqa: ANN401
+        """What novelty is judged by: similarities to the references, or counts of walks."""
+        if self.counts_ is None:
+            return self.kernel_.transform(graphs)
+        return with_new_walks(self.counts_.transform(graphs), graphs)
 
     def _new_kernel(self) -> RandomWalkKernel:
         if self.kernel is not None:
@@ -151,8 +173,7 @@ class WalkKernelDetector(GraphDetector):
         return default_kernel(as_batch(self.references_))
 
     def _scores(self, graphs: Graphs) -> Floats:
-        seen = self.kernel_ if self.counts_ is None else self.counts_
-        return np.concatenate([self.novelty_.scores(seen.transform(block)) for block in self._blocks(graphs)])
+        return np.concatenate([self.novelty_.scores(self._seen(block)) for block in self._blocks(graphs)])
 
     def _blocks(self, graphs: Graphs) -> Iterator[list[Data]]:
         items = self._read(graphs, self.kernel_.schema_)

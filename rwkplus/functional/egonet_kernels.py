@@ -8,8 +8,9 @@ from torch import Tensor
 
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional.kernels import bank_scores, check_bank, color_similarity, finite_scores
-from rwkplus.functional.propagate import check_edges, check_ends
+from rwkplus.functional.propagate import check_edges
 from rwkplus.functional.walks import Normalize
+from rwkplus.ops.csr import check_ends
 from rwkplus.ops.egonet_kinds import merge_kinds
 from rwkplus.ops.egonet_walks import score_egonets
 from rwkplus.ops.normalized_walks import score_normalized
@@ -70,14 +71,27 @@ def whole_graphs(
     """Graphs of a batch in the form of egonets, one for each graph, so that the same loops walk on them."""
     check_edges(edge_index, edge_weight=weight, edge_attr=attr)
     size = torch.bincount(batch, minlength=num_graphs or 0)
-    if num_graphs is not None and size.numel() > num_graphs:
-        raise ShapeError(f"batch names {size.numel()} graphs but num_graphs is {num_graphs}.")
-    check_ends(edge_index, batch.numel())
+    ends = graphs_of_edges(edge_index, batch, num_graphs)
     first, member = size.cumsum(0) - size, torch.arange(batch.numel(), device=batch.device)
     position = member
     if bool((batch[1:] < batch[:-1]).any()):
         member = batch.argsort(stable=True)
         position = torch.empty_like(member).index_copy_(0, member, position)
+    link = (position[edge_index] - first[ends]).t()
+    if bool((ends[0, 1:] < ends[0, :-1]).any()):
+        order = ends[0].argsort(stable=True)
+        link, ends = link[order], ends[:, order]
+        weight, attr = (None if part is None else part[order] for part in (weight, attr))
+    return Egonets(member, size, link, torch.bincount(ends[0], minlength=size.numel()), weight, attr)
+
+
+def graphs_of_edges(
+    edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"], num_graphs: int | None = None
+) -> Int[Tensor, "2 E"]:
+    """Graph of both ends of every edge; refuses edges between graphs, and more graphs than there should be."""
+    check_ends(edge_index, batch.numel())
+    if num_graphs is not None and batch.numel() and int(batch.max()) >= num_graphs:
+        raise ShapeError(f"batch names {int(batch.max()) + 1} graphs but num_graphs is {num_graphs}.")
     ends = batch[edge_index]
     if not torch.equal(ends[0], ends[1]):
         edge = int((ends[0] != ends[1]).nonzero()[0])
@@ -86,12 +100,7 @@ def whole_graphs(
             f"edge {edge} leads from node {u} to node {v}, which batch puts into graphs {int(ends[0, edge])} and "
             f"{int(ends[1, edge])}: batch must name the graph of each node."
         )
-    link = (position[edge_index] - first[ends]).t()
-    if bool((ends[0, 1:] < ends[0, :-1]).any()):
-        order = ends[0].argsort(stable=True)
-        link, ends = link[order], ends[:, order]
-        weight, attr = (None if part is None else part[order] for part in (weight, attr))
-    return Egonets(member, size, link, torch.bincount(ends[0], minlength=size.numel()), weight, attr)
+    return ends
 
 
 def egonet_scores(

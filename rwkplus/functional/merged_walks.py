@@ -5,23 +5,28 @@ How many walks of ``i`` edges begin at a node depends on no more than its color 
 walks are short, so that each step is taken from the kinds before to the kinds after it.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, einsum
 
 from rwkplus.functional.kernels import check_bank, color_similarity, count_graphs, finite_scores
-from rwkplus.functional.propagate import Propagate, check_edges, check_ends, sparse_product
+from rwkplus.functional.propagate import Propagate, check_edges, sparse_product
 from rwkplus.functional.walks import walk_steps
+from rwkplus.ops.csr import check_ends
 from rwkplus.ops.merged_walks import Kinds, score_merged
 from rwkplus.ops.precision import full_precision
 from rwkplus.ops.step_statistics import StepNormState
 from rwkplus.ops.walk_kinds import edges_between_kinds, first_of_walk_kinds
 
-WeightedNormalize = Callable[[Tensor, int, Tensor], Tensor]
-"""Maps the walks ``(C, K, M)`` of a step, told how often each kind occurs ``(C,)``."""
+
+class WeightedNormalize(Protocol):
+    """Maps the walks ``(C, K, M)`` of a step, told how often each kind occurs ``(C,)``, as StepNorm does."""
+
+    def __call__(self, y: Tensor, step: int, *, count: Tensor) -> Tensor:
+        """Normalize them."""
 
 
 class MergedNodes(NamedTuple):
@@ -77,12 +82,12 @@ def merged_scores(
         match_all: RWK+ if true, RWK- otherwise.
         include_zero_step: Put the zero-edge term first.
         num_graphs: Number of graphs; read off ``batch`` by default.
-        normalize: ``normalize(y, step, count)`` between lines 4 and 5, told how often each row occurs.
+        normalize: ``normalize(y, step, count=...)`` between lines 4 and 5, told how often each row occurs.
     """
 
     def weighted(y: Tensor, step: int) -> Tensor:
         assert normalize is not None  # handed over only if it is there
-        return normalize(y, step, nodes.levels[step - 1].nodes.to(y.dtype))
+        return normalize(y, step, count=nodes.levels[step - 1].nodes.to(y.dtype))
 
     y0 = _similarity(x, nodes, hidden_x, hidden_adj)
     walks = walk_steps(

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, einsum
 
-from rwkplus.errors import GraphError, ShapeError
+from rwkplus.errors import ShapeError
 
 Propagate = Callable[[Tensor], Tensor]
 
@@ -95,15 +95,6 @@ def check_edges(edge_index: Int[Tensor, "2 E"], **values: Tensor | None) -> None
             raise ShapeError(
                 f"there are {num_edges} edges but {name} is {tuple(value.shape)}: give one {what} for each edge."
             )
-
-
-def check_ends(edge_index: Int[Tensor, "2 E"], num_nodes: int) -> None:
-    """Refuse edges to nodes that are not there: compiled loops would read past the end."""
-    lowest, highest = (int(bound) for bound in edge_index.aminmax()) if edge_index.numel() else (0, -1)
-    if lowest < 0 or highest >= num_nodes:
-        raise GraphError(
-            f"edge_index names nodes from {lowest} to {highest} but there are {num_nodes}, counted from 0."
-        )
 
 
 def _check_types(edge_type: Tensor, num_types: int) -> None:

@@ -1,5 +1,6 @@
 """From whatever the user has to what the core reads: one door, checked and never silent."""
 
+from rwkplus.graphs.closed_walks import ClosedWalks
 from rwkplus.graphs.convert import Graphs, as_batch
 from rwkplus.graphs.csv_files import read_csv
 from rwkplus.graphs.egonets import EgoNets, egonets_of, extract_egonets
@@ -12,6 +13,7 @@ from rwkplus.graphs.targets import classes_of
 from rwkplus.graphs.tu import read_tu
 
 __all__ = [
+    "ClosedWalks",
     "EgoNets",
     "Graphs",
     "Schema",

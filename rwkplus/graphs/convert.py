@@ -17,6 +17,8 @@ from rwkplus.graphs.tu import read_tu
 from rwkplus.types import check_ignore
 
 Graphs: TypeAlias = Batch | Sequence[Data] | Sequence[nx.Graph] | Iterable[Data] | str | Path
+"""What estimators take: graphs of PyG or networkx, or the path of a data set in TU format; other files go through
+:func:`rwkplus.data.load`."""
 
 
 def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:

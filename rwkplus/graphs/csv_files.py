@@ -1,17 +1,4 @@
-"""Graphs in CSV files: tables of edges, nodes and targets, or molecules written as SMILES.
-
-========== ============================ ======================================================
-file       needs                        may have
-========== ============================ ======================================================
-edges.csv  ``source``, ``target``       ``graph``, ``label``, ``weight``, ``attr``, ``attr_...``
-nodes.csv  ``node``                     ``graph``, ``label``, ``x``, ``x_...``
-graphs.csv ``graph``, ``y``
-any other  ``smiles``                   ``y``
-========== ============================ ======================================================
-
-``graph`` tells which graph a line belongs to; without it, all lines are one graph. ``label`` is a color, ``y`` the
-target; ``attr``, ``x`` and columns that begin so are measurements.
-"""
+"""Graphs in CSV files: tables of edges, nodes and targets, or molecules written as SMILES."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,6 +27,19 @@ def read_csv(
     ignore: Sequence[str] = (),
 ) -> list[Data]:
     r"""Read graphs from tables, or say which line of which file is wrong.
+
+    ============== ======================= ===========================================================
+    file           needs                   may have
+    ============== ======================= ===========================================================
+    ``edges.csv``  ``source``, ``target``  ``graph``, ``label``, ``weight``, ``attr``, ``attr_...``
+    ``nodes.csv``  ``node``                ``graph``, ``label``, ``x``, ``x_...``
+    ``graphs.csv`` ``graph``, ``y``
+    any other      ``smiles``              ``y``; ``graph``, ``name`` or ``id``
+    ============== ======================= ===========================================================
+
+    ``graph`` tells which graph a line belongs to; without it, all lines are one graph. ``label`` is a color, ``y`` the
+    target; ``attr``, ``x`` and columns that begin so are measurements. Any other column is refused unless ``ignore``
+    names it.
 
     Args:
         path: A file of edges or of SMILES, or a folder with ``edges.csv`` and, where needed, ``nodes.csv`` and

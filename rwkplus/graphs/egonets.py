@@ -48,7 +48,7 @@ class EgoNets(BaseTransform):
         if data.x is not None:
             color = row_hashes(data.x.cpu()).to(data.x.device)
             egonets = egonets._replace(kind=_kinds(color, egonets))
-        checked = _edge_hash(data)
+        checked = edge_hash_of(data)
         found = dict(zip(FIELDS, egonets, strict=False)) | {"ego_color": color, "ego_edges": checked}
         for field, value in found.items():
             if value is not None:
@@ -82,7 +82,7 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
         raise GraphError(
             f"the graphs were transformed by {found} but EgoNets(hops={hops}, max_nodes={max_nodes}) is wanted."
         )
-    now = _edge_hash(data) if "ego_edges" in data else None
+    now = edge_hash_of(data) if "ego_edges" in data else None
     if now is not None and int(now) != int(data.ego_edges.sum()):
         raise GraphError(
             "edge_index, edge_weight or edge_attr have changed since egonets were found: apply "
@@ -133,7 +133,7 @@ def extract_egonets(
     )
 
 
-def _edge_hash(data: Data | Batch) -> Tensor | None:
+def edge_hash_of(data: Data | Batch) -> Tensor | None:
     """One number for all edges and what belongs to them, which PyG batches to one for each graph; None for unknown."""
     weight, attr, ptr = data.get("edge_weight"), data.get("edge_attr"), data.get("ptr")
     rounded = any(value is not None and value.dtype in (torch.half, torch.bfloat16) for value in (weight, attr))

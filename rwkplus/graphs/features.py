@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from copy import copy
 
+import networkx as nx
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
 from rwkplus.errors import GraphError, ParameterError
+from rwkplus.graphs.from_networkx import from_networkx
+from rwkplus.ops.csr import check_ends
 
 
 def one_hot(graphs: Sequence[Data], field: str = "x", num_labels: int | None = None) -> list[Data]:
@@ -29,10 +32,16 @@ def one_hot(graphs: Sequence[Data], field: str = "x", num_labels: int | None = N
     return [_with(graph, field, _one_hot(part, width)) for graph, part in zip(graphs, labels, strict=True)]
 
 
-def one_hot_degree(graphs: Sequence[Data], max_degree: int | None = None) -> list[Data]:
-    """Give every node its out-degree as a one-hot label; degrees above ``max_degree`` share the last column."""
+def one_hot_degree(graphs: Sequence[Data] | Sequence[nx.Graph], max_degree: int | None = None) -> list[Data]:
+    """Give every node its out-degree as a one-hot label; degrees above ``max_degree`` share the last column.
+
+    Example:
+        >>> [graph.x.shape for graph in one_hot_degree([nx.path_graph(3), nx.star_graph(4)])]
+        [torch.Size([3, 5]), torch.Size([5, 5])]
+    """
     if max_degree is not None and max_degree < 1:
         raise ParameterError(f"max_degree must be at least 1, got {max_degree}.")
+    graphs = _as_data(graphs)
     degrees = [_degrees(i, graph) for i, graph in enumerate(graphs)]
     cap = max_degree or max((int(d.max()) for d in degrees if d.numel()), default=1)
     names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
@@ -42,8 +51,9 @@ def one_hot_degree(graphs: Sequence[Data], max_degree: int | None = None) -> lis
     return result
 
 
-def constant_features(graphs: Sequence[Data]) -> list[Data]:
+def constant_features(graphs: Sequence[Data] | Sequence[nx.Graph]) -> list[Data]:
     """Give every node the same color, so that only structure counts."""
+    graphs = _as_data(graphs)
     return [_with(graph, "x", torch.ones(graph.num_nodes or 0, 1, device=_device(graph))) for graph in graphs]
 
 
@@ -60,6 +70,11 @@ def label_numbers(colors: Tensor) -> Tensor:
     return torch.where(highest > 0, column, -1)
 
 
+def _as_data(graphs: Sequence[Data] | Sequence[nx.Graph]) -> Sequence[Data]:
+    """Graphs of PyG, also of networkx graphs that have no colors yet."""
+    return from_networkx(graphs) if len(graphs) and isinstance(graphs[0], nx.Graph) else graphs  # type: ignore[arg-type, return-value]
+
+
 def _device(graph: Data) -> torch.device | None:
     edge_index = graph.get("edge_index")
     return None if edge_index is None else edge_index.device
@@ -70,8 +85,10 @@ def _degrees(i: int, graph: Data) -> Tensor:
     if edge_index is None:
         raise GraphError(f"graph {i} has no edge_index. A graph without edges has torch.empty(2, 0, dtype=torch.long).")
     num_nodes = graph.num_nodes or 0
-    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
-        raise GraphError(f"graph {i}: edge_index names nodes outside 0 to {num_nodes - 1}.")
+    try:
+        check_ends(edge_index, num_nodes)
+    except GraphError as error:
+        raise GraphError(f"graph {i}: {error}") from error
     degrees: Tensor = degree(edge_index[0], num_nodes, dtype=torch.long)
     return degrees
 

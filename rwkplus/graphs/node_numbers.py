@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.ops.csr import check_ends
 
 Nodes: TypeAlias = Tensor | NDArray[Any] | Sequence[int] | Sequence[bool]
 """Some nodes of a graph: a mask ``(N,)`` or their numbers."""
@@ -46,7 +47,7 @@ def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
     return numbers
 
 
-def check_ends(edges: object, num_nodes: int) -> None:
+def check_edge_index(edges: object, num_nodes: int) -> None:
     """Refuse edges that are no tensor ``(2, E)`` of numbers of nodes.
 
     Raises:
@@ -58,17 +59,9 @@ def check_ends(edges: object, num_nodes: int) -> None:
         found = f"{edges.dtype} {tuple(edges.shape)} with {edges.layout}"
         numbers = edges.layout == torch.strided and not edges.is_floating_point() and edges.dtype != torch.bool
         if numbers and edges.dim() == 2 and edges.size(0) == 2:
-            _check_range(edges, num_nodes)
+            check_ends(edges, num_nodes)
             return
     raise ShapeError(f"edge_index must be a tensor (2, E) of node numbers, got {found}.")
-
-
-def _check_range(edges: Tensor, num_nodes: int) -> None:
-    if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < num_nodes:
-        raise GraphError(
-            f"edge_index holds numbers from {int(edges.min())} to {int(edges.max())} but there are {num_nodes} nodes, "
-            "counted from 0."
-        )
 
 
 def _of_mask(mask: NDArray[np.bool_], num_nodes: int, name: str) -> NDArray[np.int64]:

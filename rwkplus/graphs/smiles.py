@@ -27,8 +27,9 @@ class SMILESError(GraphError):
 def from_smiles(smiles: Iterable[str]) -> list[Data]:
     """Parse SMILES strings into graphs whose labels are elements and bond types.
 
-    Hydrogens stay implicit. The elements found become the columns of ``x``, with their names in
-    ``node_label_names``, so that sets parsed separately still fit together in the estimators.
+    Hydrogens stay implicit; charges, isotopes and stereochemistry are not read. The elements found become the columns
+    of ``x``, with their names in ``node_label_names``, so that sets parsed separately still fit together in the
+    estimators.
 
     Example:
         >>> ethanol, nitrogen = from_smiles(["CCO", "N#N"])
@@ -74,12 +75,13 @@ def from_smiles(smiles: Iterable[str]) -> list[Data]:
 
 
 def read_smiles(path: str | Path) -> list[Data]:
-    """Read a file with a SMILES in every line; a second word in every line is the target, unless it names the molecule.
+    """Read a file with a SMILES in every line; what follows it is the target, unless it names the molecule.
 
-    Names are told from targets by hardly any occurring twice.
+    Names are told from targets by hardly any occurring twice; numbers are targets. Whoever has numbers for names writes
+    a table with columns ``smiles`` and ``name``, see :func:`rwkplus.graphs.read_csv`.
     """
     lines = enumerate(read_text(path).splitlines(), start=1)
-    rows = [(number, line.split()) for number, line in lines if line.strip()]
+    rows = [(number, line.split(maxsplit=1)) for number, line in lines if line.strip()]
     if not rows:
         raise DataError(f"{path} holds no SMILES.")
     try:
@@ -87,9 +89,15 @@ def read_smiles(path: str | Path) -> list[Data]:
     except SMILESError as error:
         hint = " Is it a header? Remove the line." if error.number == 0 else ""
         raise DataError(f"{path}, line {rows[error.number][0]}: {error}{hint}") from error
-    seconds = [words[1] for _, words in rows if len(words) > 1]
-    if len(seconds) < len(rows):
+    seconds = [words[1].strip() for _, words in rows if len(words) > 1]
+    if not seconds:
         return graphs
+    if len(seconds) < len(rows):
+        alone, beside = (next(n for n, words in rows if len(words) == count) for count in (1, 2))
+        raise DataError(
+            f"{path}, line {alone}: nothing follows the SMILES, but something does in line {beside}. Write a "
+            "target, or a name, behind all of them or none."
+        )
     targets = typed(seconds)
     if targets is None:
         set_names(graphs, seconds)

@@ -95,7 +95,9 @@ class TUFiles:
                 raise DataError(f"{path} is damaged ({error}). Is the file complete?") from error
             names = self.zip.namelist()
         else:
-            raise DataError(f"{path} is neither a folder nor a zip file in TU format.")
+            raise DataError(
+                f"{path} is neither a folder nor a zip file in TU format. rwkplus.data.load reads other files, too."
+            )
         found = [name for name in names if name.endswith("_A.txt")]
         if len(found) != 1:
             raise DataError(f"{path} holds {len(found)} files named *_A.txt; a TU data set has exactly one.")

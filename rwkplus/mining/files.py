@@ -13,6 +13,7 @@ from rwkplus.errors import DataError
 from rwkplus.files import damaged, from_json, read_json, read_tensors, write_tensors, write_whole
 from rwkplus.mining.patterns import Occurrence, Pattern
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
+from rwkplus.types import seed_of
 
 if TYPE_CHECKING:
     from rwkplus.mining.miner import PatternMiner
@@ -49,12 +50,18 @@ def pack_miner(miner: "PatternMiner") -> tuple[dict[str, Any], dict[str, NDArray
     for k, pattern in enumerate(miner.patterns_):
         tensors[f"occurrences.{k}"] = np.array([[graph, *nodes] for graph, nodes in pattern.occurrences])
     header |= {
-        "parameters": miner.get_params(),
+        "parameters": saved_params(miner, miner.seed_),
         "threshold": miner.threshold_,
         "interrupted": miner.interrupted_,
         "patterns": [replace(pattern, occurrences=()).to_dict() for pattern in miner.patterns_],
     }
     return header, tensors
+
+
+def saved_params(miner: "PatternMiner", seed: int) -> dict[str, Any]:
+    """Parameters as JSON values; of a generator, the seed that was drawn from it."""
+    params: dict[str, Any] = miner.get_params()
+    return params | ({"random_state": seed} if isinstance(params["random_state"], np.random.RandomState) else {})
 
 
 def load_miner(miner: "PatternMiner", path: str | Path) -> "PatternMiner":
@@ -72,6 +79,7 @@ def unpack_miner(miner: "PatternMiner", header: dict[str, Any], tensors: dict[st
     for name in FITTED:
         setattr(miner, name, tensors[name])
     miner.threshold_ = float(header["threshold"])
+    miner.seed_ = seed_of(miner.random_state)
     miner.interrupted_ = bool(header.get("interrupted", False))
     miner.reader_, miner.schema_ = unpack_reader(header, tensors, miner.ignore)
     miner.patterns_ = []

@@ -110,11 +110,12 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         """Mine ``graphs``. Interrupted by Ctrl-C, it keeps the patterns found so far, if there are any.
 
         Args:
-            graphs: Anything the door accepts; undirected.
+            graphs: PyG or networkx graphs; undirected.
             y: Classes of the graphs. They do not guide the search; patterns tell how classes differ in them.
             on_pattern: Called after every pattern.
         """
         settings = MinerSettings.of(self)
+        self.seed_ = settings.seed
         self.reader_, batch = LabelReader.learn(graphs, self.colors, self.n_colors, self.ignore, settings.seed)
         self.schema_ = Schema.of(batch)
         database = MiningDatabase.of(as_arrays(batch, labels=True))

@@ -33,7 +33,8 @@ class LabelReader:
         schema = Schema.of(batch)
         if schema.weighted:
             raise GraphError(
-                "these graphs have edge_weight, which is not read here. Leave it out: ignore=('edge_weight',)."
+                "these graphs have edge_weight, which is not read here. Leave it out, ignore=('edge_weight',), or give "
+                "it as a measurement: edge_attr."
             )
         structural = colors == "structural"
         nodes = edges = None

@@ -5,6 +5,7 @@ from rwkplus.models.gnn import GNN
 from rwkplus.models.igad import IGAD
 from rwkplus.models.kcn import KCN
 from rwkplus.models.kergnn import KerGNN
+from rwkplus.models.registry import register
 from rwkplus.models.rwnn import RWNN
 
-__all__ = ["GIN", "GNN", "IGAD", "KCN", "RWNN", "KerGNN"]
+__all__ = ["GIN", "GNN", "IGAD", "KCN", "RWNN", "KerGNN", "register"]

@@ -53,8 +53,7 @@ def read_model(path: str | Path) -> ModelFile:
         raise damaged(path, "its description is incomplete") from error
     if name not in MODELS:
         raise DataError(
-            f"{path} holds a {name!r}, which is not known here. Register its class with "
-            "rwkplus.models.registry.register first."
+            f"{path} holds a {name!r}, which is not known here. Register its class with rwkplus.models.register first."
         )
     return ModelFile(_assemble(path, name, sizes, params, weights), name, *sizes, params, about)
 

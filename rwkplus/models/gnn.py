@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
-from torch_geometric.transforms import AddRandomWalkPE
 
 from rwkplus.errors import ParameterError
+from rwkplus.graphs.closed_walks import ClosedWalks
 from rwkplus.models.encoders import Embeddings, OneHots
 from rwkplus.models.heads import graphs_of
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
@@ -41,7 +41,7 @@ class GNN(nn.Module):
         pool: ``"sum"`` or ``"mean"`` over the nodes of a graph.
         categories: For discrete nodes, the number of values in each column of ``x``; every value learns a vector.
         closed_walks: For graphs, also read how likely walks of up to so many edges return to each node, which tells
-            rings apart; 0 for not.
+            rings apart (:class:`rwkplus.graphs.ClosedWalks`); 0 for not.
         edge_channels: Width of continuous ``edge_attr``.
         edge_categories: For discrete edges, the number of values in each column of ``edge_attr``.
         normalize: Whether ``RWKPlusConv`` and ``GCNConv`` normalize the adjacency; otherwise they add up neighbors.
@@ -100,7 +100,7 @@ class GNN(nn.Module):
             if categories is None
             else Embeddings(categories, hidden_channels, "x")
         )
-        self.pre_transform = AddRandomWalkPE(closed_walks, "closed_walks") if closed_walks else None
+        self.pre_transform = ClosedWalks(closed_walks) if closed_walks else None
         self.walk_encoder = MLP([closed_walks, hidden_channels], plain_last=False) if closed_walks else None
         self.edge_encoder = (
             None if edge_dim is None else _edge_encoder(conv, edge_dim, edge_categories, hidden_channels)

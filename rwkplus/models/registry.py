@@ -1,12 +1,4 @@
-"""Networks by name, for commands, estimators and files.
-
-A network takes ``in_channels``, ``out_channels`` and keyword arguments of JSON values, and maps a PyG ``Batch`` to
-outputs ``(B, out_channels)``. Two attributes are optional:
-
-- ``pre_transform``: a PyG transform to apply once to every graph, such as one that finds egonets;
-- ``reads``: fields it uses beside ``edge_index``, of ``x``, ``edge_attr`` and ``edge_weight``; the others are refused
-  rather than ignored in silence.
-"""
+"""Networks by name, for commands, estimators and files."""
 
 import inspect
 from collections.abc import Mapping
@@ -80,7 +72,21 @@ MODELS = {
 
 
 def register(name: str, cls: type[nn.Module], about: str = "", space: Mapping[str, Any] | None = None) -> None:
-    """Give a network of your own a name, so that it can be trained by commands, saved and loaded."""
+    """Give a network of your own a name, so that it can be saved, and loaded by programs that register it, too.
+
+    A network takes ``in_channels``, ``out_channels`` and keyword arguments of JSON values, and maps a PyG ``Batch`` to
+    outputs ``(B, out_channels)``. Two attributes are optional:
+
+    - ``pre_transform``: a PyG transform to apply once to every graph, such as one that finds egonets;
+    - ``reads``: fields it uses beside ``edge_index``, of ``x``, ``edge_attr`` and ``edge_weight``; the others are
+      refused rather than ignored in silence.
+
+    Args:
+        name: Its name.
+        cls: Its class.
+        about: One line about it.
+        space: What a search tries: lists of choices, or ranges ``{"low": ..., "high": ..., "log": True}``.
+    """
     MODELS[name] = Entry(name, about, cls.__module__, cls.__qualname__, space or {}, cls)
 
 
@@ -131,7 +137,5 @@ def name_to_save(model: str | type[nn.Module]) -> str:
     """Return the registered name of a network, or say how to give it one."""
     name = name_of(model)
     if name is None:
-        raise ParameterError(
-            f"{model} has no name to be saved under: call rwkplus.models.registry.register(name, class) first."
-        )
+        raise ParameterError(f"{model} has no name to be saved under: call rwkplus.models.register(name, class) first.")
     return name

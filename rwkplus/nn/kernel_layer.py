@@ -5,9 +5,9 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from rwkplus.errors import ShapeError
+from rwkplus.errors import GraphError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.functional.egonet_kernels import whole_graphs
+from rwkplus.functional.egonet_kernels import graphs_of_edges, whole_graphs
 from rwkplus.functional.kernels import check_batch
 from rwkplus.functional.merged_walks import merge_nodes, merged_scores, normalized_merged_scores
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions
@@ -59,8 +59,9 @@ class KernelLayer(KernelModule):
             edge_weight: Weights ``(E,)``.
             edge_attr: Edge colors ``(E, edge_dim)``, of a single one also ``(E,)``; ignored without ``edge_dim``.
             num_graphs: Number of graphs; read off ``batch`` by default.
-            kinds: Kinds of nodes ``(N, steps + 1)`` by :func:`rwkplus.ops.walk_kinds.walk_kinds`: walks from nodes of
-                one kind are computed once, where compiled loops would run and edges have neither weights nor colors.
+            kinds: Kinds of nodes ``(N, steps + 1)`` by :func:`rwkplus.ops.walk_kinds.walk_kinds`, of the rows of ``x``
+                and of these very edges: walks from nodes of one kind are computed once, where compiled loops would run,
+                edges have neither weights nor colors, and no gradient by ``x`` is wanted.
         """
         self.expect(x)
         if batch is None:
@@ -98,12 +99,18 @@ class KernelLayer(KernelModule):
             raise ShapeError(
                 f"kinds must be (N, steps + 1), here {(x.size(0), self.steps + 1)}, got {tuple(kinds.shape)}."
             )
-        return edge_weight is None and self.hidden.edge_colors is None and self._can_loop(None, None)
+        plain = edge_weight is None and self.hidden.edge_colors is None
+        learns_x = torch.is_grad_enabled() and x.requires_grad
+        return plain and not learns_x and self._can_loop(None, None)
 
     def _merged_scores(
         self, x: Tensor, edge_index: Tensor, batch: Tensor, num_graphs: int | None, kinds: Tensor
     ) -> Tensor:
-        graphs = x, merge_nodes(kinds, edge_index), batch, self.hidden.x, self.hidden.adj
+        nodes = merge_nodes(kinds, edge_index)
+        graphs_of_edges(edge_index, batch, num_graphs)
+        if not torch.equal(x, x.index_select(0, nodes.first).index_select(0, nodes.kind[0])):
+            raise GraphError("kinds are of other node features than x: find them with walk_kinds(row_hashes(x), ...).")
+        graphs = x, nodes, batch, self.hidden.x, self.hidden.adj
         options: dict[str, Any] = {
             "match_all": self.kernel == "rwk+",
             "include_zero_step": self.include_zero_step,

@@ -92,6 +92,8 @@ class StepNorm(nn.Module):
             mask: Which walks are real, of a shape that expands to theirs; padding becomes 0 and is counted nowhere.
             count: How often each row occurs ``(N,)``, instead of a mask; once by default.
         """
+        if mask is not None and count is not None:
+            raise ParameterError("StepNorm takes either a mask of real walks or the counts of rows, not both.")
         if self.placement is None:
             return y
         if y.size(1) != self.num_hidden or not 1 <= step <= self.steps:

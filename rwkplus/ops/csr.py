@@ -17,6 +17,15 @@ class CSR(NamedTuple):
     value: Tensor  # (E,)
 
 
+def check_ends(ends: Tensor, num_nodes: int) -> None:
+    """Refuse edges to nodes that are not there."""
+    lowest, highest = (int(bound) for bound in ends.aminmax()) if ends.numel() else (0, -1)
+    if lowest < 0 or highest >= num_nodes:
+        raise GraphError(
+            f"edge_index names nodes from {lowest} to {highest} but there are {num_nodes}, counted from 0."
+        )
+
+
 def to_csr(row: Tensor, col: Tensor, value: Tensor, num_rows: int, num_cols: int) -> CSR:
     """Sort the entries of a sparse matrix by row, on the CPU. Order within rows and repeated entries stay."""
     return CSR(*_to_csr(row, col, value, num_rows, num_cols))
@@ -32,12 +41,8 @@ def transpose(matrix: CSR, num_cols: int) -> CSR:
 @torch.library.custom_op("rwkplus::to_csr", mutates_args=(), device_types="cpu")
 def _to_csr(row: Tensor, col: Tensor, value: Tensor, num_rows: int, num_cols: int) -> tuple[Tensor, Tensor, Tensor]:
     # Compiled loops do not look where they read: here is the last place to notice.
-    for places, size in ((row, num_rows), (col, num_cols)):
-        if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < size:
-            raise GraphError(
-                f"the edges name nodes from {int(places.min())} to {int(places.max())} but there are {size}, "
-                "numbered from 0."
-            )
+    check_ends(row, num_rows)
+    check_ends(col, num_cols)
     ptr, by_row, ordered = row.new_empty(num_rows + 1), torch.empty_like(col), torch.empty_like(value)
     _counting_sort(*(part.numpy() for part in (row, col, value, ptr, by_row, ordered)))
     return ptr, by_row, ordered

@@ -98,7 +98,7 @@ def _score(
     scores, steps = [], []
     for i, kinds in enumerate(levels):
         plan, moved = _plan(kinds, y0), einsum("klm,ckm->ckl", adj, y).flatten(1)
-        reached, normal, walks, walkers = np.empty((4, len(plan.node), moved.size(1)), float_type(y0))
+        reached, normal, walks, walkers = (np.empty((len(plan.node), moved.size(1)), float_type(y0)) for _ in range(4))
         _reach(*arrays(kinds.ptr, kinds.col, moved), reached)
         if norm.training:
             found = Moments(np.zeros(1), np.zeros(moved.size(1)), np.zeros(moved.size(1)))

@@ -7,7 +7,9 @@ import torch
 from numba import njit
 from torch import Tensor
 
+from rwkplus.ops.csr import check_ends
 from rwkplus.ops.egonet_kinds import SEED, first_of_kinds, mixed
+from rwkplus.ops.random_streams import mix
 
 
 def walk_kinds(color: Tensor, edge_index: Tensor, steps: int) -> Tensor:
@@ -22,7 +24,9 @@ def walk_kinds(color: Tensor, edge_index: Tensor, steps: int) -> Tensor:
         edge_index: Directed edges ``(2, E)``.
         steps: Longest walk, counted in edges.
     """
-    return torch.from_numpy(_refined(color.numpy().view(np.uint64), edge_index.numpy(), steps).view(np.int64))
+    check_ends(edge_index, color.numel())  # compiled loops do not look where they read
+    colors, ends = (part.detach().cpu().long().contiguous().numpy() for part in (color, edge_index))
+    return torch.from_numpy(_refined(colors.view(np.uint64), ends, steps).view(np.int64)).to(color.device)
 
 
 def first_of_walk_kinds(kind: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,19 +54,11 @@ def _refined(color: Any, ends: Any, steps: Any) -> Any:
         # Sums of hashes do not depend on the order of neighbors.
         around = np.zeros(color.size, np.uint64)
         for e in range(ends.shape[1]):
-            around[ends[0, e]] += _scattered(kinds[ends[1, e], step - 1])
+            # Hashes of near numbers are near enough for sums to collide, unless they are scrambled.
+            around[ends[0, e]] += mix(kinds[ends[1, e], step - 1] + SEED)
         for v in range(color.size):
             kinds[v, step] = mixed(mixed(SEED, color[v]), around[v])
     return kinds
-
-
-@njit(cache=True, nogil=True)
-def _scattered(value: Any) -> Any:
-    """Finalizer of SplitMix64: without, colors numbered 0, 1, 2 have hashes nearly as far apart, and sums collide."""
-    value = (value + SEED) ^ ((value + SEED) >> np.uint64(30))
-    value *= np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True)

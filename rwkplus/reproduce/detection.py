@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from rwkplus.data import load
 from rwkplus.detect import SurpriseDetector
-from rwkplus.detect.novelty import novelty
+from rwkplus.detect.novelty import CountForest, novelty
 from rwkplus.detect.walk_kernel import walk_counts
 from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.graphs.arrays import Floats, Ints
@@ -125,7 +125,10 @@ def run_class_anomalies(
 
 
 def kernel_aurocs(gram: Floats, y: NDArray[np.int64], method: Any, seeds: Sequence[int]) -> list[float]:  # noqa: ANN401
-    """AUROC per split of a method that sees similarities; equal to :class:`rwkplus.detect.WalkKernelDetector`'s."""
+    """AUROC per split of a method that sees similarities; equal to :class:`rwkplus.detect.WalkKernelDetector`'s.
+
+    For the forest, to one that was given the kernel.
+    """
 
     def scores(split: Split) -> Floats:
         judge = novelty(method, None, split.train.size, split.seed).fit(gram[np.ix_(split.train, split.train)])
@@ -140,13 +143,16 @@ def count_aurocs(
     y: NDArray[np.int64],
     seeds: Sequence[int],
 ) -> list[float]:
-    """AUROC per split of an isolation forest that sees counts; what no training graph has is not counted."""
+    """AUROC per split of :class:`rwkplus.detect.novelty.CountForest`, as the detector has it."""
     counts = counted(graphs)
+    total = np.asarray(counts.sum(1)).ravel()
 
     def scores(split: Split) -> Floats:
         known = np.flatnonzero(counts[split.train].getnnz(0))
-        judge = novelty("forest", None, split.train.size, split.seed).fit(counts[split.train][:, known])
-        return judge.scores(counts[split.test][:, known])
+        part = counts[:, known]
+        new = 1 - np.asarray(part.sum(1)).ravel() / np.maximum(total, 1)
+        seen = hstack([part, csr_matrix(new).T], format="csr")
+        return CountForest(split.seed).fit(seen[split.train]).scores(seen[split.test])
 
     return _aurocs(scores, y, seeds)
 

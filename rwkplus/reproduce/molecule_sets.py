@@ -148,6 +148,7 @@ class Plan:
         metric = self.experiment.metric
         return {
             "seed": seed,
+            "layer": ROWS[row],
             "test": result.test[metric],
             "validation": result.validation[metric],
             "epoch": result.best_epoch + 1,
@@ -191,4 +192,7 @@ def _add(plan: Plan, folder: Path, row: str, found: Any) -> None:  # noqa: ANN40
 
 def _finished(plan: Plan, folder: Path) -> dict[str, Any]:
     scores: dict[str, Any] = finished(f"molecules/{plan.experiment.name}", plan.config, folder).get("scores", {})
-    return scores
+    # Runs of a layer with other parameters are not of the row as it is now.
+    for row in ROWS.keys() & scores.keys():
+        scores[row] = [run for run in scores[row] if run.get("layer", ROWS[row]) == ROWS[row]]
+    return {row: found for row, found in scores.items() if found}

@@ -52,7 +52,9 @@ def twibot_table(record: Mapping[str, Any]) -> str:
 def _section(record: Mapping[str, Any]) -> str:
     config = record["config"]
     graph, settings, backbone = config["graph"], config["settings"], config["backbone"]
-    seeds = len({row["seed"] for row in record["values"]["rows"]})
+    rows = record["values"]["rows"]
+    seeds, done = len({row["seed"] for row in rows}), [name for name in CONVS if any(r["method"] == name for r in rows)]
+    command = f"{config['command']} --seeds {seeds}" + "".join(f" --layer {n}" for n in done if len(done) < len(CONVS))
     title = graph.get("source") or "Generated graph"
     return (
         f"## {title}: {graph['nodes']:,} users, {graph['directed_edges']:,} directed edges; "
@@ -61,7 +63,8 @@ def _section(record: Mapping[str, Any]) -> str:
         f"{backbone['layers']} layers of {backbone['hidden_channels']} channels, {backbone['steps']} steps, dropout "
         f"{backbone['dropout']}; {settings['epochs']} epochs, learning rate {settings['lr']} halved every "
         f"{settings['halve_lr_every']}, batches of {settings['batch_size']:,} nodes; "
-        f"{seeds} seed{'s' * (seeds != 1)}. Linear guards learn from up to {GUARD_NODES:,} users.\n\n{ran(record)}"
+        f"{seeds} seed{'s' * (seeds != 1)}. Linear guards learn from up to {GUARD_NODES:,} users.\n\n"
+        f"{ran({**record, 'config': config | {'command': command}})}"
     )
 
 

@@ -88,7 +88,7 @@ def cross_validate(
 
     Args:
         model: Registered name or class of the network.
-        graphs: Whatever the door accepts, or a :class:`GraphDataset`.
+        graphs: PyG or networkx graphs, or a :class:`GraphDataset`.
         y: One label per graph; ``graph.y`` by default.
         model_params: Keyword arguments of the network, or several candidates.
         folds: Number of folds.

@@ -27,7 +27,7 @@ class GraphDataset:
     """A database for supervised learning.
 
     Args:
-        graphs: Whatever the door accepts.
+        graphs: PyG or networkx graphs, see :func:`rwkplus.graphs.as_batch`.
         y: One label per graph; ``graph.y`` by default.
         task: ``"classification"``, ``"regression"``, ``"counting"``, ``"multitask"``, or ``"auto"``.
         features: Node features for graphs without any; see :class:`rwkplus.tasks.inputs.Inputs`.
@@ -183,7 +183,10 @@ def check_fields(inputs: Inputs, model: nn.Module) -> None:
     for field, present in (("edge_attr", schema.edges is not None), ("edge_weight", schema.weighted)):
         if present and field not in reads:
             size = next((name for name in inputs.sizes if name.startswith("edge")), "")
-            remedy = f" Or give the network {size}={inputs.sizes[size]}." if size in parameters_of(type(model)) else ""
+            known = parameters_of(type(model))
+            remedy = f" Or give the network {size}={inputs.sizes[size]}." if size in known else ""
+            if "edge_dim" in known and schema.edges is not None:
+                remedy = f" Or give the network edge_dim={schema.edges.width}."
             raise GraphError(
                 f"the graphs have {field}, which {type(model).__name__} does not read as it is. Leave it out: "
                 f"ignore=({field!r},).{remedy if field == 'edge_attr' else ''}"

@@ -68,7 +68,7 @@ class Inputs:
         """Read later graphs: the same features, the same columns.
 
         Args:
-            graphs: Whatever the door accepts.
+            graphs: PyG or networkx graphs, see :func:`rwkplus.graphs.as_batch`.
             unknown_label: Blank labels that training did not see (``"ignore"``) or refuse them (``"error"``).
         """
         check_unknown(unknown_label)

@@ -13,7 +13,7 @@ from torch_geometric.utils import is_torch_sparse_tensor
 
 from rwkplus.data.splits import Index
 from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.graphs.node_numbers import Nodes, check_ends, node_numbers
+from rwkplus.graphs.node_numbers import Nodes, check_edge_index, node_numbers
 from rwkplus.tasks.precision import in_precision_of
 
 EDGE_FIELDS = ("edge_attr", "edge_weight")
@@ -40,7 +40,7 @@ def read_graph(data: object, model: nn.Module) -> Data:
     _check_devices(given)
     _check_features(given.get("x"), discrete=getattr(model, "categories", None) is not None)
     if not is_torch_sparse_tensor(given.get("edge_index")):  # the shape of an adjacency the convolutions look at
-        check_ends(given.get("edge_index"), int(given.x.size(0)))
+        check_edge_index(given.get("edge_index"), int(given.x.size(0)))
     reads = getattr(model, "reads", EDGE_FIELDS)
     edges = given.edge_index
     # PyG's own layers fail on an EdgeIndex in inference mode.

@@ -93,7 +93,7 @@ class Classes(Target):
             return self
         if self.width != 2:
             raise ParameterError(f"positive={positive!r} is for two classes, and there are {self.width}: leave it out.")
-        found = next((name for name in self.names if str(name) == str(positive)), None)
+        found = next((name for name in self.names if name == positive or str(name) == str(positive)), None)
         if found is None:
             raise ParameterError(f"positive={positive!r} is none of the classes {self.names[0]!r}, {self.names[1]!r}.")
         return replace(self, positive=found)

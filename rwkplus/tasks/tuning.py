@@ -62,7 +62,7 @@ def tune(
 
     Args:
         model: Registered name or class of the network.
-        graphs: Whatever the door accepts, or a :class:`GraphDataset`.
+        graphs: PyG or networkx graphs, or a :class:`GraphDataset`.
         y: One label per graph; ``graph.y`` by default.
         trials: Trials per fold.
         space: What to try, by name of a parameter of the network or a setting: a list of choices, or a range

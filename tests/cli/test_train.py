@@ -61,12 +61,13 @@ def test_guards_see_the_same_folds(tmp_path, monkeypatch):
 
 
 def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
-    config = {"model": "gin", "epochs": 9, "lr": 0.5, "folds": 2, "model_params": {"layers": 1, "dropout": 0.1}}
+    params = {"layers": 1, "dropout": 0.1}
+    config = {"model": "gin", "epochs": 9, "lr": 0.5, "folds": 2, "threads": 2, "model_params": params}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     arguments = ("--config", tmp_path / "config.yaml", "--epochs", 1, "--param", "layers=3", "--out", tmp_path / "run")
     invoke("train", DATA, "--ignore", "edge_attr", "--no-guards", *arguments)
     used = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
-    assert (used["epochs"], used["lr"], used["batch_size"]) == (1, 0.5, 64)
+    assert (used["epochs"], used["lr"], used["batch_size"], used["threads"]) == (1, 0.5, 64, 2)
     assert used["model_params"] == {"layers": 3, "dropout": 0.1}
 
 
@@ -154,6 +155,16 @@ def test_the_search_writes_a_configuration_to_train_with(tmp_path):
     assert "test accuracy" in invoke("tune", DATA, "--resume", "--out", tmp_path / "search")
 
 
+def test_what_a_file_fixes_is_not_searched(tmp_path):
+    (tmp_path / "config.yaml").write_text("lr: 0.05\nepochs: 1\nfolds: 2\nmodel: gin\n")
+    search = ("--trials", 1, "--config", tmp_path / "config.yaml", "--out", tmp_path / "search")
+    invoke("tune", DATA, "--ignore", "edge_attr", *search)
+    used = yaml.safe_load((tmp_path / "search" / "config.yaml").read_text())
+    assert used["lr"] == yaml.safe_load((tmp_path / "search" / "best.yaml").read_text())["lr"] == 0.05
+    assert "lr" not in used["space"]
+    assert used["space"]
+
+
 def test_folders_and_files_are_not_overwritten_without_force(rwkplus, model, tmp_path):
     before = (model / "model.safetensors").read_bytes()
     code, _, stderr = rwkplus("train", DATA, *QUICK, "--out", model)
@@ -193,7 +204,7 @@ BAD = [
     (("train", DATA, *QUICK, "--resume", "--force", "--out", "{out}"), "use one of them"),
     (("train", DATA, *QUICK, "--resume", "--out", "{out}"), "cannot read"),
     (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set or file"),
-    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2 has none"),
+    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: nothing follows the SMILES"),
     (("train", DATA, *QUICK, "--balance", "weights", "--out", "{out}"), "balance must be one of none, logits"),
     (("train", DATA, *QUICK, "--loss", "cubic", "--out", "{out}"), "loss must be one of squared, absolute"),
     (("train", DATA, *QUICK, "--folds", "1", "--out", "{out}"), "at least 2 folds"),

@@ -136,6 +136,7 @@ def test_edge_weights_are_noticed_where_there_are_as_many_edges_as_nodes():
 def test_what_belongs_to_the_whole_graph_stays_behind():
     data = toy()
     data.name, data.num_classes, data.node_label_names = "toy", 2, ("a", "b", "c", "d")
+    data.node_names = ["ann", "bob", "cy", "dee"]
     assert set(CSRGraph.of(data).nodes) == {"x", "y", "train_mask"}
 
 

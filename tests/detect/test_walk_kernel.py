@@ -51,9 +51,22 @@ def test_a_forest_reads_counts_of_walks_unless_a_kernel_is_given(graphs):
     counts = RandomWalkFeatures(steps=2, include_zero_step=True).fit(graphs[:40])
     forest = IsolationForest(random_state=0).fit(counts.transform(graphs[:40]))
     detector = WalkKernelDetector(method="forest").fit(graphs[:40])
-    expected = -forest.score_samples(counts.transform(graphs[40:]))
-    np.testing.assert_allclose(detector.anomaly_scores(graphs[40:]), expected)
+    known = counts.transform(graphs[40:])
+    everything = RandomWalkFeatures(steps=2, include_zero_step=True).fit_transform(graphs)[40:]
+    new = 1 - np.asarray(known.sum(1)).ravel() / np.asarray(everything.sum(1)).ravel()
+    assert (new > 0).any()
+    expected = -forest.score_samples(known)
+    np.testing.assert_allclose(detector.anomaly_scores(graphs[40:]), expected + new * (1 - expected))
     assert np.ptp(expected) > 0
+
+
+def test_a_forest_flags_what_it_has_never_seen(graphs):
+    detector = WalkKernelDetector(method="forest").fit(graphs)
+    strange = nx.cycle_graph(6)
+    nx.set_node_attributes(strange, "Xe", "label")
+    nx.set_edge_attributes(strange, "?", "label")
+    assert detector.predict([strange]).tolist() == [-1]
+    assert detector.anomaly_scores([strange])[0] == pytest.approx(1)
 
 
 def test_large_databases_are_compared_with_some_references(graphs):

@@ -9,6 +9,7 @@ from rwkplus.functional import rwk_minus, rwk_plus
 from rwkplus.functional.merged_walks import merge_nodes, merged_scores, normalized_merged_scores
 from rwkplus.nn import StepNorm
 from rwkplus.ops.egonet_kinds import row_hashes
+from rwkplus.ops.egonet_loops import BLOCK
 from rwkplus.ops.walk_kinds import walk_kinds
 from tests.strategies import COLORS, colored_graphs, data_list, random_graphs
 
@@ -62,7 +63,7 @@ def test_step_norm_counts_every_node(match_all, training, zero):
                 BATCH.batch,
                 *bank,
                 match_all=match_all,
-                normalize=lambda y, step, count, norm=norm: norm(y, step, count=count),
+                normalize=norm,
                 **options,
             )
         else:
@@ -75,6 +76,34 @@ def test_step_norm_counts_every_node(match_all, training, zero):
         found.append([scores.detach(), *learned, norm.running_mean, norm.running_var])
     torch.testing.assert_close(found[1], found[0])
     torch.testing.assert_close(found[2], found[0])
+
+
+@given(st.lists(colored_graphs(blank=True), min_size=1, max_size=4), st.integers(1, 3), st.booleans(), st.booleans())
+def test_compiled_loops_agree_with_torch(graphs, steps, match_all, training):
+    agree(Batch.from_data_list(data_list(graphs)), steps, match_all, training)
+
+
+def test_more_kinds_than_a_block_of_loops():
+    batch = Batch.from_data_list(data_list(random_graphs(60, max_nodes=12)))
+    assert merged(batch, 3).levels[-1].color.numel() > 2 * BLOCK
+    agree(batch, 3, True, True)
+
+
+def agree(batch, steps, match_all, training):
+    nodes, found = merged(batch, steps), []
+    for compiled in (True, False):
+        bank, norm = hidden(), StepNorm(3, steps).double().train(training)
+        arguments = (batch.x, nodes, batch.batch, *bank)
+        if compiled:
+            scores, moments = normalized_merged_scores(*arguments, norm.state, match_all=match_all)
+            if training:
+                norm.update(slice(None), *moments)
+        else:
+            scores = merged_scores(*arguments, match_all=match_all, normalize=norm)
+        scores.square().sum().backward()
+        learned = [part.grad for part in (*bank, norm.weight, norm.bias)]
+        found.append([scores.detach(), *learned, norm.running_mean, norm.running_var])
+    torch.testing.assert_close(*found)
 
 
 def test_hand_written_gradients_are_right():

@@ -1,3 +1,4 @@
+import networkx as nx
 import pytest
 import torch
 from torch_geometric.data import Data
@@ -143,3 +144,11 @@ def test_label_numbers_are_columns_and_minus_one_for_blank_rows():
     assert label_numbers(torch.tensor([[0.0, 1], [1, 0], [0, 0]])).tolist() == [1, 0, -1]
     assert label_numbers(torch.empty(2, 0)).tolist() == [-1, -1]
     assert label_numbers(torch.empty(0, 3)).tolist() == []
+
+
+def test_networkx_graphs_without_labels_get_features_as_the_error_advises():
+    path, star = nx.path_graph(3), nx.star_graph(3)
+    with pytest.raises(GraphError, match="one_hot_degree"):
+        as_batch([path, star])
+    assert as_batch(one_hot_degree([path, star])).x.argmax(1).tolist() == [1, 2, 1, 3, 1, 1, 1]
+    assert as_batch(constant_features([path, star])).x.tolist() == [[1]] * 7

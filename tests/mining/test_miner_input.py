@@ -198,8 +198,11 @@ def test_later_measurements_far_out_are_in_a_class_of_their_own():
     assert colors.argmax(1)[1] < 4
 
 
-def test_seeds_are_read_as_in_scikit_learn():
+def test_seeds_are_read_as_in_scikit_learn(tmp_path):
     triangles = [labelled(nx.complete_graph(3), "abc") for _ in range(6)]
     for random_state in (None, 3, np.int64(3), np.random.RandomState(0)):
-        assert quick(1, random_state=random_state).fit(triangles).patterns_[0].support == 6
+        miner = quick(1, random_state=random_state).fit(triangles)
+        assert miner.patterns_[0].support == 6
+        again = PatternMiner.load(miner.save(tmp_path / "miner.safetensors"))
+        assert again.random_state == (miner.seed_ if isinstance(random_state, np.random.RandomState) else random_state)
     assert PatternMiner().random_state == 0

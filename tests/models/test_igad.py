@@ -4,7 +4,7 @@ from torch_geometric.data import Batch
 from torch_geometric.nn import SGConv
 
 from rwkplus.errors import ParameterError
-from rwkplus.models.igad import IGAD, two_hops
+from rwkplus.models.igad import IGAD, is_fixed, two_hops
 from tests.strategies import data_list, random_graphs
 
 GRAPHS = data_list(random_graphs(6, real=True))
@@ -50,6 +50,25 @@ def test_what_is_computed_once_changes_nothing(options):
     torch.testing.assert_close(*found)
 
 
+@pytest.mark.parametrize("changed", ["x", "edge_index"])
+def test_what_was_computed_of_other_graphs_is_not_used(changed):
+    model = IGAD(2).double().eval()
+    data, fresh = (batch([model.pre_transform(graph) for graph in GRAPHS]), batch())
+    assert is_fixed(data)
+    for each in (data, fresh):
+        each[changed] = each.x * 2 if changed == "x" else each.edge_index[:, ::2]
+    assert not is_fixed(data)
+    torch.testing.assert_close(model(data), model(fresh))
+
+
+def test_another_precision_than_that_of_the_prepared_graphs():
+    model = IGAD(2)
+    graphs = [model.pre_transform(graph.clone().update({"x": graph.x.float()})) for graph in GRAPHS]
+    data = batch(graphs)
+    data.x = data.x.double()
+    assert model.double()(data).dtype == torch.double
+
+
 def test_two_hops_are_those_of_simplified_convolutions():
     expected = SGConv(2, 2, K=2, bias=False).double()
     with torch.no_grad():
@@ -71,8 +90,9 @@ def test_the_topology_branch_does_not_see_node_features():
     model = IGAD(2).double().eval()
     other = batch([graph.clone() for graph in GRAPHS])
     other.x = other.x + torch.randn_like(other.x)
-    torch.testing.assert_close(model._topology_branch(batch()), model._topology_branch(other))
-    assert not torch.allclose(model._feature_branch(batch()), model._feature_branch(other))
+    torch.testing.assert_close(model._topology_branch(batch(), None), model._topology_branch(other, None))
+    branches = [model._feature_branch(data, two_hops(data.x, data.edge_index)) for data in (batch(), other)]
+    assert not torch.allclose(*branches)
 
 
 def test_without_features_walks_per_node_are_counted():
@@ -95,7 +115,7 @@ def test_large_degrees_count_as_the_largest():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_degree": 0}, {"max_degree": 1.5}, {"feature_channels": 1}, {"topology_channels": 1}]
+    "wrong", [{"steps": 2.5}, {"max_degree": 0}, {"max_degree": 1.5}, {"feature_channels": 1}, {"topology_channels": 1}]
 )
 def test_sizes_that_leave_nothing_are_refused(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):

@@ -118,6 +118,30 @@ def test_kinds_of_other_steps_are_refused():
         layer(steps=2)(*GRAPHS, kinds=kinds)
 
 
+def test_kinds_of_other_colors_are_refused():
+    degrees = torch.bincount(COLORED.edge_index[0], minlength=COLORED.num_nodes)
+    with pytest.raises(GraphError, match="kinds are of other node features"):
+        layer(in_channels=3)(
+            COLORED.x, COLORED.edge_index, COLORED.batch, kinds=walk_kinds(degrees, COLORED.edge_index, 2)
+        )
+
+
+def test_kinds_do_not_hide_wrong_batches_or_gradients():
+    x, edge_index, batch = COLORED.x.clone(), COLORED.edge_index, COLORED.batch.clone()
+    kinds = walk_kinds(row_hashes(x), edge_index, 2)
+    with pytest.raises(ShapeError, match="num_graphs is 3"):
+        layer(in_channels=3)(x, edge_index, batch, num_graphs=3, kinds=kinds)
+    batch[-1] = 0
+    with pytest.raises(GraphError, match="name the graph of each node"):
+        layer(in_channels=3)(x, edge_index, batch, kinds=kinds)
+    grads = []
+    for known in (kinds, None):
+        x = COLORED.x.clone().requires_grad_()
+        layer(in_channels=3)(x, edge_index, COLORED.batch, kinds=known).sum().backward()
+        grads.append(x.grad)
+    torch.testing.assert_close(*grads)
+
+
 def test_edge_weights_can_be_learned():
     weight = BATCH.edge_weight.clone().requires_grad_()
     layer()(*GRAPHS, weight).sum().backward()

@@ -84,6 +84,11 @@ def test_rows_may_stand_for_several(training):
     torch.testing.assert_close(counted.running_var, norm.running_var)
 
 
+def test_a_mask_and_counts_do_not_go_together():
+    with pytest.raises(ParameterError, match="not both"):
+        learned()(walks(), 1, torch.ones(N, 1, 1, dtype=torch.bool), torch.ones(N))
+
+
 def test_the_placement_decides_which_hook_it_fills():
     hooks = {placement: StepNorm(K, STEPS, placement) for placement in ("propagate", "readout", None)}
     assert [norm.normalize is norm for norm in hooks.values()] == [True, False, False]

@@ -37,7 +37,7 @@ def test_order_within_a_row_stays():
 
 @pytest.mark.parametrize(("row", "col"), [([2], [0]), ([0], [3]), ([-1], [0]), ([0], [-1])])
 def test_entries_outside_the_matrix_are_refused(row, col):
-    with pytest.raises(GraphError, match="numbered from 0"):
+    with pytest.raises(GraphError, match="counted from 0"):
         to_csr(torch.tensor(row), torch.tensor(col), torch.ones(1), 2, 3)
 
 

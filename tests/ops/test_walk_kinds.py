@@ -1,10 +1,12 @@
 from itertools import combinations_with_replacement
 
 import networkx as nx
+import pytest
 import torch
 from hypothesis import given
 from torch_geometric.data import Batch
 
+from rwkplus.errors import GraphError
 from rwkplus.ops.egonet_kinds import row_hashes
 from rwkplus.ops.walk_kinds import edges_between_kinds, first_of_walk_kinds, walk_kinds
 from tests.strategies import colored_graphs, data_list
@@ -49,6 +51,14 @@ def test_kinds_mean_the_same_in_every_graph_and_batch():
     assert torch.equal(alone, together)
     assert together[0, 2] == together[8, 2]  # ends of both paths
     assert together[2, 2] != together[10, 2]  # next to a node next to an end, and in the middle
+
+
+def test_edges_to_nodes_that_are_not_there_are_refused_and_any_integers_taken():
+    color = torch.tensor([0, 1, 1])
+    with pytest.raises(GraphError, match="names nodes from 0 to 3 but there are 3"):
+        walk_kinds(color, torch.tensor([[0], [3]]), 1)
+    edges = torch.tensor([[0, 1], [1, 2]])
+    assert torch.equal(walk_kinds(color.int(), edges.int(), 2), walk_kinds(color, edges, 2))
 
 
 def test_first_nodes_stand_for_their_kinds():

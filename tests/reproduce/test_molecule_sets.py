@@ -70,6 +70,15 @@ def test_only_rows_with_bonds_see_bonds(files):
     assert walks == [20, 20]
 
 
+def test_runs_of_a_layer_with_other_parameters_are_not_taken_over(files, monkeypatch):
+    plan, row = Plan(EXPERIMENTS["zinc"], **SMALL), "RWK+Conv"
+    first = run_molecules(plan, seeds=[0], rows=[row])[row]
+    assert run_molecules(plan, seeds=[0], rows=[row])[row] == first
+    monkeypatch.setitem(ROWS, row, ROWS[row] | {"initial_scale": 0.5})
+    (second,) = run_molecules(plan, seeds=[0], rows=[row])[row]
+    assert second["layer"]["initial_scale"] == 0.5
+
+
 def test_unknown_rows_are_refused(files):
     with pytest.raises(ParameterError, match="no row 'GAT'; known are GCN; GIN"):
         run_molecules(Plan(EXPERIMENTS["zinc"], **SMALL), rows=["GAT"])
@@ -101,7 +110,9 @@ def test_the_page_shows_paper_ours_and_guards(files):
     assert table in page
     assert "| RWK+Conv | 0.2082 | " in table
     assert "guard: atoms and bonds" in table
-    assert "drawn anew" in page
+    assert "another draw from the same pool" in page
+    assert "--seeds 2 --rows 'RWK+Conv'`" in page
+    assert "Closed walks" not in page
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -9,7 +9,9 @@ from rwkplus.cli.console import out
 from rwkplus.cli.reproduce import detection, kernels, mining, molecules, networks, nodes, twibot
 from rwkplus.errors import DataError
 
-app = typer.Typer(help="Run experiments; every table in docs/results comes from here.", no_args_is_help=True)
+app = typer.Typer(
+    help="Run experiments; the tables in docs/results, but for make bench, come from here.", no_args_is_help=True
+)
 app.command()(kernels.kernels)
 app.command("task-1-1")(mining.task_1_1)
 app.command("task-1-2")(mining.task_1_2)
