@@ -22,7 +22,7 @@ def check_ends(ends: Tensor, num_nodes: int) -> None:
     lowest, highest = (int(bound) for bound in ends.aminmax()) if ends.numel() else (0, -1)
     if lowest < 0 or highest >= num_nodes:
         raise GraphError(
-            f"edge_index names nodes from {lowest} to {highest} but there are {num_nodes}, counted from 0."
+            f"edge_index names nodes from {lowest} to {highest} but there are {num_nodes} nodes, counted from 0."
         )
 
 

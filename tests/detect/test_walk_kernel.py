@@ -48,15 +48,15 @@ def test_the_estimator_is_the_kernel_and_the_method(graphs, method):
 
 
 def test_a_forest_reads_counts_of_walks_unless_a_kernel_is_given(graphs):
-    counts = RandomWalkFeatures(steps=2, include_zero_step=True).fit(graphs[:40])
-    forest = IsolationForest(random_state=0).fit(counts.transform(graphs[:40]))
-    detector = WalkKernelDetector(method="forest").fit(graphs[:40])
-    known = counts.transform(graphs[40:])
-    everything = RandomWalkFeatures(steps=2, include_zero_step=True).fit_transform(graphs)[40:]
+    counts = RandomWalkFeatures(steps=2, include_zero_step=True).fit(graphs[:4])
+    forest = IsolationForest(random_state=0).fit(counts.transform(graphs[:4]))
+    detector = WalkKernelDetector(method="forest").fit(graphs[:4])
+    known = counts.transform(graphs[4:])
+    everything = RandomWalkFeatures(steps=2, include_zero_step=True).fit_transform(graphs)[4:]
     new = 1 - np.asarray(known.sum(1)).ravel() / np.asarray(everything.sum(1)).ravel()
     assert (new > 0).any()
     expected = -forest.score_samples(known)
-    np.testing.assert_allclose(detector.anomaly_scores(graphs[40:]), expected + new * (1 - expected))
+    np.testing.assert_allclose(detector.anomaly_scores(graphs[4:]), expected + new * (1 - expected))
     assert np.ptp(expected) > 0
 
 
