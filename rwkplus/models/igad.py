@@ -1,5 +1,7 @@
 """iGAD: anomalous graphs by what their nodes carry and by how they are linked."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
@@ -18,7 +20,9 @@ from rwkplus.nn.kernel_module import Kernel
 from rwkplus.nn.step_norm import Placement
 from rwkplus.ops.egonet_kinds import row_hashes
 from rwkplus.ops.walk_kinds import walk_kinds
-from rwkplus.types import check_integer, check_share
+from rwkplus.types import check_choice, check_integer, check_share
+
+Colors = Literal["degree", "x"]
 
 
 class FixedInputs(BaseTransform):
@@ -28,27 +32,32 @@ class FixedInputs(BaseTransform):
 
     Args:
         steps: Longest walk.
-        max_degree: Degrees above count as this one; None for nodes that all look alike.
+        colors: What colors nodes, as in :class:`IGAD`.
+        max_degree: Degrees above count as this one.
     """
 
-    def __init__(self, steps: int, max_degree: int | None) -> None:
+    def __init__(self, steps: int, colors: Colors | None, max_degree: int) -> None:
         self.steps = steps
+        self.colors = colors
         self.max_degree = max_degree
 
     def forward(self, data: Data) -> Data:
         """Add ``two_hops``, what nodes see around them, ``walk_kinds``, and hashes of what they were read off."""
         data.two_hops = two_hops(data.x, data.edge_index)
-        data.walk_kinds = walk_kinds(capped_degrees(data, self.max_degree), data.edge_index, self.steps)
+        colors = row_hashes(node_colors(data, self.colors, self.max_degree).cpu())
+        data.walk_kinds = walk_kinds(colors, data.edge_index.cpu(), self.steps).to(data.x.device)
         data.fixed_rows, data.fixed_edges = row_hashes(data.x.cpu()).to(data.x.device), edge_hash_of(data)
         return data
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(steps={self.steps}, max_degree={self.max_degree})"
+        return f"{type(self).__name__}(steps={self.steps}, colors={self.colors!r}, max_degree={self.max_degree})"
 
 
 def is_fixed(batch: Data) -> bool:
     """Whether all graphs were transformed by :class:`FixedInputs`, and neither features nor edges changed since."""
     if "fixed_rows" not in batch or torch.compiler.is_compiling():
+        return False
+    if batch.x.requires_grad and torch.is_grad_enabled():  # gradients by what was computed of it before are lost
         return False
     now = edge_hash_of(batch)
     same_edges = now is not None and int(now) == int(batch.fixed_edges.sum())
@@ -62,10 +71,15 @@ def two_hops(x: Tensor, edge_index: Tensor) -> Tensor:
     return sparse_product(inwards, sparse_product(inwards, x, weight), weight)
 
 
-def capped_degrees(data: Data, max_degree: int | None) -> Tensor:
-    """Degree of every node, at most ``max_degree``; 0 for all without."""
-    degrees: Tensor = degree(data.edge_index[0], data.num_nodes, torch.long)
-    return degrees.clamp(max=max_degree or 0)
+def node_colors(data: Data, colors: Colors | None, max_degree: int) -> Tensor:
+    """One-hot degrees, at most ``max_degree``, or features, or one color for all: ``(N, ...)``."""
+    x: Tensor = data.x
+    if colors == "x":
+        return x
+    if colors is None:
+        return x.new_ones(x.size(0), 1)
+    degrees = degree(data.edge_index[0], x.size(0), torch.long).clamp(max=max_degree)
+    return one_hot(degrees, max_degree + 1).to(x.dtype)
 
 
 class IGAD(nn.Module):
@@ -85,8 +99,9 @@ class IGAD(nn.Module):
         steps: Longest walk, counted in edges.
         kernel: ``"rwk+"`` or ``"rwk-"``.
         step_norm: Where StepNorm is placed, ``"propagate"`` or ``"readout"``; None for nowhere.
-        use_features: Color nodes by their degrees in the topology branch. Without, walks are only counted, and divided
-            by the number of nodes, as in the original iGAD.
+        colors: What colors nodes in the topology branch: their ``"degree"``, or the features ``"x"`` that the other
+            branch reads as well. None: walks are only counted, and divided by the number of nodes, as in the original
+            iGAD.
         max_degree: Degrees above count as this one.
         adjacency: How edge parameters become weights.
         feature_channels: Width of the feature branch.
@@ -107,7 +122,7 @@ class IGAD(nn.Module):
         steps: int = 2,
         kernel: Kernel = "rwk+",
         step_norm: Placement | None = "propagate",
-        use_features: bool = True,
+        colors: Colors | None = "degree",
         max_degree: int = 8,
         adjacency: AdjacencyMap = "sigmoid",
         feature_channels: int = 64,
@@ -116,19 +131,21 @@ class IGAD(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        if colors is not None:
+            check_choice("colors", colors, Colors)
         check_integer("steps", steps, 1)
         check_integer("max_degree", max_degree, 1)
         check_integer("feature_channels", feature_channels, 2)  # each branch ends with half of its width
         check_integer("topology_channels", topology_channels, 2)
         check_integer("mlp_channels", mlp_channels, 1)
         check_share("dropout", dropout)
-        self.max_degree = max_degree if use_features else None
-        self.pre_transform = FixedInputs(steps, self.max_degree)
+        self.colors, self.max_degree = colors, max_degree
+        self.pre_transform = FixedInputs(steps, colors, max_degree)
         self.neighbors = nn.Linear(in_channels, feature_channels)
         self.itself = nn.Linear(in_channels, feature_channels)
         self.features = MLP([2 * feature_channels, feature_channels // 2], norm=None)
         self.kernels = KernelLayer(
-            max_degree + 1 if use_features else 1,
+            {"degree": max_degree + 1, "x": in_channels}.get(colors or "", 1),
             num_hidden,
             hidden_nodes=hidden_nodes,
             steps=steps,
@@ -164,14 +181,10 @@ class IGAD(nn.Module):
 
     def _topology_branch(self, batch: Data, kinds: Tensor | None) -> Tensor:
         graph, num_graphs = graphs_of(batch)
-        scores: Tensor = self.kernels(self._colors(batch), batch.edge_index, graph, num_graphs=num_graphs, kinds=kinds)
-        if self.max_degree is None:
+        colors = node_colors(batch, self.colors, self.max_degree)
+        scores: Tensor = self.kernels(colors, batch.edge_index, graph, num_graphs=num_graphs, kinds=kinds)
+        if self.colors is None:
             nodes = torch.bincount(graph, minlength=num_graphs).clamp(min=1)
             scores = scores / nodes.unsqueeze(1)
         topology: Tensor = self.topology(self.norm(scores)).relu()
         return topology
-
-    def _colors(self, batch: Data) -> Tensor:
-        """One-hot degrees, or one color for all."""
-        degrees = capped_degrees(batch, self.max_degree)
-        return one_hot(degrees, (self.max_degree or 0) + 1).to(batch.x.dtype)

@@ -33,9 +33,12 @@ GRID = [
 METHODS: dict[str, dict[str, Any]] = {
     "iGAD + RWK": {"kernel": "rwk-"},
     "iGAD + RWK+": {"kernel": "rwk+"},
-    "iGAD, walks only counted": {"kernel": "rwk-", "use_features": False, "step_norm": None},
+    "iGAD, walks only counted": {"kernel": "rwk-", "colors": None, "step_norm": None},
+    "iGAD + RWK, atoms": {"kernel": "rwk-", "colors": "x"},
+    "iGAD + RWK+, atoms": {"kernel": "rwk+", "colors": "x"},
 }
-"""RWK and RWK+ see the same colors and the same StepNorm; the last row is the original iGAD."""
+"""RWK and RWK+ see the same colors and the same StepNorm: degrees, as in the paper, or atoms. Walks that are only
+counted are those of the original iGAD."""
 SCORES = ("recall", "positive_recall", "roc_auc", "ap", "f1")
 UNDRAWN = "undrawn_recall"
 """Recall of the actives that were not drawn. No network has seen them, and recall does not depend on how rare a class

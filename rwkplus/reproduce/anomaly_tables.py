@@ -16,7 +16,11 @@ from rwkplus.result_files import RESULTS, read_result
 GUARDS = ("majority", "size", "histogram")
 NAMES = {"recall": "macro recall", "positive_recall": "recall of actives", "roc_auc": "AUROC", "ap": "AUPRC"}
 Scores = dict[str, float]
-PLAIN, PLUS = "iGAD + RWK", "iGAD + RWK+"
+PAIRS = {
+    "degrees": ("iGAD + RWK", "iGAD + RWK+"),
+    "atoms": ("iGAD + RWK, atoms", "iGAD + RWK+, atoms"),
+}
+"""Rows that differ in nothing but the kernel, by what colors nodes."""
 
 
 def anomaly_page(folder: Path = RESULTS) -> str | None:
@@ -32,18 +36,19 @@ def anomaly_page(folder: Path = RESULTS) -> str | None:
         "they are as rare as in the published screen. **These are smaller than the paper's sets** (see N), so its "
         "figures are not comparable one to one.\n\n"
         f"{FOLDS}-fold cross-validation; one tenth of each training part chooses hidden graphs (8, 16), their nodes "
-        "(5, 10), steps (2, 3) and the epoch by macro recall. Both kernels see one-hot degrees and have StepNorm. Up "
+        "(5, 10), steps (2, 3) and the epoch by macro recall. Both kernels see one-hot degrees, or atoms, and have "
+        "StepNorm. Up "
         f"to {settings['epochs']} epochs of Adam{_stop(settings)}, learning rate {settings['lr']}, halved every "
         f"{settings['halve_lr_every']} epochs, batches of {settings['batch_size']}.\n\n"
         "Macro recall in percent, mean ± standard deviation over folds.\n\n"
         f"{anomaly_table(names, folder)}\n"
-        f"{_comparison(names, folder, _macro_recall)}\n\n"
+        f"{_comparisons(names, folder, _macro_recall)}\n\n"
         "## With the actives that were not drawn\n\n"
         "A test part has few actives, and their recall is as uncertain. No network has seen the actives that the draw "
         "left out, and recall does not depend on how rare a class is: here the recall of actives is taken of all of "
         "them, for the same networks, and averaged with the recall of inactives in the test part.\n\n"
         f"{_undrawn_table(names, folder)}\n"
-        f"{_comparison(names, folder, _with_undrawn)}\n\n"
+        f"{_comparisons(names, folder, _with_undrawn)}\n\n"
         f"## Other scores\n\n{_score_table(names, folder)}\n"
         "Guards see no structure: the majority class, the numbers of nodes and edges, the counts of atoms.\n\n"
         f"{ran(*records.values())}"
@@ -57,12 +62,13 @@ def _stop(settings: dict[str, Any]) -> str:
 
 def anomaly_table(names: list[str], folder: Path = RESULTS) -> str:
     """Macro recall: one row per screen with paper, ours and guards."""
-    head = ["screen", "N", "actives", "RWK (paper)", "RWK+ (paper)", *METHODS, *(f"guard: {name}" for name in GUARDS)]
+    methods = _methods(names, folder)
+    head = ["screen", "N", "actives", "RWK (paper)", "RWK+ (paper)", *methods, *(f"guard: {name}" for name in GUARDS)]
     rows = []
     for name in names:
         record = read_result(f"anomaly/{name}", folder)
         config, scores = record["config"], record["values"]["scores"]
-        ours = [_spread(scores.get(method), "recall") for method in METHODS]
+        ours = [_spread(scores.get(method), "recall") for method in methods]
         guards = [f"{100 * np.mean(scores['guards'][guard]):.1f}" if "guards" in scores else "" for guard in GUARDS]
         rate = f"{config['actives']} ({config['rate']:.1%})"
         rows.append([name, f"{config['graphs']:,}", rate, *PAPER[name], *ours, *guards])
@@ -83,16 +89,22 @@ def _score_table(names: list[str], folder: Path) -> str:
 
 
 def _undrawn_table(names: list[str], folder: Path) -> str:
-    rows = []
+    rows, methods = [], _methods(names, folder)
     for name in names:
         record = read_result(f"anomaly/{name}", folder)
         scores = record["values"]["scores"]
         ours = [
             mean_and_deviation([100 * _with_undrawn(fold["scores"]) for fold in scores.get(method, [])])
-            for method in METHODS
+            for method in methods
         ]
         rows.append([name, f"{record['config']['undrawn']:,}", *ours])
-    return table(["screen", "actives not drawn", *METHODS], rows)
+    return table(["screen", "actives not drawn", *methods], rows)
+
+
+def _methods(names: list[str], folder: Path) -> list[str]:
+    """Those that have been run on some screen."""
+    found = {method for name in names for method in read_result(f"anomaly/{name}", folder)["values"]["scores"]}
+    return [method for method in METHODS if method in found]
 
 
 def _macro_recall(scores: Scores) -> float:
@@ -105,20 +117,25 @@ def _with_undrawn(scores: Scores) -> float:
     return (recall_of_inactives + scores[UNDRAWN]) / 2
 
 
-def _comparison(names: list[str], folder: Path, score: Callable[[Scores], float]) -> str:
-    """Say on how many screens RWK+ is ahead, with paired tests over screens."""
+def _comparisons(names: list[str], folder: Path, score: Callable[[Scores], float]) -> str:
+    """Say on how many screens RWK+ is ahead, with paired tests over screens, for all colors that were run."""
+    told = [_comparison(names, folder, score, colors) for colors in PAIRS]
+    return "\n".join(f"- {line}" for line in told if line)
+
+
+def _comparison(names: list[str], folder: Path, score: Callable[[Scores], float], colors: str) -> str | None:
     pairs = []
     for name in names:
         scores = read_result(f"anomaly/{name}", folder)["values"]["scores"]
-        if PLAIN in scores and PLUS in scores:
-            pairs.append([np.mean([score(fold["scores"]) for fold in scores[method]]) for method in (PLAIN, PLUS)])
+        if all(method in scores for method in PAIRS[colors]):
+            pairs.append([np.mean([score(fold["scores"]) for fold in scores[method]]) for method in PAIRS[colors]])
     if len(pairs) < 2:
-        return "Too few screens for a test over them."
+        return None
     plain, plus = np.array(pairs).T
     ahead = int((plus > plain).sum())
     return (
-        f"RWK+ is ahead of RWK on {ahead} of {len(pairs)} screens, by {100 * (plus - plain).mean():+.1f} on average "
-        f"(paired over screens: t-test p = {ttest_rel(plus, plain).pvalue:.2g}, "
+        f"By {colors}, RWK+ is ahead of RWK on {ahead} of {len(pairs)} screens, by {100 * (plus - plain).mean():+.1f} "
+        f"on average (paired over screens: t-test p = {ttest_rel(plus, plain).pvalue:.2g}, "
         f"Wilcoxon p = {wilcoxon(plus, plain).pvalue:.2g})."
     )
 

@@ -4,7 +4,7 @@ from torch_geometric.data import Batch
 from torch_geometric.nn import SGConv
 
 from rwkplus.errors import ParameterError
-from rwkplus.models.igad import IGAD, is_fixed, two_hops
+from rwkplus.models.igad import IGAD, is_fixed, node_colors, two_hops
 from tests.strategies import data_list, random_graphs
 
 GRAPHS = data_list(random_graphs(6, real=True))
@@ -21,7 +21,8 @@ def batch(graphs=GRAPHS):
         {"kernel": "rwk-", "steps": 3},
         {"step_norm": None},
         {"step_norm": "readout", "num_hidden": 3},
-        {"use_features": False, "kernel": "rwk-", "step_norm": None},
+        {"colors": "x"},
+        {"colors": None, "kernel": "rwk-", "step_norm": None},
     ],
 )
 def test_graphs_become_outputs_and_every_parameter_learns(options):
@@ -36,7 +37,7 @@ def test_graphs_become_outputs_and_every_parameter_learns(options):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"kernel": "rwk-", "steps": 3}, {"step_norm": "readout"}, {"use_features": False, "step_norm": None}],
+    [{}, {"kernel": "rwk-", "steps": 3}, {"step_norm": "readout"}, {"colors": None, "step_norm": None}],
 )
 def test_what_is_computed_once_changes_nothing(options):
     found = []
@@ -59,6 +60,17 @@ def test_what_was_computed_of_other_graphs_is_not_used(changed):
         each[changed] = each.x * 2 if changed == "x" else each.edge_index[:, ::2]
     assert not is_fixed(data)
     torch.testing.assert_close(model(data), model(fresh))
+
+
+def test_gradients_by_features_pass_what_was_computed_before():
+    model = IGAD(2).double().eval()
+    gradients = []
+    for graphs in (GRAPHS, [model.pre_transform(graph) for graph in GRAPHS]):
+        data = batch(graphs)
+        data.x = data.x.clone().requires_grad_()
+        model(data).sum().backward()
+        gradients.append(data.x.grad)
+    torch.testing.assert_close(*gradients)
 
 
 def test_another_precision_than_that_of_the_prepared_graphs():
@@ -96,7 +108,7 @@ def test_the_topology_branch_does_not_see_node_features():
 
 
 def test_without_features_walks_per_node_are_counted():
-    model = IGAD(2, kernel="rwk-", step_norm=None, use_features=False, steps=1, num_hidden=1).double()
+    model = IGAD(2, kernel="rwk-", step_norm=None, colors=None, steps=1, num_hidden=1).double()
     seen = []
     model.norm.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0]))
     data = batch()
@@ -109,13 +121,21 @@ def test_without_features_walks_per_node_are_counted():
 
 def test_large_degrees_count_as_the_largest():
     model = IGAD(2, max_degree=2).double()
-    colors = model._colors(batch())
+    colors = node_colors(batch(), model.colors, model.max_degree)
     assert colors.shape == (batch().num_nodes, 3)
     assert (colors.sum(1) == 1).all()
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"steps": 2.5}, {"max_degree": 0}, {"max_degree": 1.5}, {"feature_channels": 1}, {"topology_channels": 1}]
+    "wrong",
+    [
+        {"colors": "atoms"},
+        {"steps": 2.5},
+        {"max_degree": 0},
+        {"max_degree": 1.5},
+        {"feature_channels": 1},
+        {"topology_channels": 1},
+    ],
 )
 def test_sizes_that_leave_nothing_are_refused(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):

@@ -1,11 +1,13 @@
 """Experiments on networks for whole graphs."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import typer
 
 from rwkplus.cli.console import out, progress
 from rwkplus.cli.options import Jobs
+from rwkplus.errors import ParameterError
 
 
 def classification(
@@ -39,13 +41,9 @@ def counting(
 ) -> None:
     """Counts of four small subgraphs by KerGNN and closed walks (Sec. 5.1); writes results/counting.json."""
     from rwkplus.data.counting import TARGETS
-    from rwkplus.errors import ParameterError
-    from rwkplus.reproduce.counting import METHODS, run_counting
     from rwkplus.reproduce.counting_tables import counting_table
 
-    methods = method or list(METHODS)
-    if unknown := [name for name in methods if name not in METHODS]:
-        raise ParameterError(f"there is no row {unknown[0]!r}; known are {', '.join(METHODS)}.")
+    methods = _rows(method, METHODS)
     with progress("counting", total=len(methods) * len(TARGETS)) as advance:
         run_counting(epochs=epochs, seeds=seeds, methods=methods, on_step=advance)
     out.print(counting_table(), soft_wrap=True)
@@ -71,6 +69,9 @@ def anomaly(
         int, typer.Option(help="Epochs without a better validation score after which a run stops; 0 for none.", min=0)
     ] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the draw of actives, folds and initial weights.")] = 0,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Row of the table; may be repeated. \\[default: all]")
+    ] = None,
     jobs: Jobs = 1,
 ) -> None:
     """Anomalous graphs by iGAD with RWK and RWK+, and guards (Sec. 5.1.1); writes results/anomaly/.
@@ -80,8 +81,17 @@ def anomaly(
     from rwkplus.reproduce.anomaly import METHODS, PAPER, run_anomaly
     from rwkplus.reproduce.anomaly_tables import anomaly_table
 
-    names = list(dataset or PAPER)
-    with progress("anomaly", total=len(names) * len(METHODS)) as advance:
+    names, methods = list(dataset or PAPER), _rows(method, METHODS)
+    choices: dict[str, Any] = {"epochs": epochs, "patience": patience or None, "seed": seed, "methods": methods}
+    with progress("anomaly", total=len(names) * len(methods)) as advance:
         for name in names:
-            run_anomaly(name, epochs=epochs, patience=patience or None, seed=seed, jobs=jobs, on_step=advance)
+            run_anomaly(name, **choices, jobs=jobs, on_step=advance)
     out.print(anomaly_table(names), soft_wrap=True)
+
+
+def _rows(given: list[str] | None, known: Iterable[str]) -> list[str]:
+    """The rows that are wanted, or an error that names one that is not there."""
+    names = list(known)
+    if unknown := [name for name in given or () if name not in names]:
+        raise ParameterError(f"there is no row {unknown[0]!r}; known are {'; '.join(names)}.")
+    return given or names
