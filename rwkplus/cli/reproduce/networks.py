@@ -41,6 +41,7 @@ def counting(
 ) -> None:
     """Counts of four small subgraphs by KerGNN and closed walks (Sec. 5.1); writes results/counting.json."""
     from rwkplus.data.counting import TARGETS
+    from rwkplus.reproduce.counting import METHODS, run_counting
     from rwkplus.reproduce.counting_tables import counting_table
 
     methods = _rows(method, METHODS)
