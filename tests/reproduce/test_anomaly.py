@@ -4,6 +4,7 @@ from torch_geometric.data import Data
 
 from rwkplus.data import screens
 from rwkplus.data.molecules import planted_molecules
+from rwkplus.errors import ParameterError
 from rwkplus.reproduce import anomaly, cross_validated
 from rwkplus.reproduce.anomaly_tables import _with_undrawn, anomaly_page, anomaly_table
 
@@ -63,3 +64,10 @@ def test_undrawn_actives_are_judged_by_the_network_that_was_chosen(small, monkey
 
 def test_no_page_without_a_run(tmp_path):
     assert anomaly_page(tmp_path) is None
+
+
+def test_unknown_rows_are_refused_before_any_work():
+    from rwkplus.cli.reproduce.networks import anomaly as command
+
+    with pytest.raises(ParameterError, match="there is no row 'GIN'; known are iGAD"):
+        command(method=["GIN"])
