@@ -11,12 +11,14 @@ from rwkplus.graphs.schema import Schema
 from rwkplus.graphs.smiles import from_smiles, read_smiles
 from rwkplus.graphs.targets import classes_of
 from rwkplus.graphs.tu import read_tu
+from rwkplus.graphs.walk_kinds import WalkKinds
 
 __all__ = [
     "ClosedWalks",
     "EgoNets",
     "Graphs",
     "Schema",
+    "WalkKinds",
     "as_batch",
     "classes_of",
     "constant_features",

@@ -59,7 +59,7 @@ class KernelLayer(KernelModule):
             edge_weight: Weights ``(E,)``.
             edge_attr: Edge colors ``(E, edge_dim)``, of a single one also ``(E,)``; ignored without ``edge_dim``.
             num_graphs: Number of graphs; read off ``batch`` by default.
-            kinds: Kinds of nodes ``(N, steps + 1)`` by :func:`rwkplus.ops.walk_kinds.walk_kinds`, of the rows of ``x``
+            kinds: Kinds of nodes ``(N, steps + 1)`` by :class:`rwkplus.graphs.WalkKinds`, of these rows of ``x``
                 and of these very edges: walks from nodes of one kind are computed once, where compiled loops would run,
                 edges have neither weights nor colors, and no gradient by ``x`` is wanted.
         """
@@ -109,7 +109,7 @@ class KernelLayer(KernelModule):
         nodes = merge_nodes(kinds, edge_index)
         graphs_of_edges(edge_index, batch, num_graphs)
         if not torch.equal(x, x.index_select(0, nodes.first).index_select(0, nodes.kind[0])):
-            raise GraphError("kinds are of other node features than x: find them with walk_kinds(row_hashes(x), ...).")
+            raise GraphError("kinds are of other node features than x: apply rwkplus.graphs.WalkKinds again.")
         graphs = x, nodes, batch, self.hidden.x, self.hidden.adj
         options: dict[str, Any] = {
             "match_all": self.kernel == "rwk+",

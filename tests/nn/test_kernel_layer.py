@@ -4,6 +4,7 @@ from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
+from rwkplus.graphs import WalkKinds
 from rwkplus.nn import KernelConv, KernelLayer
 from rwkplus.ops.egonet_kinds import row_hashes
 from rwkplus.ops.walk_kinds import walk_kinds
@@ -101,7 +102,7 @@ COLORED = Batch.from_data_list(data_list(random_graphs(8)))
 def test_kinds_of_nodes_change_nothing(kernel, step_norm, walks, weighted):
     if walks == "closed" and step_norm == "propagate":
         pytest.skip("closed walks cannot be normalized between their steps")
-    kinds = walk_kinds(row_hashes(COLORED.x), COLORED.edge_index, 2)
+    kinds = WalkKinds(2)(COLORED.clone()).walk_kinds
     weight = torch.linspace(0.5, 1, COLORED.num_edges, dtype=torch.double) if weighted else None
     found = []
     for known in (kinds, None):
