@@ -1,10 +1,11 @@
 """What makes a graph new, told by its similarities to reference graphs."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 from scipy.special import logsumexp
 from sklearn.base import OutlierMixin
 from sklearn.ensemble import IsolationForest
@@ -105,22 +106,22 @@ class Learned(Novelty):
 
 
 class CountForest(Novelty):
-    """An isolation forest on counts of labelled walks, and the share of walks that no reference has.
+    """An isolation forest on counts, and the share of what is counted that no reference has.
 
-    A forest cuts between values that it has seen, so that it is blind to new columns. Walks that are new set a graph
-    apart at once: their share moves its score from the forest's towards 1, the highest there is.
+    A forest cuts between values that it has seen, so that it is blind to new columns. What is new sets a graph apart
+    at once: its share moves the score from the forest's towards 1, the highest there is.
     """
 
     def __init__(self, seed: int) -> None:
         self.forest = IsolationForest(random_state=seed)
 
     def fit(self, gram: csr_matrix) -> Self:
-        """Learn from the counts of the references ``(R, F)``, the last column their shares of new walks: none."""
+        """Learn from the counts of the references ``(R, F)``, the last column their shares of new things: none."""
         self.forest.fit(gram[:, :-1])
         return self
 
     def scores(self, similarity: csr_matrix) -> Floats:
-        """Score graphs by their counts, the last column their shares of new walks."""
+        """Score graphs by their counts, the last column their shares of new things."""
         known = -np.asarray(self.forest.score_samples(similarity[:, :-1]))
         new = similarity[:, [-1]].toarray().ravel()
         return np.asarray(known + new * (1 - known))
@@ -128,6 +129,12 @@ class CountForest(Novelty):
     def own_scores(self, gram: csr_matrix) -> Floats:
         """The same."""
         return self.scores(gram)
+
+
+def with_new_share(counts: csr_matrix, totals: Sequence[float] | Floats) -> csr_matrix:
+    """Append the share of ``totals`` that is not among the known counts."""
+    known = np.asarray(counts.sum(1)).ravel()
+    return hstack([counts, csr_matrix(1 - known / np.maximum(totals, 1)).T], format="csr")
 
 
 def novelty(method: Method, n_neighbors: int | None, references: int, seed: int) -> Novelty:

@@ -5,14 +5,13 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, hstack
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch, Data
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
-from rwkplus.detect.novelty import CountForest, Method, Novelty, distance, novelty
+from rwkplus.detect.novelty import CountForest, Method, Novelty, distance, novelty, with_new_share
 from rwkplus.detect.reference_files import check_same_scores, pack_graphs, unpack_graphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.files import from_json
@@ -40,20 +39,9 @@ def default_kernel(batch: Batch) -> RandomWalkKernel:
     return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
 
 
-def walk_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
-    """What a forest reads: walks of at most two edges, by their labels, and single nodes."""
-    return RandomWalkFeatures(steps=2, include_zero_step=True, ignore=ignore)
-
-
-def with_new_walks(counts: csr_matrix, graphs: Sequence[Data]) -> csr_matrix:
-    """Append to the counts of :func:`walk_counts` the share of walks that they leave out, which no fitted graph has."""
-    walks = np.zeros(len(graphs))
-    for i, graph in enumerate(graphs):
-        source, target = graph.edge_index.cpu().numpy()
-        ahead = np.bincount(source, minlength=graph.num_nodes)
-        walks[i] = graph.num_nodes + source.size + ahead[target].sum()
-    known = np.asarray(counts.sum(1)).ravel()
-    return hstack([counts, csr_matrix(1 - known / np.maximum(walks, 1)).T], format="csr")
+def color_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
+    """What a forest reads: how many nodes have each walk color, after 0 to 3 steps."""
+    return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac", ignore=ignore)
 
 
 def most_similar(
@@ -81,7 +69,7 @@ class WalkKernelDetector(GraphDetector):
         method: How similarities become a score. ``"nearest"``: distance to the nearest references. ``"density"``: a
             Gaussian kernel density. ``"lof"``, ``"svm"``, ``"forest"``: scikit-learn's local outlier factor,
             one-class support vector machine and isolation forest. A forest cuts one column at a time, and no single
-            similarity says much: unless there is a ``kernel`` of yours, it reads counts of labelled walks instead.
+            similarity says much: unless there is a ``kernel`` of yours, it reads counts of walk colors instead.
         kernel: A normalized kernel; by default node-centric walk colors under optimal assignment, 3 steps, for labels,
             and ``"rwk+"`` of 3 steps, single nodes included, for measurements and edge weights.
         n_references: Most references to keep.
@@ -93,7 +81,7 @@ class WalkKernelDetector(GraphDetector):
         references_: The reference graphs.
         reference_indices_: Which of the fitted graphs they are.
         kernel_: The kernel, fitted to them.
-        counts_: The counts of walks that a forest reads; None where it reads similarities.
+        counts_: The counts of walk colors that a forest reads; None where it reads similarities.
 
     Example:
         >>> from rwkplus.data import anomalous_molecules
@@ -151,7 +139,7 @@ class WalkKernelDetector(GraphDetector):
         self.references_ = references
         self.kernel_ = self._new_kernel()
         counted = self.method == "forest" and self.kernel is None and self.kernel_.kernel == "node-centric"
-        self.counts_ = walk_counts().fit(references) if counted else None
+        self.counts_ = color_counts().fit(references) if counted else None
         if counted:
             self.kernel_.fit(references)  # for similar graphs and explanations
             self.novelty_: Novelty = CountForest(self.random_state)
@@ -162,10 +150,11 @@ class WalkKernelDetector(GraphDetector):
         self.reference_scores_ = self.novelty_.fit(seen).own_scores(seen)
 
     def _seen(self, graphs: list[Data]) -> Any:  # noqa: ANN401
-        """What novelty is judged by: similarities to the references, or counts of walks."""
+        """What novelty is judged by: similarities to the references, or counts of colors and the share of new ones."""
         if self.counts_ is None:
             return self.kernel_.transform(graphs)
-        return with_new_walks(self.counts_.transform(graphs), graphs)
+        levels = self.counts_.steps + 1
+        return with_new_share(self.counts_.transform(graphs), [levels * (graph.num_nodes or 0) for graph in graphs])
 
     def _new_kernel(self) -> RandomWalkKernel:
         if self.kernel is not None:

@@ -90,17 +90,13 @@ def read_smiles(path: str | Path) -> list[Data]:
         hint = " Is it a header? Remove the line." if error.number == 0 else ""
         raise DataError(f"{path}, line {rows[error.number][0]}: {error}{hint}") from error
     seconds = [words[1].strip() for _, words in rows if len(words) > 1]
-    if not seconds:
+    targets = typed(seconds) if seconds else None
+    if targets is None:
+        if seconds:
+            set_names(graphs, [words[-1].strip() for _, words in rows])  # without a name, the SMILES
         return graphs
     if len(seconds) < len(rows):
         alone, beside = (next(n for n, words in rows if len(words) == count) for count in (1, 2))
-        raise DataError(
-            f"{path}, line {alone}: nothing follows the SMILES, but something does in line {beside}. Write a "
-            "target, or a name, behind all of them or none."
-        )
-    targets = typed(seconds)
-    if targets is None:
-        set_names(graphs, seconds)
-    else:
-        set_targets(graphs, targets)
+        raise DataError(f"{path}, line {alone}: a target is missing behind the SMILES; line {beside} has one.")
+    set_targets(graphs, targets)
     return graphs

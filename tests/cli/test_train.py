@@ -204,7 +204,7 @@ BAD = [
     (("train", DATA, *QUICK, "--resume", "--force", "--out", "{out}"), "use one of them"),
     (("train", DATA, *QUICK, "--resume", "--out", "{out}"), "cannot read"),
     (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set or file"),
-    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: nothing follows the SMILES"),
+    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: a target is missing behind the SMILES"),
     (("train", DATA, *QUICK, "--balance", "weights", "--out", "{out}"), "balance must be one of none, logits"),
     (("train", DATA, *QUICK, "--loss", "cubic", "--out", "{out}"), "loss must be one of squared, absolute"),
     (("train", DATA, *QUICK, "--folds", "1", "--out", "{out}"), "at least 2 folds"),

@@ -9,10 +9,10 @@ from torch_geometric.data import Data
 
 from rwkplus.detect import WalkKernelDetector
 from rwkplus.detect.novelty import Density, Nearest, novelty
-from rwkplus.detect.walk_kernel import most_similar
+from rwkplus.detect.walk_kernel import color_counts, most_similar
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import from_networkx
-from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
+from rwkplus.kernels import RandomWalkKernel
 from rwkplus.reports import detection_report
 
 GRAM = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
@@ -48,11 +48,11 @@ def test_the_estimator_is_the_kernel_and_the_method(graphs, method):
 
 
 def test_a_forest_reads_counts_of_walks_unless_a_kernel_is_given(graphs):
-    counts = RandomWalkFeatures(steps=2, include_zero_step=True).fit(graphs[:4])
+    counts = color_counts().fit(graphs[:4])
     forest = IsolationForest(random_state=0).fit(counts.transform(graphs[:4]))
     detector = WalkKernelDetector(method="forest").fit(graphs[:4])
     known = counts.transform(graphs[4:])
-    everything = RandomWalkFeatures(steps=2, include_zero_step=True).fit_transform(graphs)[4:]
+    everything = color_counts().fit_transform(graphs)[4:]
     new = 1 - np.asarray(known.sum(1)).ravel() / np.asarray(everything.sum(1)).ravel()
     assert (new > 0).any()
     expected = -forest.score_samples(known)

@@ -111,7 +111,7 @@ def test_second_words_are_targets_unless_they_are_names(tmp_path, second, expect
     [
         (b"CCO 1\n\nC1CC[nH]C( 0\n", "line 3: .*nH"),
         (b"smiles label\nCCO 1\n", "line 1: .*header"),
-        (b"CCO 1\nC\nN 0\n", "line 2: nothing follows the SMILES, but something does in line 1"),
+        (b"CCO 1\nC\nN 0\n", "line 2: a target is missing behind the SMILES; line 1 has one"),
         (b"\xff\xfe", "not text in UTF-8"),
         (None, "directory"),
     ],
@@ -125,5 +125,5 @@ def test_files_that_cannot_be_read_are_named_with_the_line(tmp_path, content, me
 
 def test_names_may_have_several_words(tmp_path):
     path = tmp_path / "molecules.smi"
-    path.write_text("CCO ethyl alcohol\nC\tmethane (a gas) \n")
-    assert [graph.name for graph in read_smiles(path)] == ["ethyl alcohol", "methane (a gas)"]
+    path.write_text("CCO ethyl alcohol\nC\tmethane (a gas) \nO\n")
+    assert [graph.name for graph in read_smiles(path)] == ["ethyl alcohol", "methane (a gas)", "O"]
