@@ -54,6 +54,7 @@ def test_undrawn_actives_are_judged_by_the_network_that_was_chosen(small, monkey
 
     monkeypatch.setattr(anomaly, "load_model", remember)
     folds = anomaly.run_anomaly("PC-3", epochs=2, methods=["iGAD + RWK+"])["iGAD + RWK+"]
+    assert "--seed 0 --method 'iGAD + RWK+'`" in anomaly_page()
     undrawn = [Data(x=g.x, edge_index=g.edge_index) for g in screens.load_screen("PC-3").undrawn]
     assert len(undrawn) == 40 - 17
     for i, (fold, (folder, network)) in enumerate(zip(folds, asked, strict=True)):
