@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rwkplus.ops import egonet_loops as loops
 from rwkplus.ops.egonet_loops import Bank, Plan, group_size
+from rwkplus.ops.step_statistics import Floats
 
 # Slots of a part of a plan. Fewer multiply the calls of loops, more leave the caches.
 PART = 8192
@@ -106,6 +107,11 @@ def sums_over_nodes_backward(grad: Tensor, hidden_nodes: int) -> list[Tensor]:
 def _graph_of_node(width: int, hidden_nodes: int, dtype: torch.dtype) -> Tensor:
     """Which hidden node is of which hidden graph, ``(W, L)``: products with it are the fastest short sums."""
     return torch.eye(width // hidden_nodes, dtype=dtype).repeat_interleave(hidden_nodes, 0)
+
+
+def by_node(values: Floats, y0: Tensor) -> Floats:
+    """Repeat one value per hidden graph ``(..., K)`` for each of its nodes."""
+    return np.repeat(values, y0.size(2), -1).astype(float_type(y0))
 
 
 def float_type(y0: Tensor) -> type[np.floating[Any]]:

@@ -13,7 +13,7 @@ from torch import Tensor, einsum
 from torch.autograd.function import once_differentiable
 
 from rwkplus.ops import egonet_loops as loops
-from rwkplus.ops.egonet_groups import arrays, float_type, zero_gradients
+from rwkplus.ops.egonet_groups import arrays, by_node, float_type, zero_gradients
 from rwkplus.ops.egonet_loops import BLOCK, LOOP, Bank, Moments, Plan
 from rwkplus.ops.precision import in_full_precision
 from rwkplus.ops.step_statistics import Floats, StepNormState, gradient_lines, moments_of_step
@@ -106,7 +106,7 @@ def _score(
             center, squares = (part.reshape(y0.shape[1:]) for part in (found.mean, found.square))
             means[i], variances[i], number[i] = moments_of_step(center, squares, int(found.number[0]), norm.sync)
         slope = norm.weight[i] / np.sqrt(variances[i] + norm.eps)
-        loops.scale_and_shift(reached, *_by_node(np.stack([slope, norm.bias[i] - means[i] * slope]), y0), normal)
+        loops.scale_and_shift(reached, *by_node(np.stack([slope, norm.bias[i] - means[i] * slope]), y0), normal)
         torch.from_numpy(normal).sigmoid_()
         loops.match(plan, bank, normal, walks)
         loops.leave(plan, 0, len(walkers), bank, match_all, normal, walkers)
@@ -134,7 +134,7 @@ def _score_backward(
     slopes, grad = norm.weight * inverses, np.zeros_like(steps[-1].reached)
     for i, (kinds, step) in reversed(list(enumerate(zip(levels, steps, strict=True)))):
         walks = grads[i].unsqueeze(2).expand(-1, -1, y0.size(2)).flatten(1)
-        (mean,), sums = _by_node(norm.mean[i : i + 1], y0), np.zeros((2, grad.shape[1]))
+        (mean,), sums = by_node(norm.mean[i : i + 1], y0), np.zeros((2, grad.shape[1]))
         rows = step.reached, step.normal, *arrays(walks), grad
         loops.match_backward(step.plan, bank, match_all, mean, *rows, over, sums)
         total, product = sums.reshape(2, *y0.shape[1:]).sum(2)
@@ -144,7 +144,7 @@ def _score_backward(
         lines = gradient_lines(total, product, *known, values, norm.training, norm.sync)
         back = np.zeros((len(step.walkers), grad.shape[1]), grad.dtype)
         places = arrays(kinds.ptr, kinds.col, kinds.nodes.to(y0.dtype))
-        _reach_backward(*places, _by_node(lines, y0), step.reached, grad, back)
+        _reach_backward(*places, by_node(lines, y0), step.reached, grad, back)
         moved = _unflattened(back, y0)
         grad_adj += einsum("ckl,ckm->klm", moved, step.walkers)
         grad = einsum("klm,ckl->ckm", adj, moved).flatten(1).contiguous().numpy()
@@ -166,11 +166,6 @@ def _bank(y0: Tensor) -> Bank:
     (colors,) = arrays(y0.flatten(1))
     none = np.empty((0, 0, 0), colors.dtype)
     return Bank(colors, none, none)
-
-
-def _by_node(values: Floats, y0: Tensor) -> Floats:
-    """Repeat one value per hidden graph ``(..., K)`` for each of its nodes."""
-    return np.repeat(values, y0.size(2), -1).astype(float_type(y0))
 
 
 def _unflattened(rows: Floats, y0: Tensor) -> Tensor:

@@ -6,18 +6,15 @@ kept; normalizing it once more costs less than memory.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from rwkplus.ops import egonet_loops as loops
 from rwkplus.ops.egonet_groups import Part, float_type, parts_of, zero_gradients
 from rwkplus.ops.egonet_loops import Bank, Moments, Plan
-
-Floats = NDArray[np.floating[Any]]
+from rwkplus.ops.step_statistics import Floats
 
 
 class Group:

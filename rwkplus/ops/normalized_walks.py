@@ -15,15 +15,15 @@ from rwkplus.ops.egonet_groups import (
     arrays,
     banks_backward,
     banks_of,
-    float_type,
+    by_node,
     plan_of,
     sums_over_nodes,
     sums_over_nodes_backward,
     widths,
 )
-from rwkplus.ops.normalized_groups import Floats, Group, GroupBackward, groups_of, room_for
+from rwkplus.ops.normalized_groups import Group, GroupBackward, groups_of, room_for
 from rwkplus.ops.precision import in_full_precision
-from rwkplus.ops.step_statistics import gradient_lines, moments_of_step
+from rwkplus.ops.step_statistics import Floats, gradient_lines, moments_of_step
 
 
 @in_full_precision
@@ -208,5 +208,4 @@ def _joined(columns: Sequence[Floats], y0: Tensor) -> Floats:
 
 def _by_node(values: Floats, y0: Tensor) -> list[Floats]:
     """Repeat one value per hidden graph ``(..., K)`` for each of its nodes, group by group."""
-    rows: Floats = np.repeat(values, y0.size(2), -1).astype(float_type(y0))
-    return [np.ascontiguousarray(part) for part in np.split(rows, np.cumsum(widths(y0))[:-1], -1)]
+    return [np.ascontiguousarray(part) for part in np.split(by_node(values, y0), np.cumsum(widths(y0))[:-1], -1)]
