@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
+from torch_geometric.nn.inits import reset
 
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.closed_walks import ClosedWalks
@@ -38,6 +39,7 @@ class GNN(nn.Module):
         dropout: Share of activations dropped.
         input_dropout: Share of input features dropped; for ``categories`` of their vectors' entries.
         residual: Whether the input of a layer is added to its output.
+        feed_forward: Whether BatchNorm, ReLU and a linear layer follow every convolution, as in ``GINConv``.
         pool: ``"sum"`` or ``"mean"`` over the nodes of a graph.
         categories: For discrete nodes, the number of values in each column of ``x``; every value learns a vector.
         closed_walks: For graphs, also read how likely walks of up to so many edges return to each node, which tells
@@ -66,6 +68,7 @@ class GNN(nn.Module):
         dropout: float = 0.0,
         input_dropout: float = 0.0,
         residual: bool = True,
+        feed_forward: bool = False,
         pool: Pool = "sum",
         categories: Sequence[int] | None = None,
         closed_walks: int = 0,
@@ -109,7 +112,7 @@ class GNN(nn.Module):
         edges = {"normalize": normalize, "add_self_loops": loops, "cached": cached}
         walks = {"steps": steps, "combine": combine, "edge_dim": edge_dim, "recompute": recompute}
         self.convs = nn.ModuleList(_conv(conv, hidden_channels, edges, walks) for _ in range(layers))
-        self.norms = nn.ModuleList(nn.BatchNorm1d(hidden_channels) for _ in range(layers))
+        self.norms = nn.ModuleList(_norm(hidden_channels, feed_forward) for _ in range(layers))
         # Sums over nodes are as large as graphs: heads without BatchNorm learn from them far more slowly.
         norm = "batch_norm" if level == "graph" else None
         self.head = MLP([hidden_channels, hidden_channels, out_channels], norm=norm, dropout=float(dropout))
@@ -117,9 +120,8 @@ class GNN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        for module in (self.encoder, self.walk_encoder, self.edge_encoder, *self.convs, *self.norms, self.head):
-            if hasattr(module, "reset_parameters"):
-                module.reset_parameters()
+        for part in (self.encoder, self.walk_encoder, self.edge_encoder, *self.convs, *self.norms, self.head):
+            reset(part)
         self._scale()
 
     @torch.no_grad()
@@ -174,6 +176,14 @@ def _conv(conv: Conv, channels: int, edges: dict[str, Any], walks: dict[str, Any
         "GINEConv": lambda: GINEConv(MLP([channels] * 3), train_eps=True),
     }
     return makers[conv]()
+
+
+def _norm(channels: int, feed_forward: bool) -> nn.Module:
+    """BatchNorm, after a linear layer if channels are to be mixed."""
+    norm = nn.BatchNorm1d(channels)
+    if not feed_forward:
+        return norm
+    return nn.Sequential(nn.BatchNorm1d(channels), nn.ReLU(), nn.Linear(channels, channels), norm)
 
 
 def _edge_encoder(conv: Conv, edge_dim: int, categories: Sequence[int] | None, channels: int) -> nn.Module:

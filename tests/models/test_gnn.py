@@ -131,6 +131,17 @@ def test_the_residual_carries_the_input_past_a_silent_layer():
         torch.testing.assert_close(model(batch()), expected)
 
 
+def test_a_linear_layer_can_follow_each_convolution():
+    model = network("GCNConv", level="node", layers=1, residual=False, feed_forward=True).eval()
+    model.head = torch.nn.Identity()
+    before, linear, after = model.norms[0][0], model.norms[0][2], model.norms[0][3]
+    x = model.convs[0](model.encoder(batch().x), batch().edge_index)
+    torch.testing.assert_close(model(batch()), after(linear(before(x).relu())).relu())
+    weight = linear.weight.clone()
+    model.reset_parameters()
+    assert not torch.equal(linear.weight, weight)
+
+
 @pytest.mark.parametrize("share", ["dropout", "input_dropout"])
 @pytest.mark.parametrize("discrete", [False, True])
 def test_dropout_acts_in_training_only(share, discrete):

@@ -8,7 +8,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.evaluate.molecule_guards import counts, molecule_guards
 from rwkplus.reproduce.molecule_sets import EXPERIMENTS, ROWS, Plan, run_molecules
 from rwkplus.reproduce.molecule_sets_tables import molecule_sets_page, molecule_table
-from rwkplus.result_files import read_result
+from rwkplus.result_files import read_result, save_result
 from tests.data.molecule_files import ogb_tables, write_ogb, zinc_arrays
 
 SMALL = {"epochs": 2, "layers": 1, "hidden": 4}
@@ -115,6 +115,28 @@ def test_the_page_shows_paper_ours_and_guards(files):
     assert "Closed walks" not in page
 
 
+def test_the_other_backbone_has_its_own_file_and_section(files):
+    usual, other = (Plan(EXPERIMENTS["zinc"], **SMALL, feed_forward=given) for given in (True, False))
+    assert usual.config == Plan(EXPERIMENTS["zinc"], **SMALL).config
+    for plan in (usual, other):
+        run_molecules(plan, seeds=[0], rows=["GIN"])
+    assert (usual.params("GIN")["feed_forward"], other.params("GIN")["feed_forward"]) == (True, False)
+    page = molecule_sets_page()
+    assert molecule_table("zinc") in page
+    assert molecule_table("zinc", "--no-feed-forward") in page
+    assert "nothing but BatchNorm and ReLU" in page
+    assert "--hidden 4 --no-feed-forward --lr" in page
+
+
+def test_seconds_are_of_the_machine_that_is_named(files):
+    plan = Plan(EXPERIMENTS["zinc"], **SMALL)
+    runs = run_molecules(plan, seeds=[0], rows=["GIN"])["GIN"]
+    assert f"| {runs[0]['s_per_epoch']:.1f} |" in molecule_table("zinc")
+    elsewhere = {"GIN": [*runs, {**runs[0], "seed": 1, "s_per_epoch": 99.0, "cpu": "another"}]}
+    save_result(plan.result, plan.config, {"scores": elsewhere})
+    assert f"| 2 | {runs[0]['s_per_epoch']:.1f} |" in molecule_table("zinc")
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_set_is_a_command(files, name, monkeypatch):
     import typer
@@ -126,7 +148,7 @@ def test_every_set_is_a_command(files, name, monkeypatch):
         asked.append((plan, options))
 
     monkeypatch.setattr("rwkplus.reproduce.molecule_sets.run_molecules", run)
-    monkeypatch.setattr("rwkplus.reproduce.molecule_sets_tables.molecule_table", lambda name: "table")
+    monkeypatch.setattr("rwkplus.reproduce.molecule_sets_tables.molecule_table", lambda name, variant: "table")
     result = CliRunner().invoke(
         app, ["--seeds", "2", "--first-seed", "5", "--rows", "GIN", "--hidden", "8", "--lr", "0.5"]
     )

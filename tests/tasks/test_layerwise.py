@@ -34,10 +34,11 @@ def graph_of(n, probability, seed):
 def test_outputs_equal_those_of_the_whole_graph_at_once(n, probability, seed, conv, block, option, edges):
     graph, (normalize, loops) = graph_of(n, probability, seed), edges
     options = {"steps": 3, "combine": "sum" if option else "last", "residual": option}
-    options |= {"normalize": normalize, "add_self_loops": loops}
+    options |= {"normalize": normalize, "add_self_loops": loops, "feed_forward": option}
     model = GNN(3, 2, conv=conv, level="node", hidden_channels=5, **options)
-    for norm in model.norms:
-        norm.running_mean.normal_()
+    for norm in model.norms.modules():
+        if isinstance(norm, torch.nn.BatchNorm1d):
+            norm.running_mean.normal_()
     expected = model.eval()(graph.data())
     torch.testing.assert_close(layerwise_outputs(model, graph, block=block), expected, rtol=1e-4, atol=1e-5)
 

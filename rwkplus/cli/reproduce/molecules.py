@@ -15,6 +15,9 @@ Epochs = Annotated[int, typer.Option(help="Epochs of every run.", min=1)]
 Rows = Annotated[list[str] | None, typer.Option("--rows", help="Row of the table; may be repeated. \\[default: all]")]
 Layers = Annotated[int | None, typer.Option(help="Convolutions. \\[default: as in the paper]", min=1)]
 Hidden = Annotated[int, typer.Option(help="Width of all layers.", min=1)]
+FeedForward = Annotated[
+    bool | None, typer.Option(help="A linear layer after each convolution. \\[default: for zinc]", show_default=False)
+]
 Threads = Annotated[int, typer.Option(help="Threads of torch.", min=1)]
 Data = Annotated[Path | None, typer.Option(help="Where the data lie. \\[default: below RWKPLUS_DATA]")]
 Runs = Annotated[Path, typer.Option(help="Folder for networks and checkpoints, to go on from.")]
@@ -30,6 +33,7 @@ def _experiment(name: str, about: str) -> Callable[..., None]:
         rows: Rows = None,
         layers: Layers = None,
         hidden: Hidden = 128,
+        feed_forward: FeedForward = None,
         lr: Lr = None,
         threads: Threads = 1,
         data: Data = None,
@@ -39,10 +43,10 @@ def _experiment(name: str, about: str) -> Callable[..., None]:
         from rwkplus.reproduce.molecule_sets_tables import molecule_table
 
         chosen = rows or list(ROWS)
-        plan = Plan(EXPERIMENTS[name], epochs, layers, hidden, lr, threads, data, runs)
+        plan = Plan(EXPERIMENTS[name], epochs, layers, hidden, feed_forward, lr, threads, data, runs)
         with progress(name, total=seeds * len(chosen) + 1) as advance:
             run_molecules(plan, seeds=range(first_seed, first_seed + seeds), rows=chosen, on_step=advance)
-        out.print(molecule_table(name))
+        out.print(molecule_table(name, plan.variant))
 
     command.__name__, command.__doc__ = name, f"{about}; writes results/molecules/."
     return command
