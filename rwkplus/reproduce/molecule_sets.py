@@ -60,7 +60,7 @@ class Experiment:
     lr: float = 1e-3
 
 
-OGB = {"dropout": 0.5}
+OGB = {"dropout": 0.5, "pool": "mean"}
 """As in OGB's reference networks."""
 MIXED = {"feed_forward": True}
 """Chosen on validation molecules of ZINC for RWK+Conv, and the same for all."""

@@ -39,14 +39,14 @@ def molecule_sets_page(folder: Path = RESULTS) -> str | None:
         return None
     return (
         "# Molecules: one backbone for every graph convolution\n\n"
-        "Embedded atoms; convolutions with BatchNorm, ReLU and residual; sum over atoms; MLP of two layers. With "
-        "*feed_forward*, a linear layer of its own BatchNorm and ReLU follows each convolution. Nothing "
-        "but the convolution differs between rows; GCN has no self-loops. Bonds are embedded for GINE and matched as "
-        "edge colors by RWK+Conv. RWK+Conv adds up neighbors without normalizing, returns the sum of its steps and "
-        "begins with a quarter of its usual parameters: chosen on validation molecules of ZINC in runs of 12 epochs, a "
-        "choice that the other convolutions did not have. "
-        "The epoch that is best on the validation molecules is reported on the test molecules: mean ± standard "
-        "deviation over seeds.\n\n"
+        "Embedded atoms; convolutions with BatchNorm, ReLU and residual; sum or mean over atoms; MLP of two layers. "
+        "With *feed_forward*, BatchNorm, ReLU and a linear layer stand behind each convolution. Nothing but the "
+        "convolution differs between rows; GCN has no self-loops. Bonds are embedded for GINE and matched as edge "
+        "colors by RWK+Conv. RWK+Conv adds up neighbors without normalizing, returns the sum of its steps and begins "
+        "with a quarter of its usual parameters: chosen on validation molecules of ZINC in runs of 12 epochs, a choice "
+        "that the other convolutions did not have; the linear layer and the mean over atoms were chosen for RWK+Conv, "
+        "too, and used for all. The epoch that is best on the validation molecules is reported on the test molecules: "
+        "mean ± standard deviation over seeds.\n\n"
         "Guards see no structure: a constant, and linear models of the numbers of atoms and bonds of each kind, with "
         "the penalty chosen on the validation molecules.\n\n" + "\n".join(_section(*one, folder) for one in found)
     )
