@@ -18,6 +18,7 @@ NAMES = (
     "kernel_conv",
     "kernel_layer",
     "rwk_plus_conv",
+    "dropout",
     "edge_colors",
     "rwk_plus_conv_large",
     "web_scale",

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
 from torch_geometric.nn.inits import reset
@@ -15,6 +14,7 @@ from rwkplus.graphs.closed_walks import ClosedWalks
 from rwkplus.models.encoders import Embeddings, OneHots
 from rwkplus.models.heads import graphs_of
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
+from rwkplus.ops.dropout import dropout
 from rwkplus.types import check_choice, check_integer, check_share
 
 Conv = Literal["RWKPlusConv", "GCNConv", "GINConv", "GINEConv"]
