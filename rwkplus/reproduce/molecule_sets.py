@@ -14,6 +14,7 @@ from rwkplus.result_files import RESULTS, environment, save_result
 from rwkplus.tasks import GraphDataset, Place, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job
+from rwkplus.tasks.progress import Row
 from rwkplus.tasks.targets import Loss
 
 Scores = dict[str, Any]
@@ -165,7 +166,8 @@ class Plan:
         molecules, params = self.molecules, self.params(row)
         job = Job(data, "gnn", params, molecules.train, molecules.validation, self.settings(seed))
         folder = run_folder(f"{self.experiment.name}/{row} {seed}", params, self.config, folder=self.runs)
-        result = tested(data, job.run(Place(folder, resume=True)), seed, molecules.test)
+        epochs: list[Row] = []  # a resumed run has fewer, and its seconds are of these
+        result = tested(data, job.run(Place(folder, resume=True), epochs.append), seed, molecules.test)
         metric = self.experiment.metric
         return {
             "seed": seed,
@@ -173,7 +175,7 @@ class Plan:
             "test": result.test[metric],
             "validation": result.validation[metric],
             "epoch": result.best_epoch + 1,
-            "s_per_epoch": result.seconds / self.epochs,
+            "s_per_epoch": result.seconds / len(epochs) if epochs else None,
             "cpu": environment()["cpu"],
         }
 

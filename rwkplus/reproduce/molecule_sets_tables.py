@@ -88,5 +88,5 @@ def molecule_table(name: str, variant: str = "", folder: Path = RESULTS) -> str:
 def _row(runs: list[dict[str, Any]], cpu: str) -> list[str]:
     means = [mean_and_deviation([run[part] for run in runs], 4) for part in ("test", "validation")]
     # Runs may be spread over machines, and seconds of one say nothing about those of another.
-    seconds = [run["s_per_epoch"] for run in runs if run["cpu"] == cpu]
+    seconds = [run["s_per_epoch"] for run in runs if run["cpu"] == cpu and run["s_per_epoch"]]
     return [*means, str(len(runs)), f"{np.mean(seconds):.1f}" if seconds else ""]

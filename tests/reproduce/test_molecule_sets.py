@@ -53,6 +53,8 @@ def test_a_command_goes_on_where_it_stopped(files, monkeypatch):
     (files / "results" / "molecules" / "zinc.json").unlink()
     again = run_molecules(plan, seeds=[0], rows=["GCN"])  # from the network that was kept
     assert again["GCN"][0]["test"] == pytest.approx(first["GCN"][0]["test"])
+    assert first["GCN"][0]["s_per_epoch"] > 0
+    assert again["GCN"][0]["s_per_epoch"] is None  # nothing was trained
     assert run_molecules(Plan(EXPERIMENTS["zinc"], epochs=1, layers=1, hidden=4), seeds=[0], rows=["GIN"]).keys() == {
         "GIN",
         "guards",
