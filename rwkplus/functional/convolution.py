@@ -9,6 +9,7 @@ from torch import Tensor
 
 from rwkplus.functional.propagate import Propagate
 from rwkplus.functional.walks import walk_steps
+from rwkplus.ops.transforms import can_look
 
 Readout = Literal["last", "sum", "concat"]
 
@@ -57,7 +58,7 @@ def split_by_color(
     colors = torch.arange(num_colors, device=col.device)
     row, col = row.repeat_interleave(num_colors), (col.unsqueeze(-1) * num_colors + colors).flatten()
     weight = (weight.unsqueeze(-1) * edge_attr.to(weight.dtype)).flatten()
-    if weight.requires_grad or torch.compiler.is_compiling():
+    if weight.requires_grad or not can_look():
         return row, col, weight
     present = weight.nonzero().flatten()
     return row[present], col[present], weight[present]

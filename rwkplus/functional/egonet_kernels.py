@@ -6,11 +6,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.functional.kernels import bank_scores, check_bank, color_similarity, finite_scores
+from rwkplus.errors import ParameterError, ShapeError
+from rwkplus.functional.kernels import bank_scores, check_bank, color_similarity, finite_scores, graphs_of_edges
 from rwkplus.functional.propagate import check_edges
 from rwkplus.functional.walks import Normalize
-from rwkplus.ops.csr import check_ends
 from rwkplus.ops.egonet_kinds import merge_kinds
 from rwkplus.ops.egonet_walks import score_egonets
 from rwkplus.ops.normalized_walks import score_normalized
@@ -83,24 +82,6 @@ def whole_graphs(
         link, ends = link[order], ends[:, order]
         weight, attr = (None if part is None else part[order] for part in (weight, attr))
     return Egonets(member, size, link, torch.bincount(ends[0], minlength=size.numel()), weight, attr)
-
-
-def graphs_of_edges(
-    edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"], num_graphs: int | None = None
-) -> Int[Tensor, "2 E"]:
-    """Graph of both ends of every edge; refuses edges between graphs, and more graphs than there should be."""
-    check_ends(edge_index, batch.numel())
-    if num_graphs is not None and batch.numel() and int(batch.max()) >= num_graphs:
-        raise ShapeError(f"batch names {int(batch.max()) + 1} graphs but num_graphs is {num_graphs}.")
-    ends = batch[edge_index]
-    if not torch.equal(ends[0], ends[1]):
-        edge = int((ends[0] != ends[1]).nonzero()[0])
-        u, v = edge_index[:, edge].tolist()
-        raise GraphError(
-            f"edge {edge} leads from node {u} to node {v}, which batch puts into graphs {int(ends[0, edge])} and "
-            f"{int(ends[1, edge])}: batch must name the graph of each node."
-        )
-    return ends
 
 
 def egonet_scores(

@@ -8,12 +8,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from rwkplus.errors import NumericError, ParameterError, ShapeError
+from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
 from rwkplus.functional.closed_walks import closed_walks, closed_walks_by_ends
-from rwkplus.functional.propagate import Propagate, bank_propagation
+from rwkplus.functional.propagate import Propagate, bank_propagation, check_edges
 from rwkplus.functional.walks import Normalize, walk_steps
+from rwkplus.ops.csr import check_ends
 from rwkplus.ops.precision import full_precision
-from rwkplus.ops.transforms import is_transformed
+from rwkplus.ops.transforms import can_look
 
 
 class WalkOptions(TypedDict, total=False):
@@ -147,6 +148,24 @@ def check_batch(x: Float[Tensor, "N D"], batch: Int[Tensor, " N"]) -> None:
         raise ShapeError(f"batch must name a graph for each of the {x.size(0)} nodes, got {tuple(batch.shape)}.")
 
 
+def graphs_of_edges(
+    edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"], num_graphs: int | None = None
+) -> Int[Tensor, "2 E"]:
+    """Graph of both ends of every edge; refuses edges between graphs, and more graphs than there should be."""
+    check_ends(edge_index, batch.numel())
+    if num_graphs is not None and batch.numel() and int(batch.max()) >= num_graphs:
+        raise ShapeError(f"batch names {int(batch.max()) + 1} graphs but num_graphs is {num_graphs}.")
+    ends = batch[edge_index]
+    if not torch.equal(ends[0], ends[1]):
+        edge = int((ends[0] != ends[1]).nonzero()[0])
+        u, v = edge_index[:, edge].tolist()
+        raise GraphError(
+            f"edge {edge} leads from node {u} to node {v}, which batch puts into graphs {int(ends[0, edge])} and "
+            f"{int(ends[1, edge])}: batch must name the graph of each node."
+        )
+    return ends
+
+
 def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
     """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that."""
     if num_graphs is None:
@@ -167,6 +186,9 @@ def _rwk(
 ) -> Tensor:
     check_bank(x, hidden_x, hidden_adj, steps)
     check_batch(x, batch)
+    if x.device.type == "cpu" and can_look():  # an accelerator would have to wait
+        check_edges(edge_index)
+        graphs_of_edges(edge_index, batch, options.get("num_graphs"))
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
     return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=match_all, **options)
 
@@ -278,7 +300,7 @@ def check_bank(x: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> N
 def finite_scores(scores: Tensor) -> Tensor:
     """Return scores ``(T, ...)`` unless one is inf or nan."""
     # Inside torch.compile and torch.func values cannot be looked at; there the caller owns the scale.
-    if torch.compiler.is_compiling() or is_transformed():
+    if not can_look():
         return scores
     # A sum is finite only if all its terms are, and cheaper to look at.
     if isfinite(scores.detach().sum()) or bool(scores.isfinite().all()):

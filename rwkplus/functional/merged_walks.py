@@ -131,7 +131,7 @@ def _similarity(x: Tensor, nodes: MergedNodes, hidden_x: Tensor, hidden_adj: Ten
 
 def _propagation(level: Kinds, hidden_adj: Tensor) -> Propagate:
     number = level.color.numel()
-    rows = torch.arange(number).repeat_interleave(level.ptr.diff(), output_size=level.col.numel())
+    rows = torch.arange(number, device="cpu").repeat_interleave(level.ptr.diff(), output_size=level.col.numel())
     edges = torch.stack([rows, level.col])
     return lambda y: sparse_product(edges, einsum("klm,ckm->ckl", hidden_adj, y), num_rows=number)
 

@@ -21,8 +21,9 @@ def step_moments(
         count: How often each row occurs; once by default.
         sync: Count those of all processes, whatever their numbers.
     """
+    dtype, y = y.dtype, y.float() if y.dtype in (torch.half, torch.bfloat16) else y  # half cannot count to 100,000
     if mask is None:
-        rows = y.new_ones(y.size(0)) if count is None else count
+        rows = y.new_ones(y.size(0)) if count is None else count.to(y.dtype)
         values = (rows.sum() * y.size(2)).expand(y.size(1))
 
         def total(y: Tensor) -> Tensor:  # a product with rows is the fastest weighted sum
@@ -37,7 +38,8 @@ def step_moments(
     sums, number = _over_processes(torch.stack([total(y), values]), sync)
     mean = sums / number.clamp(min=1)
     squares = total((y - mean.unsqueeze(-1)).square())
-    return mean, _over_processes(squares, sync) / number.clamp(min=1), number
+    var = _over_processes(squares, sync) / number.clamp(min=1)
+    return mean.to(dtype), var.to(dtype), number
 
 
 def step_norm(

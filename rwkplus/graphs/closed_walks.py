@@ -6,6 +6,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import to_dense_adj, to_dense_batch
 
+from rwkplus.graphs.egonets import edge_hash_of
 from rwkplus.types import check_integer
 
 
@@ -13,7 +14,8 @@ class ClosedWalks(BaseTransform):
     """Add to every node the chance that a walk of 1, 2, ... ``steps`` edges from there ends there: ``closed_walks``.
 
     At each step a walk takes one of the edges that lead on, parallel ones included, each as likely as the others,
-    whatever their weights. A whole ``Batch`` can be transformed as well as its graphs.
+    whatever their weights. A whole ``Batch`` can be transformed as well as its graphs. ``closed_walk_edges`` tells
+    :meth:`of` whether edges have changed since.
 
     Args:
         steps: Longest walk, counted in edges.
@@ -34,7 +36,23 @@ class ClosedWalks(BaseTransform):
         if graph is None:
             graph = data.edge_index.new_zeros(data.num_nodes)
         data.closed_walks = return_probabilities(data.edge_index, graph, self.steps)
+        data.closed_walk_edges = edge_hash_of(data, bare=True)
         return data
+
+    def of(self, data: Data | Batch) -> Tensor:
+        """The chances ``(N, steps)``: those that were added before, or computed now if edges or ``steps`` differ."""
+        known = data if self._is_known(data) else self(data)
+        chances: Tensor = known.closed_walks
+        return chances
+
+    def _is_known(self, data: Data | Batch) -> bool:
+        chances, edges = data.get("closed_walks"), data.get("closed_walk_edges")
+        if chances is None or edges is None or chances.size(1) != self.steps:
+            return False
+        if torch.compiler.is_compiling():  # a look at the edges would break the graph
+            return True
+        now = edge_hash_of(data, bare=True)
+        return now is not None and int(now) == int(edges.sum())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(steps={self.steps})"

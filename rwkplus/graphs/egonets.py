@@ -133,14 +133,20 @@ def extract_egonets(
     )
 
 
-def edge_hash_of(data: Data | Batch) -> Tensor | None:
-    """One number for all edges and what belongs to them, which PyG batches to one for each graph; None for unknown."""
-    weight, attr, ptr = data.get("edge_weight"), data.get("edge_attr"), data.get("ptr")
+def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
+    """One number for all edges, which PyG batches to one for each graph; None for unknown.
+
+    Args:
+        data: A graph or batch.
+        bare: Leave out weights and colors.
+    """
+    weight, attr = (None if bare else data.get(field) for field in ("edge_weight", "edge_attr"))
+    ptr = data.get("ptr")
     rounded = any(value is not None and value.dtype in (torch.half, torch.bfloat16) for value in (weight, attr))
     if rounded or (ptr is None and data.get("batch") is not None):  # where graphs begin is not known
         return None
     if ptr is None:
-        ptr = torch.tensor([0, data.num_nodes])
+        ptr = torch.tensor([0, data.num_nodes], device="cpu")
     parts = [None if part is None else part.cpu() for part in (weight, attr)]
     value = edge_hash(data.edge_index.cpu(), ptr.cpu(), *parts)
     return torch.tensor([value], device=data.edge_index.device)

@@ -5,7 +5,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import MLP, global_add_pool
 from torch_geometric.nn import models as pyg_models
 
-from rwkplus.models.heads import graphs_of
+from rwkplus.models.heads import graphs_of, node_features
 from rwkplus.types import check_integer, check_share
 
 
@@ -38,6 +38,7 @@ class GIN(nn.Module):
         check_integer("layers", layers, 1)
         check_integer("hidden_channels", hidden_channels, 1)
         check_share("dropout", dropout)
+        self.in_channels = in_channels
         self.layers = pyg_models.GIN(in_channels, hidden_channels, layers, dropout=float(dropout), norm=norm)
         self.head = MLP([hidden_channels, hidden_channels, out_channels], dropout=float(dropout), norm=norm)
 
@@ -48,6 +49,6 @@ class GIN(nn.Module):
 
     def forward(self, batch: Data) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
-        x = self.layers(batch.x, batch.edge_index)
+        x = self.layers(node_features(batch, self, self.in_channels), batch.edge_index)
         outputs: Tensor = self.head(global_add_pool(x, *graphs_of(batch)))
         return outputs

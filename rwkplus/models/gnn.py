@@ -9,10 +9,10 @@ from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
 from torch_geometric.nn.inits import reset
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs.closed_walks import ClosedWalks
 from rwkplus.models.encoders import Embeddings, OneHots
-from rwkplus.models.heads import graphs_of
+from rwkplus.models.heads import graphs_of, node_features
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.ops.dropout import dropout
 from rwkplus.types import check_choice, check_integer, check_share
@@ -92,7 +92,7 @@ class GNN(nn.Module):
             raise ParameterError("closed_walks are for whole graphs: parts of a sampled one have others. Leave it out.")
         edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
         _check_edges(conv, edge_channels, edge_categories)
-        self.level, self.pool, self.residual = level, pool, residual
+        self.in_channels, self.level, self.pool, self.residual = in_channels, level, pool, residual
         self.dropout, self.input_dropout, self.initial_scale = dropout, input_dropout, initial_scale
         self.categories, self.edge_channels, self.edge_categories = categories, edge_channels, edge_categories
         self.weighted = conv in ("RWKPlusConv", "GCNConv")
@@ -140,10 +140,9 @@ class GNN(nn.Module):
             if data.get("edge_attr") is None:
                 raise ParameterError("the network was made for edge features but the graphs have no edge_attr.")
             edges["edge_attr"] = self.edge_encoder(data.edge_attr)
-        x = self._encode(data.x)
+        x = self._encode(data)
         if self.pre_transform is not None and self.walk_encoder is not None:
-            known = data if "closed_walks" in data else self.pre_transform(data)
-            x = x + self.walk_encoder(known.closed_walks.to(x.dtype))
+            x = x + self.walk_encoder(self.pre_transform.of(data).to(x.dtype))
         for conv, norm in zip(self.convs, self.norms, strict=True):
             y = dropout(norm(conv(x, data.edge_index, **edges)).relu(), self.dropout, self.training)
             x = x + y if self.residual else y
@@ -152,9 +151,12 @@ class GNN(nn.Module):
         outputs: Tensor = self.head(x)
         return outputs
 
-    def _encode(self, x: Tensor) -> Tensor:
+    def _encode(self, data: Data) -> Tensor:
         if self.categories is not None:
-            return dropout(self.encoder(x), self.input_dropout, self.training)
+            if data.get("x") is None:
+                raise GraphError("the graphs have no x, but the network was made for columns of categories.")
+            return dropout(self.encoder(data.x), self.input_dropout, self.training)
+        x = node_features(data, self, self.in_channels)
         encoded: Tensor = self.encoder(_thinned(x, self.input_dropout) if self.training and self.input_dropout else x)
         return encoded
 

@@ -7,11 +7,26 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP
 
+from rwkplus.errors import GraphError, ShapeError
 from rwkplus.functional.kernels import count_graphs
 from rwkplus.nn.fixed_scale import FixedScale
+from rwkplus.ops.precision import check_place, check_type
 from rwkplus.types import check_choice, check_share
 
 Norm = Literal["batch", "fixed"]
+
+
+def node_features(data: Data, network: nn.Module, in_channels: int) -> Tensor:
+    """Features of all nodes ``(N, in_channels)``; refuses others than the network was made for."""
+    x: Tensor | None = data.get("x")
+    if x is None:
+        raise GraphError(f"the graphs have no node features x, of which the network reads {in_channels}.")
+    weight, name = next(network.parameters()), type(network).__name__
+    check_place("x", x, weight.device, name)
+    if x.dim() != 2 or x.size(1) != in_channels:
+        raise ShapeError(f"x is {tuple(x.shape)} but {name} takes (N, {in_channels}).")
+    check_type(x, weight.dtype, name)
+    return x
 
 
 def graphs_of(data: Data) -> tuple[Tensor, int]:

@@ -13,12 +13,14 @@ from torch_geometric.utils import degree
 
 from rwkplus.functional.propagate import sparse_product
 from rwkplus.graphs.egonets import edge_hash_of
-from rwkplus.models.heads import graphs_of, make_norm
+from rwkplus.models.heads import graphs_of, make_norm, node_features
 from rwkplus.nn.hidden_graphs import AdjacencyMap
 from rwkplus.nn.kernel_layer import KernelLayer
 from rwkplus.nn.kernel_module import Kernel
 from rwkplus.nn.step_norm import Placement
+from rwkplus.ops.csr import check_ends
 from rwkplus.ops.egonet_kinds import row_hashes
+from rwkplus.ops.transforms import can_look
 from rwkplus.ops.walk_kinds import walk_kinds
 from rwkplus.types import check_choice, check_integer, check_share
 
@@ -139,7 +141,7 @@ class IGAD(nn.Module):
         check_integer("topology_channels", topology_channels, 2)
         check_integer("mlp_channels", mlp_channels, 1)
         check_share("dropout", dropout)
-        self.colors, self.max_degree = colors, max_degree
+        self.in_channels, self.colors, self.max_degree = in_channels, colors, max_degree
         self.pre_transform = FixedInputs(steps, colors, max_degree)
         self.neighbors = nn.Linear(in_channels, feature_channels)
         self.itself = nn.Linear(in_channels, feature_channels)
@@ -167,8 +169,10 @@ class IGAD(nn.Module):
 
     def forward(self, batch: Data) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
-        fixed = is_fixed(batch)
-        around = batch.two_hops.to(batch.x.dtype) if fixed else two_hops(batch.x, batch.edge_index)
+        x, fixed = node_features(batch, self, self.in_channels), is_fixed(batch)
+        if not fixed and can_look():
+            check_ends(batch.edge_index, x.size(0))
+        around = batch.two_hops.to(x.dtype) if fixed else two_hops(x, batch.edge_index)
         kinds = batch.walk_kinds if fixed else None
         branches = self._feature_branch(batch, around), self._topology_branch(batch, kinds)
         outputs: Tensor = self.mlp(torch.cat(branches, 1))

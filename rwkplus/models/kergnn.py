@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import global_add_pool
@@ -9,7 +10,7 @@ from torch_geometric.nn import global_add_pool
 from rwkplus.errors import ParameterError
 from rwkplus.functional.egonet_kernels import Egonets, learns_edges
 from rwkplus.graphs.egonets import EgoNets, egonets_of, extract_egonets
-from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm
+from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm, node_features
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv
 from rwkplus.nn.kernel_module import Kernel, StepCombine
@@ -82,6 +83,7 @@ class KerGNN(nn.Module):
             raise ParameterError(f"layers must be at least 1, got {layers}.")
         if activation not in ("relu", None):
             raise ParameterError(f"activation must be relu or None, got {activation!r}.")
+        self.in_channels = in_channels
         self.pre_transform = EgoNets(hops, max_nodes)
         self.reads = ("x", "edge_weight") if edge_dim is None else ("x", "edge_weight", "edge_attr")
         self.encoder = None if hidden_channels is None else nn.Linear(in_channels, hidden_channels)
@@ -124,10 +126,14 @@ class KerGNN(nn.Module):
 
     def embed(self, batch: Data) -> Tensor:
         """Embed every node: ``(N, width)``."""
+        x = node_features(batch, self, self.in_channels)
+        # Egonets that are alike have one output, yet gradients by the features of their own nodes.
+        merge = not (x.requires_grad and torch.is_grad_enabled())
         egonets = self._egonets(batch)
-        x: Tensor = batch.x if self.encoder is None else self.encoder(batch.x).relu()
+        if self.encoder is not None:
+            x = self.encoder(x).relu()
         for i, (conv, norm, skip) in enumerate(zip(self.convs, self.norms, self.skips, strict=True)):
-            y = norm(conv(x, egonets, merge=i == 0))
+            y = norm(conv(x, egonets, merge=merge and i == 0))
             y = self.dropout(y if self.activation is None else y.relu())
             x = y + skip(x) if self.residual else y
         return x

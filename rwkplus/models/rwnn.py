@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm
+from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm, node_features
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap
 from rwkplus.nn.kernel_layer import KernelLayer
 from rwkplus.nn.kernel_module import Kernel, StepCombine
@@ -61,6 +61,7 @@ class RWNN(nn.Module):
     ) -> None:
         super().__init__()
         self.reads = ("x", "edge_weight") if edge_dim is None else ("x", "edge_weight", "edge_attr")
+        self.in_channels = in_channels
         self.encoder = None if hidden_channels is None else nn.Linear(in_channels, hidden_channels)
         self.kernels = KernelLayer(
             in_channels if hidden_channels is None else hidden_channels,
@@ -88,7 +89,9 @@ class RWNN(nn.Module):
 
     def embed(self, batch: Data) -> Tensor:
         """Kernels of every graph with every hidden graph: ``(B, K * T)`` if steps are concatenated."""
-        x = batch.x if self.encoder is None else self.encoder(batch.x).relu()
+        x = node_features(batch, self, self.in_channels)
+        if self.encoder is not None:
+            x = self.encoder(x).relu()
         graph, num_graphs = graphs_of(batch)
         kernels: Tensor = self.kernels(
             x, batch.edge_index, graph, batch.get("edge_weight"), batch.get("edge_attr"), num_graphs

@@ -14,7 +14,8 @@ from torch_geometric.utils import add_remaining_self_loops, is_torch_sparse_tens
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional.convolution import split_by_color
 from rwkplus.ops.csr import to_csr, transpose
-from rwkplus.ops.precision import check_type
+from rwkplus.ops.precision import check_place, check_type
+from rwkplus.ops.transforms import can_look
 
 
 class Adjacency(NamedTuple):
@@ -32,7 +33,7 @@ class Adjacency(NamedTuple):
         if x.size(-2) != self.num_nodes:
             raise ShapeError(
                 f"RWKPlusConv(cached=True) holds a graph of {self.num_nodes} nodes but got {x.size(-2)}: cache only "
-                "where there is a single graph, or call reset_parameters() between graphs."
+                "where there is a single graph, or call reset_cache() between graphs."
             )
         return self.weight.dtype == x.dtype and self.weight.device == x.device
 
@@ -58,25 +59,33 @@ def check_nodes(x: Tensor | tuple[Tensor, ...], linear: Linear) -> None:
             f"RWKPlusConv got a {type(x).__name__} of node features: its walks go on from the nodes they reach, so "
             "bipartite graphs have no second step. SAGEConv and GraphConv take them."
         )
-    _check_tensor("x", x)
     weight = linear.weight
-    if weight.device != x.device:
-        raise ParameterError(f"x is on {x.device} but RWKPlusConv on {weight.device}: move one of them with .to().")
+    check_place("x", x, weight.device, "RWKPlusConv")
     check_type(x, weight.dtype, "RWKPlusConv")
     if x.dim() < 2 or linear.in_channels not in (-1, x.size(-1)):
         raise ShapeError(f"x is {tuple(x.shape)} but RWKPlusConv takes (N, {linear.in_channels}).")
 
 
-def read_edges(edge_index: Adj, weight: Tensor | None, color: Tensor | None, num_nodes: int, flow: str) -> Edges:
-    """Read edges from a ``(2, E)`` tensor, an ``EdgeIndex`` or a sparse tensor; refuse what cannot be meant."""
+def read_edges(edge_index: Adj, weight: Tensor | None, color: Tensor | None, x: Tensor, flow: str) -> Edges:
+    """Read edges from a ``(2, E)`` tensor, an ``EdgeIndex`` or a sparse tensor; refuse what cannot be meant.
+
+    Args:
+        edge_index: The edges.
+        weight: Their weights.
+        color: Their colors.
+        x: Rows for the nodes ``(..., N, D)``.
+        flow: PyG's name for the direction of edges.
+    """
     for field, values in (("edge_weight", weight), ("edge_attr", color)):
         if values is not None:
-            _check_tensor(field, values)
+            check_place(field, values, x.device, "x")
+    num_nodes = x.size(-2)
     if isinstance(edge_index, SparseTensor) or is_torch_sparse_tensor(edge_index):
         return _from_sparse(edge_index, weight, color, num_nodes, flow)
     if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.size(0) != 2:
         found = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
         raise ShapeError(f"edge_index must be a tensor (2, E), an EdgeIndex or a sparse adjacency, got {found}.")
+    check_place("edge_index", edge_index, x.device, "x")
     if edge_index.is_floating_point() or edge_index.dtype == torch.bool:
         raise ShapeError(f"edge_index must hold node numbers, got {edge_index.dtype}: call edge_index.long().")
     if weight is not None and weight.shape != edge_index.shape[1:]:
@@ -154,14 +163,9 @@ def _colored_loops(ends: Tensor, color: Tensor, num_nodes: int, loop_color: int)
     return colors
 
 
-def _check_tensor(field: str, values: object) -> None:
-    if not isinstance(values, Tensor):
-        raise ParameterError(f"{field} must be a tensor, got {type(values).__name__}: call torch.as_tensor.")
-
-
 def _check_range(field: str, numbers: Tensor, size: int, things: str) -> None:
     # Reading values would break torch.compile and make an accelerator wait.
-    if torch.compiler.is_compiling() or numbers.device.type != "cpu" or numbers.numel() == 0:
+    if numbers.device.type != "cpu" or numbers.numel() == 0 or not can_look():
         return
     low, high = (int(bound) for bound in numbers.aminmax())
     if low < 0 or high >= size:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from rwkplus.errors import ParameterError
-from rwkplus.types import check_choice
+from rwkplus.types import check_choice, check_integer
 
 AdjacencyMap = Literal["sigmoid", "relu", "discrete"]
 FeatureMap = Literal["raw", "softmax", "sigmoid"]
@@ -169,11 +169,10 @@ def _mapped(logits: Tensor, how: FeatureMap) -> Tensor:
 def _check(
     num_hidden: int, hidden_nodes: int, widths: tuple[int, ...], adjacency: str, maps: tuple[FeatureMap, ...]
 ) -> None:
-    if num_hidden < 1 or hidden_nodes < 1 or not widths or (min(widths) < 1 and widths != (LAZY,)):
-        raise ParameterError(
-            "hidden graphs need at least one graph, node and feature, "
-            f"got num_hidden={num_hidden}, hidden_nodes={hidden_nodes}, num_features={widths}."
-        )
+    check_integer("num_hidden", num_hidden, 1)
+    check_integer("hidden_nodes", hidden_nodes, 1)
+    if not widths or (min(widths) < 1 and widths != (LAZY,)):
+        raise ParameterError(f"hidden graphs need at least one feature, got num_features={widths}.")
     check_choice("adjacency", adjacency, AdjacencyMap)
     if len(maps) != len(widths) or not set(maps) <= set(get_args(FeatureMap)):
         raise ParameterError(

@@ -83,11 +83,14 @@ class KernelConv(KernelModule):
             edge_weight: Weights ``(E,)``.
             edge_attr: Edge colors ``(E, edge_dim)``; ignored without ``edge_dim``.
             merge: Compute egonets that are alike once. Say so only if ``x`` is, or is a function of each row of, what
-                :class:`rwkplus.graphs.EgoNets` found as ``x``; done where it saves time.
+                :class:`rwkplus.graphs.EgoNets` found as ``x``, and no gradient by that is wanted; done where it saves
+                time.
         """
-        self.expect(x)
         egonets = edge_index
-        if isinstance(egonets, Tensor):
+        if isinstance(egonets, Egonets):
+            self.expect(x)
+        else:
+            self.expect(x, edge_index=edge_index, edge_weight=edge_weight, edge_attr=edge_attr)
             egonets = extract_egonets(egonets, x.size(0), self.hops, self.max_nodes, edge_weight, edge_attr)
         if merge and self._can_merge(x, egonets):
             distinct, which = merge_egonets(egonets)
@@ -120,4 +123,5 @@ def _compact(x: Tensor, egonets: Egonets) -> tuple[Tensor, Egonets]:
     """Leave out nodes that are in no egonet, if what remains is less."""
     if egonets.member.numel() >= x.size(0):
         return x, egonets
-    return x.index_select(0, egonets.member), egonets._replace(member=torch.arange(egonets.member.numel()))
+    places = torch.arange(egonets.member.numel(), device=x.device)
+    return x.index_select(0, egonets.member), egonets._replace(member=places)

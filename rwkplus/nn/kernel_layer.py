@@ -7,8 +7,8 @@ from torch import Tensor
 
 from rwkplus.errors import GraphError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.functional.egonet_kernels import graphs_of_edges, whole_graphs
-from rwkplus.functional.kernels import check_batch
+from rwkplus.functional.egonet_kernels import whole_graphs
+from rwkplus.functional.kernels import check_batch, graphs_of_edges
 from rwkplus.functional.merged_walks import merge_nodes, merged_scores, normalized_merged_scores
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions
 
@@ -63,7 +63,7 @@ class KernelLayer(KernelModule):
                 and of these very edges: walks from nodes of one kind are computed once, where compiled loops would run,
                 edges have neither weights nor colors, and no gradient by ``x`` is wanted.
         """
-        self.expect(x)
+        self.expect(x, edge_index=edge_index, batch=batch, edge_weight=edge_weight, edge_attr=edge_attr)
         if batch is None:
             batch, num_graphs = edge_index.new_zeros(x.size(0)), 1
         check_batch(x, batch)

@@ -15,9 +15,9 @@ from rwkplus.functional.egonet_kernels import (
 )
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.step_norm import Placement, StepNorm
-from rwkplus.ops.precision import check_type
+from rwkplus.ops.precision import check_place, check_type
 from rwkplus.ops.transforms import is_transformed
-from rwkplus.types import Walks, check_choice
+from rwkplus.types import Walks, check_choice, check_integer
 
 Kernel = Literal["rwk+", "rwk-"]
 StepCombine = Literal["sum", "mean", "last", "concat"]
@@ -94,14 +94,13 @@ class KernelModule(nn.Module):
         check_choice("kernel", kernel, Kernel)
         check_choice("combine", combine, StepCombine)
         check_choice("walks", walks, Walks)
-        if steps < 1 or steps != int(steps):
-            raise ParameterError(f"steps must be a whole number of at least 1, the edges of a walk; got {steps!r}.")
-        if edge_dim is not None and edge_dim < 1:
-            raise ParameterError(f"edge_dim must be at least 1, or None for edges without colors; got {edge_dim}.")
+        check_integer("steps", steps, 1)
+        if edge_dim is not None:
+            check_integer("edge_dim", edge_dim, 1)
         if walks == "closed" and step_norm == "propagate":
             raise ParameterError("closed walks cannot be normalized between their steps: use step_norm='readout'.")
         self.kernel = kernel
-        self.steps = int(steps)
+        self.steps = steps
         self.combine = combine
         self.include_zero_step = include_zero_step
         self.walks = walks
@@ -172,8 +171,12 @@ class KernelModule(nn.Module):
         """Whether gradients by edges are wanted; without ``edge_dim``, their colors are not used."""
         return learns_edges(edge_weight, None if self.hidden.edge_colors is None else edge_attr)
 
-    def expect(self, x: Tensor) -> None:
-        """Read open sizes off the node features, or refuse other features than before."""
+    def expect(self, x: Tensor, **edges: object) -> None:
+        """Read open sizes off the node features, or refuse other features than before, and edges elsewhere."""
+        check_place("x", x, self.hidden.edge_logits.device, self)
+        for field, values in edges.items():
+            if values is not None:
+                check_place(field, values, x.device, "x")
         if x.dim() != 2:
             raise ShapeError(f"{self} expects node features (N, D), got {tuple(x.shape)}.")
         if not x.is_floating_point():

@@ -15,6 +15,7 @@ from rwkplus.ops.conv import fused_conv
 from rwkplus.ops.transforms import is_transformed
 from rwkplus.types import check_choice, check_integer
 
+OVERRIDABLE = ("message", "aggregate", "update")
 # Where PyG lets hooks watch or change what a layer does: compiled loops would go past them.
 HOOKED = [f"{part}_forward{when}" for part in ("propagate", "message", "aggregate") for when in ("_pre", "")]
 
@@ -39,6 +40,8 @@ class RWKPlusConv(MessagePassing):
     so that :math:`A_H^{(c)}[v, w]` is the weight of the hidden edge times entry :math:`c` of its color, compared with
     the color of the input edge by inner product. Self-loops that the layer adds have a color of their own.
 
+    It can be compiled, exported and traced; ``torch.jit.script`` does not know it.
+
     Args:
         in_channels: Features of a node, or -1 to read them off the first input.
         out_channels: Hidden nodes M, the width of a step's output.
@@ -53,7 +56,8 @@ class RWKPlusConv(MessagePassing):
         normalize: Whether to normalize the adjacency symmetrically.
         bias: Whether to learn :math:`b_0` and :math:`b`.
         fused: Use compiled loops where they can do the work: float32 and float64 on the CPU, edge weights without
-            gradient, no explanation under way, no hooks, no export. Otherwise torch does the same in more passes.
+            gradient, no explanation under way, no hooks, no export or tracing, no subclass with messages of its own.
+            Otherwise torch does the same in more passes.
             Second derivatives need ``False``: whether they will be asked for, a layer cannot know.
         recompute: Keep only :math:`Y_0` for the backward pass and walk again there: less memory, more time.
         flow: ``"source_to_target"``, or the other way round.
@@ -113,6 +117,10 @@ class RWKPlusConv(MessagePassing):
         self.hidden_x.reset_parameters()
         draw_hidden_adj(self.hidden_adj)
         zeros(self.bias)
+        self.reset_cache()
+
+    def reset_cache(self) -> None:
+        """Forget the cached adjacency, before another graph."""
         self._cached: Adjacency | None = None
 
     def forward(
@@ -134,7 +142,7 @@ class RWKPlusConv(MessagePassing):
                 combine=self.combine,
                 recompute=self.recompute,
             )
-        if self.recompute and torch.is_grad_enabled():
+        if self.recompute and torch.is_grad_enabled() and not is_transformed():
             walked: Tensor = checkpoint(self._walk, logits, matrix, hidden_adj, use_reentrant=False)
             return walked
         return self._walk(logits, matrix, hidden_adj)
@@ -169,7 +177,7 @@ class RWKPlusConv(MessagePassing):
         if self._cached is not None and not self.explain and self._cached.fits(logits):
             return self._cached
         n, dtype = logits.size(-2), logits.dtype
-        edges = check_colors(read_edges(edge_index, edge_weight, edge_attr, n, self.flow), self.edge_dim)
+        edges = check_colors(read_edges(edge_index, edge_weight, edge_attr, logits, self.flow), self.edge_dim)
         if self.normalize:
             how = {"loops": self.add_self_loops, "improved": self.improved, "flow": self.flow}
             edges = normalized(edges, n, self.num_colors, dtype=dtype, **how)
@@ -203,6 +211,7 @@ class RWKPlusConv(MessagePassing):
             and not matrix.weight.requires_grad
             and not self.explain
             and not any(getattr(self, f"_{place}_hooks") for place in HOOKED)
+            and all(getattr(type(self), part) is getattr(RWKPlusConv, part) for part in OVERRIDABLE)
             and not torch.compiler.is_exporting()
             and not is_transformed()
         )

@@ -203,13 +203,13 @@ class _Moves:
         self.nodes: Sequence[Tensor] = ()  # of each color; empty for all
         if colors == 1:
             return
-        used = torch.zeros(n, colors, dtype=torch.bool)
+        used = torch.zeros(n, colors, dtype=torch.bool, device="cpu")
         used.view(-1)[matrix.col] = True
         if int(used.sum()) > MOST_PAIRS * used.numel():
             return
         color, node = used.t().nonzero(as_tuple=True)
-        place = torch.empty(self.num_rows, dtype=torch.long)
-        place[node * colors + color] = torch.arange(node.numel())
+        place = matrix.col.new_empty(self.num_rows)
+        place[node * colors + color] = torch.arange(node.numel(), device="cpu")
         self.matrix, self.num_rows = matrix._replace(col=place[matrix.col]), node.numel()
         self.nodes = node.split(used.sum(0).tolist())
 
@@ -246,7 +246,7 @@ class _Moves:
 @contextmanager
 def _without_denormals() -> Iterator[None]:
     """Let numbers below the normal range be zero: colors near zero shrink at every step, and denormals take ages."""
-    before = torch.finfo(torch.float32).tiny / torch.tensor(2.0) == 0
+    before = torch.finfo(torch.float32).tiny / torch.tensor(2.0, dtype=torch.float32, device="cpu") == 0
     torch.set_flush_denormal(True)
     try:
         yield

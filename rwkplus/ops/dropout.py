@@ -14,14 +14,16 @@ def dropout(x: Tensor, share: float, training: bool = True) -> Tensor:
 
     Args:
         x: A dense tensor.
-        share: Share of entries that become zero, below 1; the others grow, so that means stay.
+        share: Share of entries that become zero, the others grow, so that means stay.
         training: Whether to drop anything.
     """
     if not training or share == 0:
         return x
+    if share == 1:
+        return x * 0
     if x.device.type != "cpu" or torch.compiler.is_compiling() or is_transformed():
         return functional.dropout(x, share)
     dropped = min(round(share * LEVELS), LEVELS - 1)
-    words = torch.randint(-(1 << 63), (1 << 63) - 1, (-(-x.numel() // 4),))  # four entries each
+    words = torch.randint(-(1 << 63), (1 << 63) - 1, (-(-x.numel() // 4),), device="cpu")  # four entries each
     kept = words.view(torch.int16)[: x.numel()].view(x.shape) >= dropped - LEVELS // 2
     return x * kept.to(x.dtype).mul_(LEVELS / (LEVELS - dropped))

@@ -106,7 +106,7 @@ def sums_over_nodes_backward(grad: Tensor, hidden_nodes: int) -> list[Tensor]:
 @lru_cache(maxsize=64)
 def _graph_of_node(width: int, hidden_nodes: int, dtype: torch.dtype) -> Tensor:
     """Which hidden node is of which hidden graph, ``(W, L)``: products with it are the fastest short sums."""
-    return torch.eye(width // hidden_nodes, dtype=dtype).repeat_interleave(hidden_nodes, 0)
+    return torch.eye(width // hidden_nodes, dtype=dtype, device="cpu").repeat_interleave(hidden_nodes, 0)
 
 
 def by_node(values: Floats, y0: Tensor) -> Floats:

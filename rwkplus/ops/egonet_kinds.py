@@ -41,7 +41,7 @@ def edge_hash(edge_index: Tensor, ptr: Tensor, weight: Tensor | None, attr: Tens
     if any(value.size(0) != edge_index.size(1) for value in given):  # some were changed, the others not
         given, kind = [], np.uint64(4)
     columns = [value.detach().float().unsqueeze(1).flatten(1) for value in given]
-    bits = torch.cat([torch.empty(edge_index.size(1), 0), *columns], 1)
+    bits = torch.cat([edge_index.new_empty(edge_index.size(1), 0, dtype=torch.float32), *columns], 1)
     return int(_hash_edges(edge_index.numpy(), ptr.numpy(), bits.numpy().view(np.uint32), kind))
 
 

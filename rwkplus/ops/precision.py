@@ -10,6 +10,8 @@ from torch import Tensor
 
 from rwkplus.errors import ParameterError
 
+AUTOCAST = (torch.float32, torch.float16, torch.bfloat16)
+"""Types between which autocast converts."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -31,8 +33,19 @@ def in_full_precision(operator: Callable[Concatenate[Tensor, P], R]) -> Callable
     return operate
 
 
+def check_place(field: str, values: object, device: torch.device, layer: object) -> None:
+    """Refuse what is no tensor, or one on another device than a layer."""
+    if not isinstance(values, Tensor):
+        raise ParameterError(f"{field} must be a tensor, got {type(values).__name__}: call torch.as_tensor.")
+    if values.device != device:
+        raise ParameterError(f"{field} is on {values.device} but {layer} on {device}: move one of them with .to().")
+
+
 def check_type(x: Tensor, dtype: torch.dtype, layer: object) -> None:
     """Refuse features of another type than a layer's weights, unless autocast makes them one."""
-    if x.dtype != dtype and not torch.is_autocast_enabled(x.device.type):
+    if x.dtype == dtype:
+        return
+    converted = x.dtype in AUTOCAST and dtype in AUTOCAST and torch.is_autocast_enabled(x.device.type)
+    if not converted:
         other = f", or .to({x.dtype}) on the layer" if x.is_floating_point() else ""  # layers hold floats alone
         raise ParameterError(f"x is {x.dtype} but {layer} {dtype}: call x.to({dtype}){other}.")

@@ -1,8 +1,17 @@
-"""Transforms of torch.func, which hand-written backward passes know nothing of."""
+"""Whatever follows torch's operations one by one, which compiled loops and hand-written backward passes escape."""
 
 import torch
+from torch.autograd import forward_ad
 
 
 def is_transformed() -> bool:
-    """Whether ``grad``, ``jvp``, ``vmap`` or the like of :mod:`torch.func` are at work."""
-    return not torch.compiler.is_compiling() and bool(torch._C._are_functorch_transforms_active())
+    """Whether :mod:`torch.func`, forward-mode derivatives or the tracer of :mod:`torch.jit` are at work."""
+    if torch.compiler.is_compiling():
+        return False
+    transformed = bool(torch._C._are_functorch_transforms_active())
+    return transformed or forward_ad._current_level >= 0 or bool(torch._C._is_tracing())
+
+
+def can_look() -> bool:
+    """Whether checks may read values: inside compilers and transforms there are none."""
+    return not torch.compiler.is_compiling() and not is_transformed()

@@ -1,3 +1,5 @@
+import copy
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -40,3 +42,22 @@ def test_graphs_without_nodes_or_edges():
 def test_walks_have_an_edge():
     with pytest.raises(ParameterError, match="steps must be a whole number of at least 1"):
         ClosedWalks(0)
+
+
+def test_what_is_known_is_used_while_edges_and_steps_are_the_same():
+    graph, transform = path(4), ClosedWalks(3)
+    known = transform(graph)
+    assert transform.of(known) is known.closed_walks
+    batch = Batch.from_data_list([known, transform(path(3))])
+    assert transform.of(batch) is batch.closed_walks
+    changed = copy.copy(known)
+    changed.edge_index = graph.edge_index[:, 2:]
+    for steps, data in ((3, changed), (2, known), (3, graph)):
+        fresh = Data(edge_index=data.edge_index, num_nodes=4)
+        torch.testing.assert_close(ClosedWalks(steps).of(data), ClosedWalks(steps)(fresh).closed_walks)
+
+
+def path(nodes):
+    ends = torch.arange(nodes - 1)
+    edges = torch.stack([ends, ends + 1])
+    return Data(edge_index=torch.cat([edges, edges.flip(0)], 1), num_nodes=nodes)

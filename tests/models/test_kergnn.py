@@ -211,3 +211,15 @@ def test_gradients_reach_weights_and_colors_of_edges(beforehand):
     model(graphs).square().sum().backward()
     assert graphs.edge_weight.grad.any()
     assert graphs.edge_attr.grad.any()
+
+
+def test_gradients_by_features_do_not_depend_on_egonets_found_beforehand():
+    ring = torch.arange(6)
+    edges = torch.stack([ring, (ring + 1) % 6])
+    graph = Data(x=torch.ones(6, 2, dtype=torch.double), edge_index=torch.cat([edges, edges.flip(0)], 1))
+    model, grads = kergnn(step_norm=None).eval(), []
+    for found in (graph, model.pre_transform(copy.copy(graph))):
+        found.x = graph.x.clone().requires_grad_()
+        grads.extend(torch.autograd.grad(model(found).sum(), found.x))
+    torch.testing.assert_close(*grads)
+    assert grads[0].any()

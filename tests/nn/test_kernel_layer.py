@@ -242,3 +242,43 @@ def test_many_layers_run_under_vmap(make, walks):
     state = torch.func.stack_module_state(layers)
     together = torch.func.vmap(lambda *s: torch.func.functional_call(layers[0], s, GRAPHS[:2]))(*state)
     torch.testing.assert_close(together, torch.stack([layer(*GRAPHS[:2]) for layer in layers]))
+
+
+@pytest.mark.parametrize("options", [{}, {"walks": "closed"}, {"step_norm": "readout"}, {"compiled": False}])
+@pytest.mark.parametrize(
+    ("edge_index", "batch", "num_graphs", "error", "message"),
+    [
+        ([[0, 2], [1, 3]], [0, 0, 0, 1], None, GraphError, "edge 1 leads from node 2 to node 3"),
+        ([[0, 2], [1, 9]], [0, 0, 0, 0], None, GraphError, "from 0 to 9"),
+        ([[0, 2], [1, 1]], [1, 1, 1, 1], 1, ShapeError, "num_graphs is 1"),
+    ],
+)
+def test_edges_and_graphs_that_do_not_fit_are_named_on_every_path(
+    options, edge_index, batch, num_graphs, error, message
+):
+    x = torch.ones(4, 2, dtype=torch.double)
+    with pytest.raises(error, match=message):
+        layer(**options)(x, torch.tensor(edge_index), torch.tensor(batch), num_graphs=num_graphs)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ((None, BATCH.edge_index), "x must be a tensor, got NoneType"),
+        ((BATCH.x.to("meta"), BATCH.edge_index), "x is on meta"),
+        ((BATCH.x, [[0], [1]]), "edge_index must be a tensor, got list"),
+        ((BATCH.x, BATCH.edge_index, BATCH.batch.to("meta")), "batch is on meta"),
+    ],
+)
+def test_inputs_that_are_no_tensors_or_elsewhere_are_named(inputs, message):
+    with pytest.raises(ParameterError, match=message):
+        layer()(*inputs)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("steps", "2"), ("steps", True), ("edge_dim", 1.5), ("hidden_nodes", 2.5), ("edge_dim", 0)],
+)
+def test_sizes_must_be_whole_numbers(option, value):
+    with pytest.raises(ParameterError, match=f"{option} must be a whole number of at least 1"):
+        layer(**{option: value})

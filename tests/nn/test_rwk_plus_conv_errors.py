@@ -74,3 +74,17 @@ def test_arguments_that_make_no_layer_are_named(arguments, message):
 def test_sparse_adjacencies_flow_one_way():
     with pytest.raises(ParameterError, match="flow"):
         layer(2, flow="target_to_source")(features(), to_torch_csr_tensor(EDGES, size=(N, N)))
+
+
+@FUSED
+@pytest.mark.parametrize("field", ["edge_index", "edge_weight", "edge_attr"])
+def test_edges_on_another_device_are_named(field, fused):
+    edges = {"edge_index": EDGES, "edge_weight": WEIGHT, "edge_attr": TYPES}
+    with pytest.raises(ParameterError, match=f"{field} is on meta but x on cpu"):
+        layer(2, edge_dim=C, fused=fused)(features(), **edges | {field: edges[field].to("meta")})
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.long])
+def test_autocast_excuses_no_type_that_it_does_not_convert(dtype):
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(ParameterError, match=f"x is {dtype}"):
+        layer(2).float()(features().to(dtype), EDGES)

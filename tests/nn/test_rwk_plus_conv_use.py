@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.explain.algorithm.utils import set_masks
 from torch_geometric.nn import GCNConv
@@ -187,3 +188,71 @@ def test_transforms_of_torch_take_the_plain_path():
     expected = torch.autograd.functional.jacobian(lambda x: conv(x, edges), x)
     torch.testing.assert_close(jacobian, expected)
     assert expected.any()
+
+
+@pytest.mark.parametrize("options", [{}, {"recompute": True}])
+@pytest.mark.parametrize("by", ["edge_weight", "edge_attr"])
+def test_forward_derivatives_by_edges_are_those_of_the_backward_pass(by, options):
+    conv, x = layer(2, edge_dim=C, **options), features()
+    edges = {"edge_weight": WEIGHT, "edge_attr": torch.nn.functional.one_hot(TYPES, C).double()}
+
+    def walked(value):
+        return conv(x, EDGES, **edges | {by: value})
+
+    value = edges[by]
+    expected = torch.autograd.functional.jacobian(walked, value)
+    torch.testing.assert_close(torch.func.jacfwd(walked)(value), expected)
+    with forward_ad.dual_level():
+        tangent = forward_ad.unpack_dual(walked(forward_ad.make_dual(value, torch.ones_like(value)))).tangent
+    torch.testing.assert_close(tangent, expected.flatten(2).sum(2))
+    stacked = torch.func.vmap(walked)(torch.stack([value, 2 * value]))
+    torch.testing.assert_close(stacked[1], walked(2 * value))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")
+def test_a_traced_layer_takes_graphs_of_other_sizes():
+    conv = layer(2).eval()
+    traced = torch.jit.trace(conv, (features(), EDGES))
+    x, edges = features(12), torch.randint(12, (2, 30))
+    torch.testing.assert_close(traced(x, edges), conv(x, edges))
+
+
+class SilentMessages(RWKPlusConv):
+    def message(self, x_j):
+        return 0 * x_j
+
+
+class SilentSums(RWKPlusConv):
+    def aggregate(self, inputs, index, dim_size):
+        return inputs.new_zeros(dim_size, inputs.size(-1))
+
+
+class SilentUpdates(RWKPlusConv):
+    def update(self, inputs):
+        return 0 * inputs
+
+
+@pytest.mark.parametrize("silent", [SilentMessages, SilentSums, SilentUpdates])
+def test_a_subclass_may_change_what_is_passed_on(silent):
+    assert RWKPlusConv(D, M, bias=False)(features().float(), EDGES).any()
+    assert not silent(D, M, bias=False)(features().float(), EDGES).any()
+
+
+def test_the_cache_is_forgotten_without_the_weights():
+    conv = layer(2, cached=True)
+    conv(features(), EDGES)
+    conv.reset_cache()
+    torch.testing.assert_close(conv(features(N + 1), EDGES), layer(2)(features(N + 1), EDGES))
+
+
+@pytest.mark.parametrize("flushed", [True, False])
+def test_denormals_are_treated_afterwards_as_before(flushed):
+    kind = torch.get_default_dtype()
+    try:
+        torch.set_flush_denormal(flushed)
+        torch.set_default_dtype(torch.float64)
+        layer(2)(features(), EDGES)
+        assert (torch.tensor(1e-310, dtype=torch.float64) / 1 == 0) == flushed
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_default_dtype(kind)

@@ -139,3 +139,13 @@ def test_a_batch_without_values_says_nothing(masked):
     assert not norm(y, 1, mask).any()
     for name, value in norm.state_dict().items():
         assert torch.equal(value, before[name])
+
+
+@pytest.mark.parametrize(
+    "options", [{"mask": torch.ones(40_000, 1, 1, dtype=torch.bool)}, {"count": torch.ones(40_000)}]
+)
+def test_half_precision_counts_many_walks(options):
+    norm, y = StepNorm(2, 1).half(), torch.rand(40_000, 2, 2).half() + 3
+    assert norm(y, 1, **options).dtype == torch.half
+    torch.testing.assert_close(norm.running_mean, torch.full((1, 2), 0.35).half(), rtol=0.01, atol=0)
+    assert norm.running_var.isfinite().all()

@@ -51,3 +51,7 @@ def test_half_precision_and_transforms():
     assert dropout(torch.ones(8, dtype=torch.bfloat16), 0.5).dtype == torch.bfloat16
     many = torch.func.vmap(lambda x: dropout(x, 0.5), randomness="different")(torch.ones(50, 8))
     assert set(many.unique().tolist()) == {0.0, 2.0}
+
+
+def test_nothing_is_left_of_what_is_dropped_whole():
+    assert not dropout(torch.ones(1000, 100), 1.0).any()
