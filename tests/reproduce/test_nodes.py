@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.reproduce import nodes, nodes_init, runtime
 from rwkplus.reproduce.nodes_tables import _complete, initialization_table, nodes_page, nodes_table
 from rwkplus.reproduce.runtime_layers import COMPARED, LAYERS, Worker
@@ -49,7 +49,28 @@ def test_rows_are_written_one_by_one_and_not_repeated(monkeypatch):
     assert [(row["method"], row["seed"]) for row in more[len(rows) :]] == [("GINConv", 1), ("majority", 1)]
     assert len(runs) == (len(nodes.METHODS) + 1) * len(nodes.CANDIDATES)
     assert more[0]["candidate"] in nodes.CANDIDATES
-    assert len(nodes.run_nodes("Cora", seeds=1, epochs=1, methods=["majority"])) == 1  # another experiment
+
+
+def test_rows_of_other_settings_are_not_overwritten(monkeypatch):
+    rows = nodes.run_nodes("Cora", seeds=1, epochs=2, methods=["majority"])
+    monkeypatch.setattr(nodes, "_guard", None)  # refused before anything is computed
+    with pytest.raises(DataError, match=r"nodes/Cora\.json .* settings\.epochs \(2 there, 1 now\)"):
+        nodes.run_nodes("Cora", seeds=2, epochs=1, methods=["majority"])
+    assert read_result("nodes/Cora")["values"]["rows"] == rows
+
+
+def test_rows_that_another_process_writes_meanwhile_are_kept(monkeypatch):
+    guard = nodes._guard
+
+    def slow(method, *arguments):
+        monkeypatch.setattr(nodes, "_guard", guard)
+        nodes.run_nodes("Cora", seeds=1, epochs=2, methods=["logistic regression"])
+        return guard(method, *arguments)
+
+    monkeypatch.setattr(nodes, "_guard", slow)
+    rows = nodes.run_nodes("Cora", seeds=1, epochs=2, methods=["majority"])
+    assert [row["method"] for row in rows] == ["logistic regression", "majority"]
+    assert read_result("nodes/Cora")["values"]["rows"] == rows
 
 
 def test_validation_nodes_choose_and_test_nodes_are_looked_at_once(monkeypatch):
