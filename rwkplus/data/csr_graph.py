@@ -161,9 +161,9 @@ class GraphFiles:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.scratch = self.folder.with_name(self.folder.name + ".part")
-        if self.folder.exists():
+        if self.folder.exists():  # as does ".", which has no name to add to
             raise DataError(f"{self.folder} exists already: remove it or choose another folder.")
+        self.scratch = self.folder.with_name(self.folder.name + ".part")
 
     def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Mapped:
         """Make a file of zeros to fill; it is written to disk bit by bit, as memory gets short."""
