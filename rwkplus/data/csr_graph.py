@@ -112,7 +112,7 @@ class CSRGraph:
         for name, values in sorted({"indptr": self.indptr, "indices": self.indices, **self.nodes}.items()):
             digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
             for begin in range(0, len(values), DIGESTED):
-                digest.update(np.ascontiguousarray(values[begin : begin + DIGESTED]))
+                digest.update(values[begin : begin + DIGESTED].tobytes())
         return digest.hexdigest()[:16]
 
     def data(self) -> Data:

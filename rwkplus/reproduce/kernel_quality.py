@@ -117,8 +117,9 @@ def run_kernel_quality(
             nested_cross_validation(grams, y, folds=FOLDS, inner_folds=inner_folds, seed=seed, n_jobs=jobs)
             for seed in seeds
         ]
-        found = {"accuracy": {method: [run.accuracy for run in runs]}, CHOSEN: {method: [run.chosen for run in runs]}}
-        accuracy = add_entries(name, config, found)["accuracy"]
+        scores = {method: [run.accuracy for run in runs]}
+        choices = {method: [run.chosen for run in runs]}
+        accuracy = add_entries(name, config, {"accuracy": scores, CHOSEN: choices})["accuracy"]
     if not any(method.startswith("guard") for method in accuracy):
         guards = [guard_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, seed=seed) for seed in seeds]
         by_name = {f"guard: {guard}": [scores[guard] for scores in guards] for guard in guards[0]}

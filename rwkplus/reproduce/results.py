@@ -34,7 +34,8 @@ def finished(name: str, config: Mapping[str, Any], folder: Path = RESULTS) -> di
     if not exists(name, folder):
         return {}
     record, path = read_result(name, folder), folder / f"{name}.json"
-    different = list(_differences(*({**part, "command": ""} for part in (record["config"], json_values(dict(config))))))
+    there, now = ({**part, "command": ""} for part in (record["config"], json_values(dict(config))))
+    different = list(_differences(there, now))
     if different:
         raise DataError(
             f"{path} holds results with other settings: {', '.join(different)}. Move the file away, or run in another "

@@ -99,7 +99,7 @@ def _ranking(binary: Callable[..., Tensor], multiclass: Callable[..., Tensor]) -
 
 def _ranks(values: Tensor) -> Tensor:
     """Numbers from 0 to 1 in the same order; probabilities of confident outputs would be 1 for all of them."""
-    ranks = values.unique(return_inverse=True)[1].double()
+    ranks: Tensor = values.unique(return_inverse=True)[1].double()
     return ranks / ranks.max().clamp(min=1)
 
 
