@@ -3,6 +3,7 @@
 Processes that open the same folder share its pages, so that a machine holds one copy however many of them train.
 """
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,8 @@ from rwkplus.ops.undirected import index_type
 
 HEADER, FORMAT = "graph.json", "rwkplus graph 1"
 ENDS = ("indptr", "indices")
+DIGESTED = 1 << 16
+"""Rows at a time."""
 Array = NDArray[Any]
 Mapped = np.memmap[Any, np.dtype[Any]]
 
@@ -103,6 +106,15 @@ class CSRGraph:
         nodes = {key: value.numpy(force=True) for key, value in data.items() if _is_per_node(data, key, value)}
         return cls(indptr, indices, nodes)
 
+    def digest(self) -> str:
+        """Of all arrays, to tell graphs apart; reads them once."""
+        digest = hashlib.sha256()
+        for name, values in sorted({"indptr": self.indptr, "indices": self.indices, **self.nodes}.items()):
+            digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+            for begin in range(0, len(values), DIGESTED):
+                digest.update(values[begin : begin + DIGESTED].tobytes())
+        return digest.hexdigest()[:16]
+
     def data(self) -> Data:
         """The whole graph as PyG knows it; features stay where they are."""
         target = np.repeat(np.arange(self.num_nodes), np.diff(self.indptr))
@@ -149,9 +161,9 @@ class GraphFiles:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.scratch = self.folder.with_name(self.folder.name + ".part")
-        if self.folder.exists():
+        if self.folder.exists():  # as does ".", which has no name to add to
             raise DataError(f"{self.folder} exists already: remove it or choose another folder.")
+        self.scratch = self.folder.with_name(self.folder.name + ".part")
 
     def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Mapped:
         """Make a file of zeros to fill; it is written to disk bit by bit, as memory gets short."""

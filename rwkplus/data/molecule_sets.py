@@ -1,7 +1,9 @@
 """Molecules with published splits: ZINC, ogbg-molhiv and ogbg-molpcba, with atoms and bonds as columns of integers."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,18 @@ class MoleculeSet:
     test: Index
     categories: tuple[int, ...]
     edge_categories: tuple[int, ...]
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Number of molecules in each part, and a digest of all that is in them, to tell sets of one name apart."""
+        digest, parts = hashlib.sha256(), {name: getattr(self, name) for name in ("train", "validation", "test")}
+        for graph in self.graphs:
+            for field in ("x", "edge_index", "edge_attr", "y"):
+                values = graph[field].numpy(force=True)
+                digest.update(f"{field} {values.shape}".encode() + values.astype(np.float64).tobytes())
+        for part in parts.values():
+            digest.update(part.astype(np.int64).tobytes())
+        return {name: len(part) for name, part in parts.items()} | {"digest": digest.hexdigest()[:16]}
 
 
 def load_zinc(path: str | Path | None = None) -> MoleculeSet:

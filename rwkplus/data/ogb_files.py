@@ -39,7 +39,7 @@ def read_ogb(path: Path, num_labels: int) -> OGBTables:
     files = OGBFiles(path)
     num_nodes = files.integers("raw/num-node-list.csv.gz", (None,)).ravel()
     num_edges = files.integers("raw/num-edge-list.csv.gz", (None,)).ravel()
-    labels = files.numbers("raw/graph-label.csv.gz", num_labels, gaps=True)
+    labels = files.answers("raw/graph-label.csv.gz", num_labels)
     files.expect_rows("raw/num-edge-list.csv.gz", len(num_edges), len(num_nodes))
     files.expect_rows("raw/graph-label.csv.gz", len(labels), len(num_nodes))
     tables = OGBTables(
@@ -72,16 +72,16 @@ class OGBFiles:
         """Read a table of whole numbers of at least 0, each column below its limit."""
         values = self.numbers(part, len(limits))
         bounds = np.array([2**53 if limit is None else limit for limit in limits])
-        wrong = np.argwhere((values < 0) | (values >= bounds) | (values != np.round(values)))
-        if wrong.size:
-            row, column = wrong[0]
-            limit = limits[column]
-            below = "" if limit is None else f" below {limit}"
-            raise DataError(
-                f"{self.path}, {part}, line {row + 1}, column {column + 1}: expected a whole number of at least "
-                f"0{below}, found {values[row, column]:g}."
-            )
+        expected = ["a whole number of at least 0" + ("" if limit is None else f" below {limit}") for limit in limits]
+        self._refuse(part, values, (values < 0) | (values >= bounds) | (values != np.round(values)), expected)
         return values.astype(np.int64)
+
+    def answers(self, part: str, columns: int) -> Table:
+        """Read a table of 0 and 1; empty cells are nan."""
+        values = self.numbers(part, columns, gaps=True)
+        known = np.isnan(values) | (values == 0) | (values == 1)
+        self._refuse(part, values, ~known, ["0, 1 or an empty cell"] * columns)
+        return values
 
     def numbers(self, part: str, columns: int, *, gaps: bool = False) -> Table:
         """Read a table of numbers; with ``gaps``, empty cells are nan."""
@@ -102,6 +102,14 @@ class OGBFiles:
         """Compare the length of a table with what others say."""
         if found != expected:
             raise DataError(f"{self.path}, {part}: expected {expected} lines, found {found}. Is the file complete?")
+
+    def _refuse(self, part: str, values: Table, wrong: NDArray[np.bool_], expected: list[str]) -> None:
+        """Name the first wrong cell, if there is one, and what is expected in its column."""
+        for row, column in np.argwhere(wrong)[:1].tolist():
+            raise DataError(
+                f"{self.path}, {part}, line {row + 1}, column {column + 1}: expected {expected[column]}, found "
+                f"{values[row, column]:g}."
+            )
 
     def _listed(self) -> list[str]:
         try:
@@ -171,6 +179,9 @@ def _check_ends(files: OGBFiles, tables: OGBTables) -> None:
 
 
 def _check_splits(files: OGBFiles, splits: dict[str, Index]) -> None:
+    for part, listed in splits.items():
+        if not listed.size:
+            raise DataError(f"{files.path}, split/scaffold/{part}.csv.gz lists no molecule. Is the file complete?")
     graphs, times = np.unique(np.concatenate(list(splits.values())), return_counts=True)
     if (times > 1).any():
         raise DataError(f"{files.path}, split/scaffold: molecule {graphs[times.argmax()]} is listed more than once.")

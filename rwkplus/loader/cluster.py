@@ -16,7 +16,8 @@ class ClusterLoader(PartLoader):
     """Some clusters at a time, drawn anew for every epoch, as PyG's ``ClusterLoader``.
 
     Every node is computed once per epoch however long the walks are, and they lose only the edges between batches.
-    One cluster is the whole graph; it is cut out once and kept.
+    One cluster is the whole graph; it is cut out once and kept. Its tensors, which may be most of the memory, are the
+    same in every epoch: put others in their place, ``batch.x = batch.x * 2``, instead of writing into them.
 
     Args:
         graph: The graph.
@@ -58,5 +59,5 @@ class ClusterLoader(PartLoader):
         nodes = np.concatenate([nodes[chosen], nodes[~chosen]])
         batch = self._data(self.sampler.induced(nodes), int(chosen.sum()))
         if self.items.size == 1:
-            self._whole = copy(batch)  # users may write into what they get
+            self._whole = copy(batch)  # users may replace fields of what they get
         return batch

@@ -17,7 +17,9 @@ class NeighborLoader(PartLoader):
     """Some nodes at a time, with neighbors sampled hop by hop, as PyG's ``NeighborLoader``.
 
     A network sees as many hops as its layers take steps together: two layers of ``RWKPlusConv`` with two steps walk
-    four edges.
+    four edges. Nodes of the last hop come without edges that lead to them, so that layers that divide by degrees, as
+    ``GCNConv`` and a normalizing ``RWKPlusConv`` do, take theirs for smaller than they are: with one hop more, and all
+    neighbors, outputs are those on the whole graph.
 
     Args:
         graph: The graph.

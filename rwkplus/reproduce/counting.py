@@ -10,8 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 from rwkplus.data.counting import TARGETS, CountingData, load_counting
 from rwkplus.evaluate import sizes_and_histograms
-from rwkplus.reproduce.results import finished
-from rwkplus.result_files import save_result
+from rwkplus.reproduce.results import change_result, finished
 from rwkplus.tasks import GraphDataset, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job
@@ -82,17 +81,16 @@ def run_counting(
         "graphs": {"train": len(data.train), "validation": len(data.validation), "test": len(data.test)},
         "settings": settings.to_dict(),
     }
-    errors: dict[str, Any] = finished("counting", config, ignoring=["command"]).get("errors", {})
+    errors: dict[str, Any] = finished("counting", config).get("errors", {})
     for target in targets:
         column = data.counts[:, TARGETS.index(target)]
-        rows = errors.setdefault(target, {})
-        if "guards" not in rows:
-            rows["guards"] = _guards(data, column)
+        if "guards" not in errors.get(target, {}):
+            errors = _add(config, target, "guards", _guards(data, column))
         graphs = GraphDataset(data.graphs, column, task="counting")
         for method in methods:
             tell(f"{target}: {method}")
-            runs = rows.setdefault(method, [])
-            for seed in range(len(runs), seeds):
+            for seed in range(len(errors[target].get(method, [])), seeds):
+                runs = errors[target].get(method, [])
                 model, candidates = METHODS[method]
                 if runs:
                     candidates = [runs[0]["params"]]
@@ -100,9 +98,17 @@ def run_counting(
                     Job(graphs, model, params, data.train, data.validation, replace(settings, random_state=seed))
                     for params in candidates
                 ]
-                runs.append(_best_run(jobs, data))
-                save_result("counting", config, {"errors": errors})
-    save_result("counting", config, {"errors": errors})
+                errors = _add(config, target, method, [*runs, _best_run(jobs, data)])
+    return errors
+
+
+def _add(config: Mapping[str, Any], target: str, row: str, found: object) -> dict[str, Any]:
+    """Put a row into the result file, beside what other processes have put there; return all of them."""
+
+    def add(values: dict[str, Any]) -> None:
+        values.setdefault("errors", {}).setdefault(target, {})[row] = found
+
+    errors: dict[str, Any] = change_result("counting", config, add)["errors"]
     return errors
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rwkplus.evaluate import guard_scores
-from rwkplus.reproduce.results import finished, run_folder
-from rwkplus.result_files import save_result
+from rwkplus.reproduce.results import add_entries, finished, run_folder
 from rwkplus.tasks import FoldResult, GraphDataset, Place, Settings, cross_validate
 from rwkplus.tasks.cross_validation import candidate_place
 
@@ -44,15 +43,15 @@ def run_methods(
             found = cross_validate(
                 model, data, model_params=candidates, folds=FOLDS, settings=settings, place=place, n_jobs=jobs
             )
-            scores[method] = [keep(fold, _network(fold, candidates, place)) for fold in found.folds]
-            save_result(name, config, {"scores": scores})
+            kept = [keep(fold, _network(fold, candidates, place)) for fold in found.folds]
+            scores = add_entries(name, config, {"scores": {method: kept}})["scores"]
             shutil.rmtree(place.folder)
     if "guards" not in scores:
         alike = data.balance == "logits"  # rare classes weigh as much as others
-        scores["guards"] = guard_scores(
+        guards = guard_scores(
             data.graphs, data.y, folds=FOLDS, inner_folds=3, seed=settings.random_state, balanced=alike
         )
-        save_result(name, config, {"scores": scores})
+        scores = add_entries(name, config, {"scores": {"guards": guards}})["scores"]
     return scores
 
 

@@ -20,8 +20,7 @@ from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.graphs.arrays import Floats, Ints
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.reproduce.kernel_quality import weisfeiler_lehman, weisfeiler_lehman_counts
-from rwkplus.reproduce.results import finished
-from rwkplus.result_files import save_result
+from rwkplus.reproduce.results import add_entries, finished
 
 DATASETS = ("MUTAG", "PROTEINS", "NCI1", "ENZYMES", "IMDB-BINARY", "DD", "Tox21_AhR_training")
 STEPS = 3
@@ -113,14 +112,13 @@ def run_class_anomalies(
         if f"{kernel}, {METHODS[0]}" in scores:
             continue
         gram = gram_of(graphs)
-        scores |= {f"{kernel}, {method}": kernel_aurocs(gram, y, method, seeds) for method in METHODS}
-        save_result(name, config, {"auroc": scores})
+        found = {f"{kernel}, {method}": kernel_aurocs(gram, y, method, seeds) for method in METHODS}
+        scores = add_entries(name, config, {"auroc": found})["auroc"]
     others = {row: partial(count_aurocs, counted) for row, counted in COUNTS.items()} | {"surprise": surprise_aurocs}
     for row, judge in others.items():
         tell(f"{dataset}: {row}")
         if row not in scores:
-            scores[row] = judge(graphs, y, seeds)
-            save_result(name, config, {"auroc": scores})
+            scores = add_entries(name, config, {"auroc": {row: judge(graphs, y, seeds)}})["auroc"]
     return scores
 
 

@@ -14,8 +14,7 @@ from rwkplus.evaluate import guard_scores, nested_cross_validation
 from rwkplus.evaluate.nested import COSTS
 from rwkplus.graphs.features import label_numbers
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.results import finished
-from rwkplus.result_files import save_result
+from rwkplus.reproduce.results import add_entries, finished
 
 DATASETS = ("MUTAG", "ENZYMES", "PROTEINS", "IMDB-BINARY", "NCI1")
 STEPS = (1, 2, 3, 4, 5, 6)
@@ -108,10 +107,7 @@ def run_kernel_quality(
         "costs": list(COSTS),
     }
     name = f"kernel_quality/{dataset}"
-    # Commands used to leave the usual number of inner folds out; the configuration has it anyway.
-    values = finished(name, config, ignoring=["command"])
-    accuracy: dict[str, list[list[float]]] = values.get("accuracy", {})
-    chosen: dict[str, Any] = values.get(CHOSEN, {})
+    accuracy: dict[str, list[list[float]]] = finished(name, config).get("accuracy", {})
     for method, gram_of in METHODS.items():
         tell(f"{dataset}: {method}")
         if method in accuracy:
@@ -121,11 +117,11 @@ def run_kernel_quality(
             nested_cross_validation(grams, y, folds=FOLDS, inner_folds=inner_folds, seed=seed, n_jobs=jobs)
             for seed in seeds
         ]
-        accuracy[method] = [run.accuracy for run in runs]
-        chosen[method] = [run.chosen for run in runs]
-        save_result(name, config, {"accuracy": accuracy, CHOSEN: chosen})
+        scores = {method: [run.accuracy for run in runs]}
+        choices = {method: [run.chosen for run in runs]}
+        accuracy = add_entries(name, config, {"accuracy": scores, CHOSEN: choices})["accuracy"]
     if not any(method.startswith("guard") for method in accuracy):
         guards = [guard_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, seed=seed) for seed in seeds]
-        accuracy |= {f"guard: {guard}": [scores[guard] for scores in guards] for guard in guards[0]}
-        save_result(name, config, {"accuracy": accuracy, CHOSEN: chosen})
+        by_name = {f"guard: {guard}": [scores[guard] for scores in guards] for guard in guards[0]}
+        accuracy = add_entries(name, config, {"accuracy": by_name})["accuracy"]
     return accuracy

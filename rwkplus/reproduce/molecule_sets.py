@@ -9,8 +9,8 @@ from typing import Any
 from rwkplus.data.molecule_sets import MOLECULE_SETS, MoleculeSet
 from rwkplus.errors import ParameterError
 from rwkplus.evaluate.molecule_guards import molecule_guards
-from rwkplus.reproduce.results import finished, run_folder
-from rwkplus.result_files import RESULTS, environment, save_result
+from rwkplus.reproduce.results import add_entries, change_result, finished, run_folder
+from rwkplus.result_files import RESULTS, environment
 from rwkplus.tasks import GraphDataset, Place, Settings
 from rwkplus.tasks.cross_validation import tested
 from rwkplus.tasks.job import Job
@@ -123,13 +123,19 @@ class Plan:
         return result_name(self.experiment.name, self.variant)
 
     @property
+    def rate(self) -> float:
+        """Learning rate at first."""
+        return self.experiment.lr if self.lr is None else self.lr
+
+    @property
     def config(self) -> dict[str, Any]:
         """What all rows and seeds have in common, for the result file."""
         layers, other = self.layers or self.experiment.layers, self.variant
         backbone = {"layers": layers, "hidden_channels": self.hidden, **self.experiment.backbone}
         return {
             "command": f"rwkplus reproduce {self.experiment.name} --epochs {self.epochs} --layers {layers} "
-            f"--hidden {self.hidden}{other and ' ' + other} --lr {self.lr or self.experiment.lr}",
+            f"--hidden {self.hidden}{other and ' ' + other} --lr {self.rate}",
+            "data": self.molecules.facts,
             "metric": self.experiment.metric,
             "loss": self.experiment.loss,
             "backbone": backbone | ({"feed_forward": self.feed_forward} if other else {}),
@@ -146,7 +152,7 @@ class Plan:
         return Settings(
             epochs=self.epochs,
             batch_size=BATCH_SIZE,
-            lr=self.lr or self.experiment.lr,
+            lr=self.rate,
             lr_schedule="cosine",
             metric=self.experiment.metric,
             random_state=seed,
@@ -190,7 +196,8 @@ def run_molecules(
 ) -> dict[str, Any]:
     """Run every row with every seed and return the scores of all, by row.
 
-    The result file is written after every run, and read before: an interrupted command goes on where it stopped.
+    The result file is written after every run, and read before: an interrupted command goes on where it stopped. A
+    file of other settings, or of other molecules, is refused.
     """
     tell, name = on_step or (lambda _: None), plan.experiment.name
     for row in rows:
@@ -200,23 +207,30 @@ def run_molecules(
         for row in rows:
             tell(f"{name}: {row}, seed {seed}")
             if all(run["seed"] != seed for run in _finished(plan, folder).get(row, [])):
-                run = plan.run(row, seed)
-                _add(plan, folder, row, [run])
+                _add(plan, folder, row, plan.run(row, seed))
     if "guards" not in _finished(plan, folder):
         tell(f"{name}: guards")
-        _add(plan, folder, "guards", molecule_guards(plan.molecules, plan.experiment.metric))
+        guards = molecule_guards(plan.molecules, plan.experiment.metric)
+        add_entries(plan.result, plan.config, {"scores": {"guards": guards}}, folder)
     return _finished(plan, folder)
 
 
-def _add(plan: Plan, folder: Path, row: str, found: Any) -> None:  # noqa: ANN401
-    scores = _finished(plan, folder)
-    scores[row] = scores.get(row, []) + found if isinstance(found, list) else found
-    save_result(plan.result, plan.config, {"scores": scores}, folder)
+def _add(plan: Plan, folder: Path, row: str, run: Scores) -> None:
+    def add(values: dict[str, Any]) -> None:
+        scores = values["scores"] = _current(values)
+        if all(known["seed"] != run["seed"] for known in scores.get(row, [])):
+            scores[row] = [*scores.get(row, []), run]
+
+    change_result(plan.result, plan.config, add, folder)
 
 
 def _finished(plan: Plan, folder: Path) -> dict[str, Any]:
-    scores: dict[str, Any] = finished(plan.result, plan.config, folder).get("scores", {})
-    # Runs of a layer with other parameters are not of the row as it is now.
+    return _current(finished(plan.result, plan.config, folder))
+
+
+def _current(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Runs by row; those of a layer with other parameters are not of the row as it is now."""
+    scores: dict[str, Any] = dict(values.get("scores", {}))
     for row in ROWS.keys() & scores.keys():
         scores[row] = [run for run in scores[row] if run.get("layer", ROWS[row]) == ROWS[row]]
     return {row: found for row, found in scores.items() if found}

@@ -19,8 +19,7 @@ from rwkplus.data.node_sets import load_nodes, node_split
 from rwkplus.data.splits import Index
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
-from rwkplus.reproduce.results import finished
-from rwkplus.result_files import save_result
+from rwkplus.reproduce.results import add_row, finished
 from rwkplus.tasks.metrics import metric_for
 from rwkplus.tasks.node_model import TrainedNodes
 from rwkplus.tasks.node_task import train_nodes
@@ -72,7 +71,7 @@ def run_nodes(
 
     A seed draws the split into 60, 20 and 20 percent and the initial weights. The validation nodes choose epoch and
     candidate, then the test nodes are looked at once. The result file is written after every row; an interrupted run
-    goes on where it stopped, and one with more seeds adds to what is there.
+    goes on where it stopped, and one with more seeds adds to what is there. A file of other settings is refused.
     """
     _check(dataset, published, methods)
     data = prepared(dataset)
@@ -95,8 +94,8 @@ def run_nodes(
             continue
         split = published_split(data) if published else node_split(data.y.numpy(), seed)
         run = _guard if method in GUARDS else _network
-        rows.append({"method": method, "seed": seed} | run(method, data, split, steps, seed, epochs))
-        save_result(name, config, {"rows": rows})
+        row = {"method": method, "seed": seed} | run(method, data, split, steps, seed, epochs)
+        rows = add_row(name, config, row, ("method", "seed"))["rows"]
     return rows
 
 

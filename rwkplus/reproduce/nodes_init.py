@@ -12,8 +12,7 @@ from rwkplus.data.node_sets import node_split
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.reproduce.nodes import Row, prepared, walk_length
-from rwkplus.reproduce.results import finished
-from rwkplus.result_files import save_result
+from rwkplus.reproduce.results import add_row, finished
 from rwkplus.tasks.node_task import train_nodes
 from rwkplus.tasks.settings import Settings
 
@@ -96,6 +95,6 @@ def run_initializations(
             settings=replace(SETTINGS, epochs=epochs, random_state=seed),
         )
         facts = trained.facts
-        rows.append(key | {"validation": facts["validation"]["accuracy"], "epoch": facts["best_epoch"]})
-        save_result(RESULT, config, {"rows": rows})
+        row = key | {"validation": facts["validation"]["accuracy"], "epoch": facts["best_epoch"]}
+        rows = add_row(RESULT, config, row, tuple(key))["rows"]
     return rows

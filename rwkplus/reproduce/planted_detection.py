@@ -13,8 +13,7 @@ from rwkplus.data.planted_anomalies import SHARE, Anomaly, SpoiledDatabase
 from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.graphs.arrays import Floats
-from rwkplus.reproduce.results import finished
-from rwkplus.result_files import save_result
+from rwkplus.reproduce.results import add_row, finished
 
 DATABASES: Mapping[str, Callable[[int, int], SpoiledDatabase]] = {
     "molecules": anomalous_molecules,
@@ -28,6 +27,7 @@ DETECTORS: Mapping[str, Callable[[], GraphDetector]] = {
 FIRST_SEED = 2000
 """Databases below this seed were looked at while the detectors were made."""
 NAME = "detection/planted"
+KEY = ("database", "seed", "detector")
 DRAWS = 20
 
 
@@ -48,7 +48,7 @@ def run_planted_anomalies(
         "share": SHARE,
     }
     rows: list[dict[str, Any]] = finished(NAME, config).get("rows", [])
-    done = {(row["database"], row["seed"], row["detector"]) for row in rows}
+    done = {tuple(row[part] for part in KEY) for row in rows}
     for name, make in DATABASES.items():
         for seed in seeds:
             graphs, anomalies = make(num_graphs, seed)
@@ -57,8 +57,8 @@ def run_planted_anomalies(
                     continue
                 tell(f"{name} {seed}: {kind}")
                 judge = _guard if kind.startswith("guard") else _detect
-                rows.append({"database": name, "seed": seed, "detector": kind, **judge(kind, graphs, anomalies)})
-                save_result(NAME, config, {"rows": rows})
+                row = {"database": name, "seed": seed, "detector": kind, **judge(kind, graphs, anomalies)}
+                rows = add_row(NAME, config, row, KEY)["rows"]
     return rows
 
 

@@ -2,38 +2,114 @@
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from rwkplus.errors import DataError
 from rwkplus.files import json_values
-from rwkplus.result_files import RESULTS, read_result
+from rwkplus.result_files import RESULTS, read_result, save_result
 
 RUNS = Path("runs")
+MISSING = "missing"
 DATASET = re.compile(r"( --dataset \S+)")
 
 
-def finished(
-    name: str, config: Mapping[str, Any], folder: Path = RESULTS, *, ignoring: Collection[str] = ()
-) -> dict[str, Any]:
+def finished(name: str, config: Mapping[str, Any], folder: Path = RESULTS) -> dict[str, Any]:
     """Values that an earlier run with the same configuration has left, so that it can be gone on with; mostly none.
+
+    The command may differ: it tells how a run is asked for, by the path of its data, say, not what it is.
 
     Args:
         name: Name of the result file.
         config: Configuration of the run to come.
         folder: Where result files are.
-        ignoring: Entries that may differ.
+
+    Raises:
+        DataError: The file holds results of another configuration, which must not be lost.
     """
-    try:
-        record = read_result(name, folder)
-    except DataError:
+    if not exists(name, folder):
         return {}
-    wanted = json_values(dict(config))
-    same = [{key: value for key, value in part.items() if key not in ignoring} for part in (record["config"], wanted)]
-    values: dict[str, Any] = record["values"] if same[0] == same[1] else {}
+    record, path = read_result(name, folder), folder / f"{name}.json"
+    there, now = ({**part, "command": ""} for part in (record["config"], json_values(dict(config))))
+    different = list(_differences(there, now))
+    if different:
+        raise DataError(
+            f"{path} holds results with other settings: {', '.join(different)}. Move the file away, or run in another "
+            "folder."
+        )
+    values: dict[str, Any] = record["values"]
     return values
+
+
+def change_result(
+    name: str, config: Mapping[str, Any], change: Callable[[dict[str, Any]], object], folder: Path = RESULTS
+) -> dict[str, Any]:
+    """Let ``change`` alter the values that a result file holds at this moment, write and return them.
+
+    What another process has added since this one began is thus kept; like :func:`finished`, this refuses a file of
+    another configuration.
+    """
+    with _one_at_a_time((folder / name).parent):
+        values = finished(name, config, folder)
+        change(values)
+        save_result(name, config, values, folder)
+    return values
+
+
+def add_row(
+    name: str, config: Mapping[str, Any], row: Mapping[str, Any], key: Sequence[str], folder: Path = RESULTS
+) -> dict[str, Any]:
+    """Add to the ``rows`` of a result file, unless one with the same ``key`` is there, and return all values."""
+
+    def add(values: dict[str, Any]) -> None:
+        rows = values.setdefault("rows", [])
+        if not any(all(old[part] == row[part] for part in key) for old in rows):
+            rows.append(dict(row))
+
+    return change_result(name, config, add, folder)
+
+
+def add_entries(
+    name: str, config: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]], folder: Path = RESULTS
+) -> dict[str, Any]:
+    """Add entries to parts of the values of a result file, such as scores by method, and return all values."""
+
+    def add(values: dict[str, Any]) -> None:
+        for part, entries in found.items():
+            values[part] = {**values.get(part, {}), **entries}
+
+    return change_result(name, config, add, folder)
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Keep others from writing into a folder between our reading and our writing, where the system can."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a network disk without locks
+            fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
+
+
+def _differences(there: Any, now: Any, name: str = "") -> Iterator[str]:  # noqa: ANN401
+    """Name and both values of every setting that differs, however deep."""
+    if isinstance(there, dict) and isinstance(now, dict):
+        for key in dict.fromkeys((*there, *now)):
+            yield from _differences(there.get(key, MISSING), now.get(key, MISSING), f"{name}.{key}".lstrip("."))
+    elif there != now:
+        yield f"{name} ({there if there is MISSING else repr(there)} there, {now if now is MISSING else repr(now)} now)"
 
 
 def run_folder(name: str, *depends_on: Any, folder: Path = RUNS) -> Path:  # noqa: ANN401

@@ -1,9 +1,11 @@
 """Bot detection on a web-scale graph: GCN, GIN and RWK+Conv in one backbone, with guards beside."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,7 @@ from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.registry import cache_folder
 from rwkplus.data.web_graph import WebGraph
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
-from rwkplus.reproduce.results import finished
-from rwkplus.result_files import save_result
+from rwkplus.reproduce.results import add_entries, add_row, finished, run_folder
 from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.processes import is_first_process
@@ -89,10 +90,11 @@ class Plan:
         """What the result file says about the run."""
         source = f"--nodes {self.nodes}" if self.data is None else f"--data {self.data}"
         settings = {k: v for k, v in self.settings.to_dict().items() if k not in NOT_OF_A_ROW}
+        digest = {} if self.data is None else {"digest": graph.digest()}  # a generated one is told by its numbers
         options = f"--cut {self.cutting.cut} --epochs {self.settings.epochs} --hidden {self.hidden_channels}"
         return {
             "command": f"rwkplus reproduce twibot {source} {options}",
-            "graph": {"nodes": graph.num_nodes, "directed_edges": graph.num_edges, **graph.facts},
+            "graph": {"nodes": graph.num_nodes, "directed_edges": graph.num_edges, **graph.facts, **digest},
             "cutting": asdict(self.cutting) | {"num_neighbors": list(self.cutting.num_neighbors)},
             "settings": settings,
             "backbone": BACKBONE | {"hidden_channels": self.hidden_channels, "recompute": self.cutting.cut == "full"},
@@ -105,7 +107,8 @@ def run_twibot(
 ) -> dict[str, Any]:
     """Train every method with every seed; write and return rows and guards.
 
-    The result file is written after every row, and a row that was interrupted goes on at its last checkpoint.
+    The result file is written after every row, and a row that was interrupted goes on at its last checkpoint. A file
+    of other settings, or of another graph, is refused.
     """
     tell = on_step or (lambda _: None)
     tell("graph")
@@ -115,24 +118,25 @@ def run_twibot(
     values = {"rows": [], "guards": {}} | finished(plan.name, config)
     if not values["guards"] and is_first_process():
         tell("guards")
-        values["guards"] = guard_scores(graph)
-        save_result(plan.name, config, values)
-    for seed in plan.seeds:
-        for method in methods:
-            if any(row["method"] == method and row["seed"] == seed for row in values["rows"]):
-                continue
-            tell(f"{method}, seed {seed}")
-            values["rows"].append(_row(plan, graph, config, method, seed, tell))
-            if is_first_process():
-                save_result(plan.name, config, values)
+        values |= add_entries(plan.name, config, {"guards": guard_scores(graph)})
+    # Decided once: processes that train together must not disagree because one of them reads the file later.
+    done = {(row["method"], row["seed"]) for row in values["rows"]}
+    for seed, method in product(plan.seeds, methods):
+        if (method, seed) in done:
+            continue
+        tell(f"{method}, seed {seed}")
+        row = _row(plan, graph, config, method, seed, tell)
+        values["rows"].append(row)
+        if is_first_process():
+            values |= add_row(plan.name, config, row, ("method", "seed"))
     return values
 
 
 def _row(
     plan: Plan, graph: CSRGraph, config: Mapping[str, Any], method: str, seed: int, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    path = cache_folder() / "runs" / f"{plan.name}-{method}-{seed}.safetensors"
     identity = {name: value for name, value in config.items() if name != "command"}
+    path = run_folder(f"{plan.name}-{method}-{seed}", identity, folder=cache_folder() / "runs") / "run.safetensors"
     ends = [time.perf_counter()]
 
     def on_epoch(row: Mapping[str, float]) -> None:
@@ -149,7 +153,7 @@ def _row(
         checkpoints=Checkpoints(path, {**identity, "method": method, "seed": seed}, seconds=120),
         on_epoch=on_epoch,
     )
-    path.unlink(missing_ok=True)
+    shutil.rmtree(path.parent, ignore_errors=True)
     epochs = np.diff(ends)
     return {
         "method": method,
@@ -157,8 +161,8 @@ def _row(
         "test": _of_bots(result.scores["test"]),
         "validation": _of_bots(result.scores["val"]),
         "best_epoch": result.best_epoch,
-        "epoch_s": float(np.median(epochs)) if epochs.size else float("nan"),
-        "of_it_validation_s": result.validation_seconds / max(epochs.size, 1),
+        "epoch_s": float(np.median(epochs)) if epochs.size else None,  # killed when nothing was left to train
+        "of_it_validation_s": result.validation_seconds / epochs.size if epochs.size else None,
         "peak_gb": peak_gigabytes(),
     }
 

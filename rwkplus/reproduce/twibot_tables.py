@@ -41,9 +41,8 @@ def twibot_table(record: Mapping[str, Any]) -> str:
         rows = [row for row in record["values"]["rows"] if row["method"] == method]
         if rows:
             paper = f"{PAPER[method]:.1f}" + ("" if real else " (other data)") if method in PAPER else ""
-            costs = [float(np.median([row[key] for row in rows])) for key in ("epoch_s", "of_it_validation_s")]
-            costs.append(max(row["peak_gb"] for row in rows))
-            lines.append([method, *_means(rows), paper, *(f"{cost:.1f}" for cost in costs)])
+            seconds = [_median([row[key] for row in rows]) for key in ("epoch_s", "of_it_validation_s")]
+            lines.append([method, *_means(rows), paper, *seconds, f"{max(row['peak_gb'] for row in rows):.1f}"])
     for guard, scores in record["values"]["guards"].items():
         lines.append([f"guard: {guard}", *(f"{100 * scores[name]:.1f}" for name in SCORES), "", "", "", ""])
     return table([*head, "peak GB"], lines)
@@ -66,6 +65,12 @@ def _section(record: Mapping[str, Any]) -> str:
         f"{seeds} seed{'s' * (seeds != 1)}. Linear guards learn from up to {GUARD_NODES:,} users.\n\n"
         f"{ran({**record, 'config': config | {'command': command}})}"
     )
+
+
+def _median(seconds: list[float | None]) -> str:
+    """Of the rows that trained an epoch: one that was killed after its last one has nothing to measure."""
+    known = [value for value in seconds if value is not None]
+    return f"{np.median(known):.1f}" if known else ""
 
 
 def _means(rows: list[dict[str, Any]]) -> list[str]:

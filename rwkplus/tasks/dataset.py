@@ -19,7 +19,7 @@ from rwkplus.models.registry import parameters_of
 from rwkplus.tasks.batches import GraphStore
 from rwkplus.tasks.columns import LabelColumns
 from rwkplus.tasks.inputs import Features, Inputs
-from rwkplus.tasks.targets import Balance, Classes, ClassName, Loss, Numbers, Target, Task, make_target
+from rwkplus.tasks.targets import Balance, Classes, ClassName, Loss, Numbers, Target, Task, are_answers, make_target
 from rwkplus.types import check_choice
 
 
@@ -28,8 +28,9 @@ class GraphDataset:
 
     Args:
         graphs: PyG or networkx graphs, see :func:`rwkplus.graphs.as_batch`.
-        y: One label per graph; ``graph.y`` by default.
-        task: ``"classification"``, ``"regression"``, ``"counting"``, ``"multitask"``, or ``"auto"``.
+        y: One label per graph, or a row of them; ``graph.y`` by default.
+        task: ``"classification"``, ``"regression"``, ``"counting"``, ``"multitask"``, or ``"auto"``, see
+            :func:`rwkplus.tasks.targets.make_target`.
         features: Node features for graphs without any; see :class:`rwkplus.tasks.inputs.Inputs`.
         ignore: Fields to leave out on purpose.
         loss: For regression, the ``"squared"`` or the ``"absolute"`` error, which learns medians.
@@ -54,7 +55,7 @@ class GraphDataset:
         check_choice("balance", balance, Balance)
         items = graph_list(graphs)
         self.inputs, self.graphs = Inputs.of(items, features, ignore)
-        self.y = read_labels(items, y)
+        self.y = read_labels(items, y, task)
         whole = make_target(self.y, task)
         _check_goal(whole, loss, balance, positive)
         self.whole = whole = whole.about(positive) if isinstance(whole, Classes) else whole
@@ -207,8 +208,8 @@ def _check_categories(columns: LabelColumns | None, name: str, model: nn.Module)
         raise GraphError(f"{columns.field} needs {name}={needed} but the network was made for {list(room)}.")
 
 
-def read_labels(items: Sequence[Any], y: object = None) -> NDArray[Any]:
-    """One label, or one row of labels, per graph."""
+def read_labels(items: Sequence[Any], y: object = None, task: str = "auto") -> NDArray[Any]:
+    """One label, or one row of labels, per graph; a single column ``(B, 1)`` stays one only if it is a question."""
     try:
         labels = np.array([_label(i, item) for i, item in enumerate(items)]) if y is None else _as_array(y)
     except ValueError as error:
@@ -222,17 +223,16 @@ def read_labels(items: Sequence[Any], y: object = None) -> NDArray[Any]:
         labels = np.array(labels.tolist())
         if any(names) != all(names) or labels.dtype == object:
             raise ParameterError("y must hold numbers or names, all of one kind; some labels are missing or mixed.")
-    if labels.ndim == 2 and labels.shape[1] == 1 and not (labels != labels).any():  # with nan, a question
-        return labels[:, 0]
-    return labels
+    is_question = task == "multitask" or (task == "auto" and are_answers(labels))
+    return labels[:, 0] if labels.shape[1:] == (1,) and not is_question else labels
 
 
 def _label(i: int, item: object) -> NDArray[Any]:
     label = item.get("y") if isinstance(item, Data) else None
     if label is None:
         raise GraphError(f"graph {i} has no label y. Give y=[...], one label per graph.")
-    values = _as_array(label).reshape(-1)
-    return values[0] if values.size == 1 else values
+    values = _as_array(label)
+    return values.reshape(-1)[0] if values.size == 1 and values.ndim < 2 else values.reshape(-1)
 
 
 def _as_array(y: object) -> NDArray[Any]:

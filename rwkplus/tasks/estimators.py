@@ -163,9 +163,9 @@ class GraphEstimator(NetworkEstimator, ABC):
 class GraphClassifier(ClassifierMixin, GraphEstimator):
     """Classify graphs with a network; arguments and attributes are those of :class:`GraphEstimator`.
 
-    One label per graph makes a classifier; rows of 0, 1 and nan make several yes-or-no questions at once, where nan
-    marks what is not known. ``classes_`` are the classes, or the numbers of the questions, in the order of the columns
-    of ``predict_proba``.
+    One label per graph makes a classifier; rows of 0., 1. and nan, be it of one column, make yes-or-no questions, where
+    nan marks what is not known. ``classes_`` are the classes, or the numbers of the questions, in the order of the
+    columns of ``predict_proba``.
 
     Example:
         >>> from rwkplus.data import load

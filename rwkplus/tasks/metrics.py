@@ -88,13 +88,19 @@ def _ranking(binary: Callable[..., Tensor], multiclass: Callable[..., Tensor]) -
     def score(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
         if y.unique().numel() < target.width:
             return torch.tensor(torch.nan)
-        shares = outputs.softmax(-1)
+        outputs = outputs.double()
         if target.width > 2:
-            return multiclass(shares, y, target.width)
+            return multiclass(outputs.softmax(-1), y, target.width)
         number = target.positive_number
-        return binary(shares[:, number], (y == number).long())
+        return binary(_ranks(outputs[:, number] - outputs[:, 1 - number]), (y == number).long())
 
     return score
+
+
+def _ranks(values: Tensor) -> Tensor:
+    """Numbers from 0 to 1 in the same order; probabilities of confident outputs would be 1 for all of them."""
+    ranks: Tensor = values.unique(return_inverse=True)[1].double()
+    return ranks / ranks.max().clamp(min=1)
 
 
 def _over_questions(binary: Callable[..., Tensor], target: Questions, outputs: Tensor, y: Tensor) -> Tensor:
@@ -103,7 +109,7 @@ def _over_questions(binary: Callable[..., Tensor], target: Questions, outputs: T
     for answers, logits in zip(y.T, outputs.T, strict=True):
         known = ~answers.isnan()
         if answers[known].unique().numel() == 2:
-            scores.append(binary(logits[known].sigmoid(), answers[known].long()))
+            scores.append(binary(_ranks(logits[known]), answers[known].long()))
     return torch.stack(scores).mean() if scores else torch.tensor(torch.nan)
 
 

@@ -24,7 +24,8 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
     """Classify the nodes of a graph; what ``fit`` and ``predict`` take is one PyG ``Data`` instead of rows.
 
     Args:
-        model: Registered name or class of a network with outputs for every node.
+        model: Registered name or class of a network with outputs for every node. It reads the tensors of the graph
+            themselves, not copies, and must not write into them.
         model_params: Keyword arguments of the network, such as ``{"conv": "RWKPlusConv", "steps": 4}``.
         epochs: Steps on the whole graph.
         lr: Learning rate of Adam.

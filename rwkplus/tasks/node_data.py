@@ -20,7 +20,10 @@ EDGE_FIELDS = ("edge_attr", "edge_weight")
 
 
 class WholeGraph:
-    """A loader of one batch: all of a graph, the nodes that count in ``index``, and their labels in ``y``."""
+    """A loader of one batch: all of a graph, the nodes that count in ``index``, and their labels in ``y``.
+
+    Tensors are the same in every epoch: features may be most of the memory.
+    """
 
     def __init__(self, graph: Data, index: Index, y: Tensor) -> None:
         self.epoch = 0
@@ -31,7 +34,7 @@ class WholeGraph:
         return 1
 
     def __iter__(self) -> Any:  # noqa: ANN401 -- an iterator of Data, which mypy wants to be generic
-        yield copy(self.batch)  # networks may write into what they get
+        yield copy(self.batch)  # networks may replace fields of what they get
 
 
 def read_graph(data: object, model: nn.Module) -> Data:

@@ -1,6 +1,8 @@
 """How a graph is cut into batches to learn from."""
 
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -57,12 +59,24 @@ class Cutting:
 
 
 def stored_clusters(graph: CSRGraph, number: int) -> NDArray[np.int32]:
-    """Clusters of a graph, kept beside its files if it has any."""
+    """Clusters of a graph, kept beside its files if it has any and there can be more."""
     if number == 1 or graph.folder is None:
         return clusters(graph.indptr, graph.indices, number)
     path = graph.folder / f"clusters-{number}.npy"
-    if not path.exists():
-        with whole_file(path) as scratch:  # processes may get here at the same time
-            np.save(scratch, clusters(graph.indptr, graph.indices, number))
-    found: NDArray[np.int32] = np.load(path)
+    found = _read_clusters(path, graph.num_nodes, number)
+    if found is None:
+        found = clusters(graph.indptr, graph.indices, number)
+        # Processes may get here at the same time, and a shared folder may not be ours to write into.
+        with suppress(OSError), whole_file(path) as scratch:
+            np.save(scratch, found)
     return found
+
+
+def _read_clusters(path: Path, num_nodes: int, number: int) -> NDArray[np.int32] | None:
+    """What a file holds, or None if there is none, or not one of these clusters for these nodes."""
+    try:
+        found: NDArray[np.int32] = np.load(path)
+    except (OSError, ValueError, EOFError):
+        return None
+    fits = found.shape == (num_nodes,) and found.dtype == np.int32 and 0 <= found.min() <= found.max() < number
+    return found if fits else None

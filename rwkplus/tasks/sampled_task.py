@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 
 from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import DataError
+from rwkplus.graphs.node_numbers import node_numbers
 from rwkplus.models.gnn import GNN
 from rwkplus.models.registry import build
 from rwkplus.nn.conv_cache import one_graph
@@ -189,10 +190,11 @@ def parts_of(graph: CSRGraph) -> dict[str, NDArray[np.int64]]:
 
 
 def _chosen(graph: CSRGraph, mask: str) -> NDArray[np.int64]:
-    nodes = np.nonzero(graph[mask])[0]
+    name = f"{mask} of {graph.folder or 'the graph'}"
+    nodes = node_numbers(graph[mask], graph.num_nodes, name)
     y = graph["y"][nodes]
     if y.ndim != 1 or not np.isin(y, (0, 1)).all() or np.unique(y).size < 2:
-        raise DataError(f"{mask} of {graph.folder or 'the graph'} must choose nodes of both classes, y = 0 and y = 1.")
+        raise DataError(f"{name} must choose nodes of both classes, y = 0 and y = 1.")
     return nodes
 
 

@@ -250,8 +250,9 @@ def _numbers(y: Array) -> NDArray[np.float64]:
 def make_target(y: Array, task: Task = "auto") -> Target:
     """Read off the training labels what the network has to tell.
 
-    ``"auto"`` takes whole numbers, truth values and names for classes, other numbers for measurements, and
-    columns of 0, 1 and nan for questions. ``"counting"`` is regression without centering.
+    ``"auto"`` takes whole numbers, truth values and names for classes, and other numbers for measurements. Columns,
+    even a single one ``(B, 1)``, are questions if they hold nothing but 0, 1 and nan. ``"counting"`` is regression
+    without centering.
     """
     check_choice("task", task, Task)
     if task == "auto":
@@ -268,8 +269,12 @@ def make_target(y: Array, task: Task = "auto") -> Target:
 def _guess(y: Array) -> Task:
     if y.dtype.kind != "f":
         return "classification" if y.ndim == 1 else "multitask"
-    answers = y.ndim == 2 and bool((np.isnan(y) | (y == 0) | (y == 1)).all())
-    return "multitask" if answers else "regression"
+    return "multitask" if are_answers(y) else "regression"
+
+
+def are_answers(y: Array) -> bool:
+    """Whether labels are columns of floats that are 0, 1 or nan."""
+    return y.dtype.kind == "f" and y.ndim == 2 and bool((np.isnan(y) | (y == 0) | (y == 1)).all())
 
 
 def goal_of(target: Target) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class TrainedModel:
     def scores(self, graphs: Graphs, y: object = None, *, unknown_label: UnknownLabel = "ignore") -> dict[str, float]:
         """Every score of the task on graphs with known labels."""
         items = graph_list(graphs)
-        labels = self.target.encode(read_labels(items, y))
+        labels = self.target.encode(read_labels(items, y, self.target.kind))
         return all_scores(self.target, self.outputs(items, unknown_label=unknown_label), labels)
 
     def outputs(self, graphs: Graphs, *, unknown_label: UnknownLabel = "ignore") -> Tensor:

@@ -39,6 +39,17 @@ def test_a_folder_holds_the_graph(tmp_path):
     assert np.array_equal(CSRGraph.open(tmp_path / "toy")["x"], data.x.numpy())
 
 
+def test_graphs_are_told_apart_by_any_of_their_arrays(tmp_path):
+    graph = CSRGraph.of(toy())
+    assert CSRGraph.open(graph.save(tmp_path / "g")).digest() == graph.digest()
+    for name, values in graph.nodes.items():
+        changed = np.array(values)
+        changed[-1] = changed[0]
+        assert CSRGraph(graph.indptr, graph.indices, {**graph.nodes, name: changed}).digest() != graph.digest()
+    other = graph.indices[::-1].copy()
+    assert CSRGraph(graph.indptr, other, graph.nodes).digest() != graph.digest()
+
+
 def test_a_folder_is_complete_or_not_there(tmp_path):
     with pytest.raises(TypeError), new_graph(tmp_path / "toy") as files:
         files.array("indptr", (3,), "no type")

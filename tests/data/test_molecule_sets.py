@@ -78,6 +78,14 @@ def test_questions_have_gaps(root):
         ("raw/edge-feat", None, None, r"edge-feat.csv.gz: expected \d+ lines, found \d+"),
         ("split/scaffold/valid", 0, (12,), r"valid.csv.gz, line 1, column 1: .* below 12, found 12"),
         ("split/scaffold/valid", 0, (0,), r"molecule 0 is listed more than once"),
+        (
+            "raw/graph-label",
+            2,
+            (0.7,),
+            r"graph-label.csv.gz, line 3, column 1: expected 0, 1 or an empty cell, found 0.7",
+        ),
+        ("raw/graph-label", 1, (5,), r"line 2, column 1: expected 0, 1 or an empty cell, found 5"),
+        ("raw/graph-label", 0, ("inf",), r"line 1, column 1: expected 0, 1 or an empty cell, found inf"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_named(hiv, table, row, cells, message):
@@ -88,6 +96,13 @@ def test_what_is_wrong_with_a_table_is_named(hiv, table, row, cells, message):
         rows[row] = cells
     write_table(hiv / f"{table}.csv.gz", rows)
     with pytest.raises(DataError, match=message):
+        load_molhiv()
+
+
+@pytest.mark.parametrize("part", ["train", "valid", "test"])
+def test_a_part_without_molecules_is_refused(hiv, part):
+    write_table(hiv / f"split/scaffold/{part}.csv.gz", [])
+    with pytest.raises(DataError, match=rf"split/scaffold/{part}.csv.gz lists no molecule"):
         load_molhiv()
 
 

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
-from torch_geometric.utils import erdos_renyi_graph, subgraph
+from torch_geometric.nn import GCNConv, GINConv
+from torch_geometric.utils import coalesce, erdos_renyi_graph, subgraph
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import DataError, ParameterError, ShapeError
 from rwkplus.loader import ClusterLoader, NeighborLoader
+from rwkplus.nn import RWKPlusConv
 from rwkplus.ops.clusters import clusters
 
 N = 40
@@ -98,6 +100,40 @@ def test_processes_share_every_batch(graph):
         next(iter(loader(lambda: (0, 9))))
 
 
+@pytest.mark.parametrize("induced", [False, True])
+@pytest.mark.parametrize(
+    ("conv", "hops"),
+    [
+        (lambda: GINConv(torch.nn.Linear(3, 3)), 2),
+        (lambda: RWKPlusConv(3, 3, 2, normalize=False), 4),
+        (lambda: GCNConv(3, 3), 3),
+        (lambda: RWKPlusConv(3, 3, 2), 5),
+    ],
+    ids=["GIN", "RWK+", "GCN", "RWK+, normalized"],
+)
+@torch.no_grad()
+def test_all_neighbors_give_the_outputs_of_the_whole_graph(conv, hops, induced):
+    """Of two layers; degrees need one hop more than messages do."""
+    torch.manual_seed(0)
+    ring = torch.stack([torch.arange(N), torch.arange(N).roll(1)])
+    chords = erdos_renyi_graph(N, 0.01)
+    data = Data(x=torch.rand(N, 3), edge_index=coalesce(torch.cat([ring, ring.flip(0), chords], 1)))
+    first, second = conv(), conv()
+
+    def outputs(data):
+        return second(first(data.x, data.edge_index).relu(), data.edge_index)
+
+    expected = outputs(data)
+
+    def error(hops):
+        batches = list(NeighborLoader(CSRGraph.of(data), [-1] * hops, batch_size=4, induced=induced))
+        assert any(batch.num_nodes < N for batch in batches)
+        return max(float((outputs(b)[: b.batch_size] - expected[b.n_id[: b.batch_size]]).abs().max()) for b in batches)
+
+    assert error(hops) < 1e-6
+    assert error(hops - 1) > 1e-4
+
+
 def test_the_whole_graph_is_cut_out_once(loaders):
     first, second = next(iter(loaders[4])), next(iter(loaders[4]))
     assert first.x is second.x
@@ -166,7 +202,7 @@ def test_wrong_arguments_are_refused(graph):
         ClusterLoader(graph, np.zeros(3, np.int32))
 
 
-def test_the_kept_graph_is_not_changed_by_what_is_written_into_batches(graph):
+def test_the_kept_graph_is_not_changed_by_what_is_put_into_batches(graph):
     loader = ClusterLoader(graph, np.zeros(graph.num_nodes, np.int64))
     for _ in range(2):
         (batch,) = loader

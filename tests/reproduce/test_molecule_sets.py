@@ -4,7 +4,7 @@ from typer.testing import CliRunner
 
 from rwkplus.cli.reproduce import molecules as commands
 from rwkplus.data.molecule_sets import load_molhiv, load_zinc
-from rwkplus.errors import ParameterError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.evaluate.molecule_guards import counts, molecule_guards
 from rwkplus.reproduce.molecule_sets import EXPERIMENTS, ROWS, Plan, run_molecules
 from rwkplus.reproduce.molecule_sets_tables import molecule_sets_page, molecule_table
@@ -55,10 +55,35 @@ def test_a_command_goes_on_where_it_stopped(files, monkeypatch):
     assert again["GCN"][0]["test"] == pytest.approx(first["GCN"][0]["test"])
     assert first["GCN"][0]["s_per_epoch"] > 0
     assert again["GCN"][0]["s_per_epoch"] is None  # nothing was trained
-    assert run_molecules(Plan(EXPERIMENTS["zinc"], epochs=1, layers=1, hidden=4), seeds=[0], rows=["GIN"]).keys() == {
-        "GIN",
-        "guards",
-    }
+
+
+def test_other_settings_and_other_molecules_are_refused(files, monkeypatch):
+    scores = run_molecules(Plan(EXPERIMENTS["zinc"], **SMALL), seeds=[0], rows=["GCN"])
+    monkeypatch.setattr(Plan, "run", None)  # refused before anything is trained
+    with pytest.raises(DataError, match=r"molecules/zinc\.json .* settings\.epochs \(2 there, 1 now\)"):
+        run_molecules(Plan(EXPERIMENTS["zinc"], **SMALL | {"epochs": 1}), seeds=[0], rows=["GIN"])
+    arrays = zinc_arrays()
+    arrays["test_y"] = arrays["test_y"] + 1
+    np.savez(files / "other.npz", **arrays)
+    with pytest.raises(DataError, match=r"molecules/zinc\.json .* data\.digest"):
+        run_molecules(Plan(EXPERIMENTS["zinc"], **SMALL, data=files / "other.npz"), seeds=[0], rows=["GIN"])
+    assert read_result("molecules/zinc")["values"]["scores"] == scores
+
+
+def test_the_configuration_names_the_molecules(files):
+    facts = Plan(EXPERIMENTS["zinc"], **SMALL).config["data"]
+    molecules = load_zinc()
+    parts = {"train": molecules.train, "validation": molecules.validation, "test": molecules.test}
+    assert {name: facts[name] for name in parts} == {name: len(part) for name, part in parts.items()}
+    assert load_zinc(files / "ZINC" / "zinc12k.npz").facts == facts
+    changed = load_zinc()
+    changed.graphs[3].edge_attr[0] ^= 1
+    assert changed.facts["digest"] != facts["digest"]
+
+
+def test_a_learning_rate_of_zero_is_refused(files):
+    with pytest.raises(ParameterError, match="lr must be a number of more than 0, got 0"):
+        run_molecules(Plan(EXPERIMENTS["zinc"], **SMALL, lr=0.0), seeds=[0], rows=["GCN"])
 
 
 def test_only_rows_with_bonds_see_bonds(files):

@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch_geometric.data import Data
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.reproduce import nodes, nodes_init, runtime
 from rwkplus.reproduce.nodes_tables import _complete, initialization_table, nodes_page, nodes_table
 from rwkplus.reproduce.runtime_layers import COMPARED, LAYERS, Worker
-from rwkplus.result_files import read_result
+from rwkplus.result_files import read_result, save_result
 
 
 def small(name="Cora", size=60):
@@ -49,7 +50,28 @@ def test_rows_are_written_one_by_one_and_not_repeated(monkeypatch):
     assert [(row["method"], row["seed"]) for row in more[len(rows) :]] == [("GINConv", 1), ("majority", 1)]
     assert len(runs) == (len(nodes.METHODS) + 1) * len(nodes.CANDIDATES)
     assert more[0]["candidate"] in nodes.CANDIDATES
-    assert len(nodes.run_nodes("Cora", seeds=1, epochs=1, methods=["majority"])) == 1  # another experiment
+
+
+def test_rows_of_other_settings_are_not_overwritten(monkeypatch):
+    rows = nodes.run_nodes("Cora", seeds=1, epochs=2, methods=["majority"])
+    monkeypatch.setattr(nodes, "_guard", None)  # refused before anything is computed
+    with pytest.raises(DataError, match=r"nodes/Cora\.json .* settings\.epochs \(2 there, 1 now\)"):
+        nodes.run_nodes("Cora", seeds=2, epochs=1, methods=["majority"])
+    assert read_result("nodes/Cora")["values"]["rows"] == rows
+
+
+def test_rows_that_another_process_writes_meanwhile_are_kept(monkeypatch):
+    guard = nodes._guard
+
+    def slow(method, *arguments):
+        monkeypatch.setattr(nodes, "_guard", guard)
+        nodes.run_nodes("Cora", seeds=1, epochs=2, methods=["logistic regression"])
+        return guard(method, *arguments)
+
+    monkeypatch.setattr(nodes, "_guard", slow)
+    rows = nodes.run_nodes("Cora", seeds=1, epochs=2, methods=["majority"])
+    assert [row["method"] for row in rows] == ["logistic regression", "majority"]
+    assert read_result("nodes/Cora")["values"]["rows"] == rows
 
 
 def test_validation_nodes_choose_and_test_nodes_are_looked_at_once(monkeypatch):
@@ -96,6 +118,18 @@ def test_pages_show_paper_ours_and_guards(tmp_path):
     assert "## Published splits" in page
     assert "dropout 0.5 or 0.8; input_dropout 0.0 or 0.5" in page
     assert "seeds 1000" in page
+
+
+@pytest.mark.parametrize(("published", "correction"), [(False, 1 / 3), (True, 0)])
+def test_only_splits_of_our_own_are_corrected_for_overlap(published, correction):
+    accuracy = {"RWKPlusConv": [0.80, 0.84, 0.81, 0.85], "GCNConv": [0.79, 0.80, 0.81, 0.80]}
+    rows = [
+        {"method": name, "seed": i, "accuracy": a} for name, scores in accuracy.items() for i, a in enumerate(scores)
+    ]
+    save_result(nodes.result_name("Cora", published), {}, {"rows": rows})
+    difference = np.subtract(*accuracy.values())
+    t = difference.mean() / np.sqrt((1 / 4 + correction) * difference.var(ddof=1))
+    assert f"| {2 * stats.t.sf(t, 3):.2g} |" in nodes_table(["Cora"], published=published)
 
 
 def test_impossible_choices_are_named():

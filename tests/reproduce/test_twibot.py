@@ -1,4 +1,6 @@
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,10 +8,13 @@ import typer
 from typer.testing import CliRunner
 
 from rwkplus.cli.reproduce.twibot import twibot
+from rwkplus.data.web_graph import WebGraph
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.reproduce import twibot as twibot_rows
 from rwkplus.reproduce.twibot import SETTINGS, Plan, _guarded, run_twibot
 from rwkplus.reproduce.twibot_tables import twibot_page
 from rwkplus.result_files import read_result
+from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.sampled_batches import Cutting
 
 
@@ -39,6 +44,69 @@ def test_rows_are_written_one_by_one_and_not_repeated(here):
     assert set(row["test"]) == {"f1", "precision", "recall", "roc_auc"}
     assert row["epoch_s"] > row["of_it_validation_s"] > 0
     assert row["peak_gb"] > 0
+
+
+def test_another_plan_is_refused_and_keeps_its_own_checkpoints(here, monkeypatch):
+    rows = run_twibot(plan(), methods=["RWK+Conv"])["rows"]
+    often = lambda path, identity, seconds: Checkpoints(path, identity, 0)  # noqa: E731
+    monkeypatch.setattr(twibot_rows, "Checkpoints", often)
+
+    def kill(message):
+        if "epoch 1" in message:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_twibot(plan(), methods=["GCN"], on_step=kill)
+    longer = replace(plan(), settings=replace(plan().settings, epochs=3))
+    with pytest.raises(DataError, match=r"generated-600-clusters\.json .* settings\.epochs \(2 there, 3 now\)"):
+        run_twibot(longer, methods=["GCN"])
+    path = here / "results" / "twibot" / "generated-600-clusters.json"
+    assert read_result("twibot/generated-600-clusters")["values"]["rows"] == rows
+    path.rename(here / "kept.json")
+    assert [row["method"] for row in run_twibot(longer, methods=["GCN"])["rows"]] == ["GCN"]
+
+
+def test_a_row_without_an_epoch_of_its_own_has_no_seconds(here, monkeypatch):
+    often = lambda path, identity, seconds: Checkpoints(path, identity, 0)  # noqa: E731
+    monkeypatch.setattr(twibot_rows, "Checkpoints", often)
+
+    def kill(message):
+        if "epoch 1" in message:  # the last one
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_twibot(plan(), methods=["GCN"], on_step=kill)
+    (row,) = run_twibot(plan(), methods=["GCN"])["rows"]
+    assert row["epoch_s"] is None
+    line = next(line for line in twibot_page().splitlines() if line.startswith("| GCN |"))
+    assert line.split(" | ")[-3:-1] == ["", ""]
+
+
+def test_graphs_in_folders_of_one_name_are_told_apart(here):
+    WebGraph(nodes=400).write(here / "a" / "graph")
+    shutil.copytree(here / "a", here / "b")
+    features = np.load(here / "b" / "graph" / "x.npy", mmap_mode="r+")
+    features[7, 0] += 1
+    features.flush()
+    first, second, same = (replace(plan(), data=Path(path)) for path in ("a/graph", "b/graph", "b/../a/graph"))
+    rows = run_twibot(first, methods=["GCN"])["rows"]
+    with pytest.raises(DataError, match=r"twibot/graph-clusters\.json .*graph\.digest"):
+        run_twibot(second, methods=["GIN"])
+    assert run_twibot(same, methods=["GCN"])["rows"] == rows
+
+
+def test_rows_that_another_process_writes_meanwhile_are_kept(here, monkeypatch):
+    row = twibot_rows._row
+
+    def slow(*arguments):
+        monkeypatch.setattr(twibot_rows, "_row", row)
+        run_twibot(plan(), methods=["GIN"])
+        return row(*arguments)
+
+    monkeypatch.setattr(twibot_rows, "_row", slow)
+    values = run_twibot(plan(), methods=["GCN"])
+    assert [row["method"] for row in values["rows"]] == ["GIN", "GCN"]
+    assert read_result("twibot/generated-600-clusters")["values"] == values
 
 
 def test_the_page_tells_that_the_paper_had_other_data(here):

@@ -36,6 +36,25 @@ def test_scores_of_classes_equal_scikit_learn(classes):
     assert found == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1, 1e3, 1e-12])
+def test_confident_outputs_keep_their_order(scale):
+    y = torch.tensor([0, 0, 1, 0, 1, 1])
+    margin = torch.tensor([18.0, 19.0, 20.0, 21.0, 22.0, 22.0]) * scale
+    expected = sk.roc_auc_score(y, margin), sk.average_precision_score(y, margin)
+    two = all_scores(Classes((0, 1)), torch.stack([-margin, margin], 1), y)
+    assert (two["roc_auc"], two["ap"]) == pytest.approx(expected)
+    one = all_scores(Questions(("a",)), margin[:, None], y[:, None].float())
+    assert (one["roc_auc"], one["ap"]) == pytest.approx(expected)
+
+
+def test_confident_outputs_of_three_classes_keep_their_order():
+    y = torch.tensor([1, 2, 0, 1, 0, 2])
+    outputs = torch.tensor([18.0, 19.0, 20.0, 21.0, 22.0, 23.0])[:, None] * torch.tensor([1.0, 0.0, 0.0])
+    shares = outputs.double().softmax(1)
+    found = all_scores(Classes((0, 1, 2)), outputs, y)
+    assert found["roc_auc"] == pytest.approx(sk.roc_auc_score(y, shares, multi_class="ovr"))
+
+
 def test_the_positive_class_can_be_chosen():
     y = torch.arange(40) % 2
     outputs = draw(40, 2) + torch.eye(2)[y]

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from rwkplus.data.csr_graph import CSRGraph
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import DataError, ParameterError, ShapeError
 from rwkplus.tasks import NodeClassifier, TrainedNodes, layerwise_outputs
 from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.sampled_batches import Cutting, stored_clusters
@@ -79,6 +79,31 @@ def test_clusters_are_kept_beside_the_graph(tmp_path):
     assert np.array_equal(stored_clusters(graph, 5), np.roll(found, 1))
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(path.read_bytes()[:-20]),
+        lambda path: path.write_bytes(b""),
+        lambda path: np.save(path, np.zeros(3, np.int32)),
+        lambda path: np.save(path, np.full(46, 5, np.int32)),
+        lambda path: np.save(path, np.full(46, "a")),
+    ],
+)
+def test_damaged_clusters_are_made_anew(tmp_path, damage):
+    graph = CSRGraph.open(ring_of_two_kinds().save(tmp_path / "graph"))
+    expected, path = stored_clusters(graph, 5), graph.folder / "clusters-5.npy"
+    damage(path)
+    assert np.array_equal(stored_clusters(graph, 5), expected)
+    assert np.array_equal(np.load(path), expected)
+
+
+def test_clusters_need_no_folder_to_write_into(tmp_path):
+    graph = ring_of_two_kinds()
+    (tmp_path / "file").write_text("")
+    elsewhere = replace(graph, folder=tmp_path / "file")  # below which nothing can be written, whoever asks
+    assert np.array_equal(stored_clusters(elsewhere, 5), stored_clusters(graph, 5))
+
+
 def test_a_network_can_be_saved_and_used_on_the_whole_graph(tmp_path):
     graph = ring_of_two_kinds()
     result = train_sampled(graph, SMALL, settings=SETTINGS, cutting=CUTS["clusters"], class_weights=(1.0, 5.0))
@@ -125,6 +150,10 @@ def test_graphs_and_parameters_that_cannot_be_meant_are_refused():
         train_sampled(changed(val_mask=graph["train_mask"]), SMALL, settings=SETTINGS)
     with pytest.raises(DataError, match="both classes"):
         train_sampled(changed(y=graph["y"][:, None]), SMALL, settings=SETTINGS)
+    with pytest.raises(ShapeError, match="val_mask of the graph holds 3 splits, one per column"):
+        train_sampled(changed(val_mask=np.stack([graph["val_mask"]] * 3, 1)), SMALL, settings=SETTINGS)
+    with pytest.raises(ParameterError, match=r"val_mask of the graph names node 0 more than once.*\.bool\(\)"):
+        train_sampled(changed(val_mask=graph["val_mask"].astype(int)), SMALL, settings=SETTINGS)
     for x in (graph["x"][:, 0], graph["x"].astype(int)):
         with pytest.raises(DataError, match=r"x of the graph must be \(N, D\) of floats"):
             train_sampled(changed(x=x), SMALL, settings=SETTINGS)

@@ -21,10 +21,37 @@ from tests.tasks.toy import rings
         (np.array([[0.0, 1.0], [1.0, math.nan]]), Questions),
         (np.array([[0, 1], [1, 0]]), Questions),
         (np.array([[0.5, 1.0], [1.0, math.nan]]), Numbers),
+        (np.array([[0.0], [1.0]]), Questions),
+        (np.array([0.0, 1.0]), Numbers),
     ],
 )
 def test_the_labels_tell_the_task(y, kind):
     assert type(make_target(y)) is kind
+
+
+@pytest.mark.parametrize("from_graphs", [False, True])
+@pytest.mark.parametrize(
+    ("values", "task", "kind", "shape"),
+    [
+        ((0.0, 1.0, 1.0), "auto", Questions, (12, 1)),
+        ((0.0, 1.0, math.nan), "auto", Questions, (12, 1)),
+        ((0.0, 1.0, 1.0), "multitask", Questions, (12, 1)),
+        ((0.0, 1.0, math.nan), "multitask", Questions, (12, 1)),
+        ((0.0, 1.0, 1.0), "regression", Numbers, (12,)),
+        ((0.0, 1.0, math.nan), "regression", Numbers, (12,)),
+        ((0.0, 2.5, 1.0), "auto", Numbers, (12,)),
+        ((0.0, 2.5, math.nan), "auto", Numbers, (12,)),
+        ((0.0, 1.0, 1.0), "classification", Classes, (12,)),
+        ((0, 1, 1), "auto", Classes, (12,)),
+        ((0, 1, 1), "multitask", Questions, (12, 1)),
+    ],
+)
+def test_a_single_column_means_the_same_with_gaps_and_wherever_it_comes_from(values, task, kind, shape, from_graphs):
+    y, graphs = torch.tensor(values).repeat(4)[:, None], rings(12)
+    for graph, label in zip(graphs, y, strict=True):
+        graph.y = label[None] if from_graphs else None
+    data = GraphDataset(graphs, None if from_graphs else y, task=task)
+    assert (type(data.whole), data.y.shape) == (kind, shape)
 
 
 @pytest.mark.parametrize(

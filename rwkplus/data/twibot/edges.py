@@ -1,5 +1,6 @@
 """Follow edges of ``edge.csv``, which holds many times more of other kinds."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from rwkplus.ops.undirected import Edges
 FOLLOWS = ("followers", "following")
 COLUMNS = ("source_id", "relation", "target_id")
 CHUNK = 1 << 20
+PAIR = 16
+"""Bytes of an edge in the file of pairs."""
 
 
 @dataclass
@@ -41,10 +44,15 @@ def gather_edges(
     *,
     block_size: int | None = None,
 ) -> None:
-    """Append the wanted edges to a file of pairs of numbers, from where ``progress`` is; ``save`` it after blocks."""
+    """Append the wanted edges to a file of pairs of numbers, from where ``progress`` is; ``save`` it after blocks.
+
+    If the file holds less than ``progress`` says, as a machine that stopped may leave it, edges are read anew.
+    """
     rows = Table(table, COLUMNS) if block_size is None else Table(table, COLUMNS, size=block_size)
     with pairs.open("ab") as file:
-        file.truncate(progress.kept * 16)  # what a killed run wrote after it saved
+        if file.tell() < progress.kept * PAIR:
+            vars(progress).update(vars(EdgeProgress()))
+        file.truncate(progress.kept * PAIR)  # what a killed run wrote after it saved
         for block in rows.blocks(progress.place, progress.line):
             ends = _ends(block, set(relations), progress.relations)
             found = users.find(ends)
@@ -52,6 +60,7 @@ def gather_edges(
             _check_last(block, known)
             found[known].tofile(file)
             file.flush()
+            os.fsync(file.fileno())  # on the disk before the note that says so
             progress.place, progress.line = block.end, block.next_line
             progress.kept += int(known.sum())
             progress.strangers += int((~known).sum())
@@ -65,9 +74,9 @@ def gather_edges(
 
 def read_pairs(pairs: Path) -> Iterator[Edges]:
     """Sources and targets, chunk by chunk."""
-    count = pairs.stat().st_size // 16
+    count = pairs.stat().st_size // PAIR
     for begin in range(0, count, CHUNK):
-        chunk = np.fromfile(pairs, np.int64, 2 * min(CHUNK, count - begin), offset=16 * begin).reshape(-1, 2)
+        chunk = np.fromfile(pairs, np.int64, 2 * min(CHUNK, count - begin), offset=PAIR * begin).reshape(-1, 2)
         yield chunk[:, 0], chunk[:, 1]
 
 

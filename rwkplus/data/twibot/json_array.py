@@ -3,6 +3,7 @@
 ``json`` reads a file whole and ``ijson`` cannot tell in which line it failed; this keeps a chunk in memory and can.
 """
 
+import codecs
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,9 +23,21 @@ def stream_objects(path: Path, *, chunk: int = CHUNK) -> Iterator[tuple[int, dic
         with path.open(encoding="utf-8-sig") as file:
             yield from _Reader(path, file, chunk).objects()
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text: {error.reason} near byte {error.start} of a chunk.") from error
+        raise DataError(f"{path}, line {_wrong_line(path)}: not UTF-8 text ({error.reason}).") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _wrong_line(path: Path) -> int:
+    """Line of the first byte that is not UTF-8: the decoder of a text file knows only the chunk."""
+    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            try:
+                line += decoder.decode(chunk).count("\n")
+            except UnicodeDecodeError as error:
+                return line + error.object[: error.start].count(b"\n")
+    return line
 
 
 class _Reader:
@@ -69,6 +82,10 @@ class _Reader:
                     raise self._error("the file ends inside this object: it was cut off") from error
                 self.place += wrong
                 raise self._error(error.msg) from error
+            except ValueError as error:
+                raise self._error("the object holds a number of thousands of digits") from error
+            except RecursionError as error:
+                raise self._error("the object is nested too deeply") from error
             line = self._line()
             self.place = end
             return line, value

@@ -12,10 +12,10 @@ import numpy as np
 
 from rwkplus.data.csr_graph import CSRGraph, GraphFiles
 from rwkplus.data.twibot.edges import FOLLOWS, EdgeProgress, gather_edges, read_pairs
-from rwkplus.data.twibot.encoders import SentenceEncoder, make_encoder
+from rwkplus.data.twibot.encoders import SentenceEncoder, Vectors, make_encoder
 from rwkplus.data.twibot.users import LABELS, METRICS, SPLITS, UserIds, read_column, read_descriptions, read_users
-from rwkplus.errors import DataError
-from rwkplus.files import read_json, write_whole
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.files import damaged, read_json, write_whole
 from rwkplus.ops.undirected import undirected_csr
 from rwkplus.types import check_integer
 
@@ -48,7 +48,8 @@ def preprocess(
 ) -> CSRGraph:
     """Make a graph of users: follow edges without direction, descriptions as vectors, scaled public metrics.
 
-    Work is kept in the folder ``OUT.part`` and goes on there if it is interrupted; the folder ``out`` appears when it
+    Work is kept in the folder ``OUT.part`` and goes on there if it is interrupted, with another ``batch_size`` if it
+    ran out of memory; the folder ``out`` appears when it
     is complete. Memory holds a few numbers for every user and one batch of texts.
 
     Args:
@@ -72,7 +73,7 @@ def preprocess(
     if isinstance(encoder, str):
         encoder = make_encoder(encoder)
     name = encoder.name
-    state, pairs = _open_state(files, _identity(raw, name, relations, batch_size)), files.scratch / "pairs.bin"
+    state, pairs = _open_state(files, _identity(raw, encoder, relations)), files.scratch / "pairs.bin"
     try:
         if state.users == 0:
             tell("users")
@@ -84,8 +85,10 @@ def preprocess(
             raise DataError(f"{raw / 'split.csv'}, column split: no user is for training.")
         tell("edges")
         gather_edges(raw / "edge.csv", pairs, users, relations, state.edges, lambda: _save(files, state))
-    except DataError:  # nothing to go on with: files or relations must be others
-        shutil.rmtree(files.scratch)
+    except DataError as error:
+        # Nothing to go on with, as files or relations must be others; unless a disk failed for a moment, say.
+        if state.encoded == 0 and not isinstance(error.__cause__, OSError):
+            shutil.rmtree(files.scratch)
         raise
     if state.encoded < state.users:
         _encode(raw, files, state, encoder, batch_size, tell)
@@ -100,11 +103,11 @@ def preprocess(
 _COLUMNS = (("label", LABELS), ("split", SPLITS))
 
 
-def _identity(raw: Path, encoder: str, relations: Sequence[str], batch_size: int) -> dict[str, Any]:
+def _identity(raw: Path, encoder: SentenceEncoder, relations: Sequence[str]) -> dict[str, Any]:
     """What a run must have in common with one that goes on."""
     found = {name: (raw / name).stat() for name in RAW_FILES}
     sizes = {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()}
-    return {"files": sizes, "encoder": encoder, "relations": list(relations), "batch_size": batch_size}
+    return sizes | {"encoder": [encoder.name, encoder.width], "relations": list(relations)}
 
 
 def _open_state(files: GraphFiles, identity: dict[str, Any]) -> _State:
@@ -113,13 +116,19 @@ def _open_state(files: GraphFiles, identity: dict[str, Any]) -> _State:
         files.scratch.mkdir(parents=True, exist_ok=True)
         return _State(identity)
     record = read_json(path)
-    different = [name for name in identity if record["identity"].get(name) != identity[name]]
+    try:
+        begun: dict[str, Any] = dict(record["identity"])
+        state = _State(identity, int(record["users"]), int(record["encoded"]), EdgeProgress(**record["edges"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged(path, f"it does not say how far a run came; remove {files.scratch} to start anew") from error
+    different = [name for name in identity if begun.get(name) != identity[name]]
     if different:
+        other = " and ".join(f"{name} (by size or time of change)" if name in RAW_FILES else name for name in different)
         raise DataError(
-            f"{files.scratch} was begun with other {' and '.join(different)}: remove it to start anew, or go on with "
-            "what it was begun with."
+            f"{files.scratch} was begun with other {other}: remove it to start anew, or go on with what it was begun "
+            "with."
         )
-    return _State(identity, record["users"], record["encoded"], EdgeProgress(**record["edges"]))
+    return state
 
 
 def _save(files: GraphFiles, state: _State) -> None:
@@ -148,10 +157,24 @@ def _encode(
         tell(f"descriptions {state.encoded:,} of {state.users:,}")
         distinct, places = np.unique(np.array(batch, object), return_inverse=True)
         begin, end = state.encoded, state.encoded + len(batch)
-        x[begin:end, : encoder.width] = encoder(distinct.tolist())[places]
+        x[begin:end, : encoder.width] = _vectors(encoder, distinct.tolist())[places]
         x.flush()
         state.encoded = end
         _save(files, state)
+
+
+def _vectors(encoder: SentenceEncoder, texts: list[str]) -> Vectors:
+    """What an encoder, which may be the user's own, makes of texts; checked before it is stored."""
+    vectors = np.asarray(encoder(texts))
+    if vectors.shape != (len(texts), encoder.width):
+        raise ParameterError(
+            f"the encoder {encoder.name!r} made {vectors.shape} of {len(texts)} texts, expected a row of its width "
+            f"{encoder.width} for each of them."
+        )
+    wrong = np.nonzero(~np.isfinite(vectors).all(1))[0]
+    if wrong.size:
+        raise ParameterError(f"the encoder {encoder.name!r} made nan or infinity of the text {texts[wrong[0]]!r}.")
+    return vectors
 
 
 def _write_nodes(files: GraphFiles, y: np.ndarray[Any, Any], split: np.ndarray[Any, Any]) -> dict[str, list[float]]:

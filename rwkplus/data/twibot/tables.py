@@ -45,10 +45,10 @@ class Table:
         self.path, self.columns, self.size = path, tuple(columns), size
         try:
             with path.open("rb") as file:
-                line = file.readline()
+                line = file.readline(BLOCK)
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-        header = next(csv.reader([self._text(line, 1)]), [])
+        header = self._rows([self._text(line, 1).rstrip("\r\n")], 1)[0]
         for column in columns:
             if column not in header:
                 raise DataError(f"{path}, line 1: there is no column {column!r}; there are: {', '.join(header)}.")
@@ -76,12 +76,7 @@ class Table:
     def _block(self, raw: bytes, line: int, end: int) -> Block:
         # Not splitlines: names may hold the many other characters that it takes for ends of lines.
         lines = self._text(raw, line).removesuffix("\n").replace("\r\n", "\n").split("\n")
-        try:
-            rows = list(csv.reader(lines))
-        except csv.Error:  # a value of very many lines
-            rows = []
-        if len(rows) != len(lines):
-            raise DataError(f"{self.path}, from line {line}: a quoted value goes over several lines.")
+        rows = self._rows(lines, line)
         number = next((i for i, row in enumerate(rows) if len(row) != self.width), None)
         if number is not None:
             raise DataError(
@@ -92,9 +87,29 @@ class Table:
             rows = [[row[place] for place in self.places] for row in rows]
         return Block(self.path, line, rows, end, raw.endswith(b"\n"))
 
+    def _rows(self, lines: list[str], line: int) -> list[list[str]]:
+        """Values of every line, or an error about the first that is not a row by itself."""
+        rows = _parsed(lines)
+        if len(rows) == len(lines):
+            return rows
+        number, wrong = next((i, text) for i, text in enumerate(lines) if not _parsed([text]))
+        what = "there is a carriage return inside" if "\r" in wrong else "a quoted value goes over several lines"
+        if len(wrong) > csv.field_size_limit():
+            what = f"its {len(wrong):,} characters are too many for a row"
+        raise DataError(f"{self.path}, line {line + number}: {what}. Every row must be one line that ends with \\n.")
+
     def _text(self, raw: bytes, line: int) -> str:
         try:
             return raw.decode("utf-8-sig" if line == 1 else "utf-8")
         except UnicodeDecodeError as error:
             wrong = line + raw[: error.start].count(b"\n")
             raise DataError(f"{self.path}, line {wrong}: not UTF-8 text ({error.reason}).") from error
+
+
+def _parsed(lines: list[str]) -> list[list[str]]:
+    """Rows of lines; fewer than these if one of them cannot be a row by itself."""
+    try:
+        rows = list(csv.reader([*lines, ""]))  # an open quote swallows the line behind the last one
+    except csv.Error:
+        return []
+    return rows[:-1]

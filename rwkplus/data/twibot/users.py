@@ -1,7 +1,7 @@
 """What ``user.json``, ``label.csv`` and ``split.csv`` say about users."""
 
-import math
 import re
+import reprlib
 from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -60,7 +60,8 @@ def read_users(path: Path) -> tuple[Index, NDArray[np.float64]]:
         text = _field(path, line, user, "description")
         if not isinstance(text, str | None):
             raise DataError(f"{path}, line {line}: description must be a text or null, got {text!r}.")
-        public = _field(path, line, user, "public_metrics") or dict.fromkeys(METRICS)
+        public = _field(path, line, user, "public_metrics")
+        public = dict.fromkeys(METRICS) if public is None else public
         if not isinstance(public, dict):
             raise DataError(f"{path}, line {line}: public_metrics must be an object or null, got {public!r}.")
         ids.append(number)
@@ -113,6 +114,9 @@ def _count(path: Path, line: int, public: Mapping[str, Any], metric: str) -> flo
     value = _field(path, line, public, metric)
     if value is None:
         return 0.0
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise DataError(f"{path}, line {line}: public_metrics.{metric} must be a number from 0, got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**63:
+        found = reprlib.repr(value)
+        raise DataError(
+            f"{path}, line {line}: public_metrics.{metric} must be a number below 2**63 from 0, got {found}."
+        )
     return float(value)

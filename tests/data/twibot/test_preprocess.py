@@ -83,12 +83,7 @@ def test_a_killed_run_goes_on_where_it_was(raw, tmp_path):
 
 @pytest.mark.parametrize(("moment", "left"), [("labels", 8), ("edges", 8), ("descriptions 28", 1), ("graph", 0)])
 def test_a_run_can_stop_anywhere(raw, tmp_path, moment, left):
-    def stop(message):
-        if message.startswith(moment):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        hashed(raw, tmp_path / "stopped", on_step=stop)
+    stopped(raw, tmp_path / "stopped", moment)
     resumed, batches = resume(raw, tmp_path / "stopped")
     assert batches == left
     same(resumed, hashed(raw, tmp_path / "straight"))
@@ -134,15 +129,113 @@ def test_edges_go_on_after_the_last_block_that_was_saved(raw, tmp_path):
     assert np.array_equal(resumed, straight)
 
 
-def test_work_begun_with_other_files_or_encoders_is_not_mixed(raw, tmp_path):
-    def stop(message):
-        if message.startswith("descriptions 4"):
-            raise RuntimeError
+@pytest.mark.parametrize("size", [None, 0, 1000])  # of 1936 bytes
+def test_edges_that_a_machine_lost_when_it_stopped_are_read_again(raw, tmp_path, size):
+    stopped(raw, tmp_path / "graph", "descriptions 28")
+    pairs = tmp_path / "graph.part" / "pairs.bin"
+    if size is None:
+        pairs.unlink()
+    else:
+        os.truncate(pairs, size)
+    resumed, batches = resume(raw, tmp_path / "graph")
+    assert batches == 1
+    same(resumed, hashed(raw, tmp_path / "straight"))
 
-    with pytest.raises(RuntimeError):
-        hashed(raw, tmp_path / "graph", on_step=stop)
+
+def test_edges_are_on_the_disk_before_the_note_about_them(raw, tmp_path, monkeypatch):
+    steps = sys.modules["rwkplus.data.twibot.preprocess"]  # a function hides it
+    order, synced, save = [], os.fsync, steps._save
+    monkeypatch.setattr(os, "fsync", lambda file: (order.append("disk"), synced(file)))
+    monkeypatch.setattr(steps, "_save", lambda *state: (order.append("note"), save(*state)))
+    stopped(raw, tmp_path / "graph", "descriptions 0")
+    assert order == ["note", "disk", "note"]  # of users, then of edges
+
+
+def test_a_disk_that_fails_for_a_moment_costs_nothing(raw, tmp_path, monkeypatch):
+    for moment, left in (("edges", 8), ("descriptions 28", 1)):
+        out = tmp_path / moment
+        stopped(raw, out, moment)
+        with monkeypatch.context() as patch:
+            opened = Path.open
+
+            def fail(path, *options, opened=opened, **more):
+                if path.name == "label.csv":
+                    raise OSError(5, "Input/output error")
+                return opened(path, *options, **more)
+
+            patch.setattr(Path, "open", fail)
+            with pytest.raises(DataError, match=r"label\.csv cannot be read: Input/output error"):
+                hashed(raw, out)
+        assert resume(raw, out)[1] == left
+
+
+def stopped(raw, out, moment):
+    """Begin a run and stop it when it comes to a step."""
+
+    def stop(message):
+        if message.startswith(moment):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hashed(raw, out, on_step=stop)
+
+
+def test_a_run_goes_on_with_smaller_batches(raw, tmp_path):
+    stopped(raw, tmp_path / "graph", "descriptions 12")
+    same(hashed(raw, tmp_path / "graph", batch_size=3), hashed(raw, tmp_path / "straight"))
+
+
+class Own:
+    """An encoder that somebody wrote."""
+
+    name = "hashing"
+
+    def __init__(self, width, vectors):
+        self.width, self.vectors = width, vectors
+
+    def __call__(self, texts):
+        return self.vectors(len(texts))
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (lambda n: np.ones((n, 1)), r"'hashing' made \(\d, 1\) of \d texts, expected a row of its width 5"),
+        (lambda n: np.ones((1, 5)), r"made \(1, 5\) of \d texts"),
+        (lambda n: np.full((n, 5), np.nan), "made nan or infinity of the text ''"),
+    ],
+)
+def test_what_an_encoder_makes_is_checked(raw, tmp_path, vectors, message):
+    with pytest.raises(ParameterError, match=message):
+        preprocess(raw, tmp_path / "graph", encoder=Own(5, vectors), batch_size=4)
+
+
+@pytest.mark.parametrize("state", ["{}", "[]", '{"identity": {}}', '{"identity": 3, "users": 1, "encoded": 0}'])
+def test_a_damaged_note_is_named(raw, tmp_path, state):
+    stopped(raw, tmp_path / "graph", "descriptions 12")
+    (tmp_path / "graph.part" / "state.json").write_text(state)
+    with pytest.raises(DataError, match=r"state\.json is damaged.*remove .*graph\.part to start anew"):
+        hashed(raw, tmp_path / "graph")
+
+
+def test_a_folder_without_a_name_exists(raw, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="exists already"):
+        hashed(raw, ".")
+
+
+def test_work_begun_with_other_files_or_encoders_is_not_mixed(tmp_path):
+    raw = write_raw(tmp_path / "raw")
+    stopped(raw, tmp_path / "graph", "descriptions 4")
     with pytest.raises(DataError, match=r"graph\.part was begun with other relations: remove it"):
         hashed(raw, tmp_path / "graph", relations=["following"])
+    with pytest.raises(DataError, match="was begun with other encoder: remove it"):
+        preprocess(raw, tmp_path / "graph", encoder=Own(5, lambda n: np.ones((n, 5))), batch_size=4)
+    begun = (raw / "label.csv").stat()
+    os.utime(raw / "label.csv", ns=(begun.st_atime_ns, begun.st_mtime_ns + 1))
+    with pytest.raises(DataError, match=r"begun with other label\.csv \(by size or time of change\): remove it"):
+        hashed(raw, tmp_path / "graph")
+    os.utime(raw / "label.csv", ns=(begun.st_atime_ns, begun.st_mtime_ns))
     assert CSRGraph.open(hashed(raw, tmp_path / "graph").folder).num_nodes == 30
     with pytest.raises(DataError, match="exists already"):
         hashed(raw, tmp_path / "graph")
@@ -177,6 +270,18 @@ def edit(name, change):
         (
             edit("user.json", lambda text: text.replace('"public_metrics": null', '"public_metrics": 3')),
             "public_metrics must be an object or null, got 3",
+        ),
+        (
+            edit("user.json", lambda text: text.replace('"public_metrics": null', '"public_metrics": false')),
+            "line 2: public_metrics must be an object or null, got False",
+        ),
+        (
+            edit("user.json", lambda text: text.replace('"public_metrics": null', '"public_metrics": {}')),
+            "line 2: the user has no field 'followers_count'",
+        ),
+        (
+            edit("user.json", lambda text: text.replace('"following_count": 1,', f'"following_count": {10**400},')),
+            r"line \d+: public_metrics.following_count must be a number below 2\*\*63 from 0, got 10+\.\.\.0+",
         ),
         (
             edit("user.json", lambda text: text.replace('"description": null', '"description": 5', 1)),

@@ -42,9 +42,11 @@ def test_any_array_of_objects_is_read_in_chunks_of_any_size(tmp_path, array, chu
         ('[{"a": 1},\n{"a"\n 1}]', "line 3: Expecting ':' delimiter"),
         ('{"a": 1}', "line 1: the file must be a JSON array"),
         ("", "line 1: the file must be a JSON array"),
+        ('[{"a": 1},\n{"a": ' + 5000 * "1" + "}]", "line 2: the object holds a number of thousands of digits"),
+        ('[{"a": 1},\n{"a": ' + 100_000 * "[" + 100_000 * "]" + "}]", "line 2: the object is nested too deeply"),
     ],
 )
-@pytest.mark.parametrize("chunk", [3, 1000])
+@pytest.mark.parametrize("chunk", [3, 1_000_000])
 def test_damaged_arrays_are_refused_by_line(tmp_path, text, message, chunk):
     path = tmp_path / "user.json"
     path.write_text(text)
@@ -55,8 +57,8 @@ def test_damaged_arrays_are_refused_by_line(tmp_path, text, message, chunk):
 def test_files_that_cannot_be_read_are_named(tmp_path):
     with pytest.raises(DataError, match=r"none\.json cannot be read"):
         list(stream_objects(tmp_path / "none.json"))
-    (tmp_path / "latin.json").write_bytes(b'[{"a": "\xff"}]')
-    with pytest.raises(DataError, match=r"latin\.json is not UTF-8"):
+    (tmp_path / "latin.json").write_bytes(b'[{"a": "b"},\n{"a": "\xff"}]')
+    with pytest.raises(DataError, match=r"latin\.json, line 2: not UTF-8"):
         list(stream_objects(tmp_path / "latin.json"))
     with pytest.raises(DataError, match=r"none\.csv cannot be read"):
         Table(tmp_path / "none.csv", ["a"])
@@ -107,5 +109,33 @@ def test_wrong_tables_are_refused_by_line(tmp_path):
         list(Table(path, ["id", "label"]).blocks())
     for lines in (1, 200_000):
         path.write_text('id,label\na,"b' + lines * "\nc" + '",d\n')
-        with pytest.raises(DataError, match=r"edge\.csv, from line 2: a quoted value goes over several lines"):
+        with pytest.raises(DataError, match=r"edge\.csv, line 2: a quoted value goes over several lines"):
             list(Table(path, ["id", "label"]).blocks())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,label\ra,b\r", "line 1: there is a carriage return inside"),
+        ("id,label\na,b\nc,\rd\n", "line 3: there is a carriage return inside"),
+        ('id,label\na,b\nc,d\ne,"f\ng,h\n', "line 4: a quoted value goes over several lines"),
+        ('id,label\na,b\nc,"d\n', "line 3: a quoted value goes over several lines"),
+        (f"id,label\na,b\nc,{'d' * 200_000}\n", "line 3: its 200,002 characters are too many"),
+    ],
+)
+def test_lines_that_are_no_rows_are_named(tmp_path, text, message):
+    path = tmp_path / "edge.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(DataError, match=rf"edge\.csv, {message}.*Every row must be one line"):
+        list(Table(path, ["id", "label"]).blocks())
+
+
+def test_a_file_of_one_long_line_is_not_read_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("rwkplus.data.twibot.tables.BLOCK", 100)
+    path = tmp_path / "edge.csv"
+    path.write_bytes(b"id,label\r" * 100_000)
+    with pytest.raises(DataError, match="line 1: there is a carriage return inside"):
+        Table(path, ["id", "label"])
+    path.write_bytes(b"x" * 1_000_000)
+    with pytest.raises(DataError, match=r"no column 'id'; there are: x{100}\.$"):
+        Table(path, ["id", "label"])
