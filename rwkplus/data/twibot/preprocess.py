@@ -49,8 +49,8 @@ def preprocess(
     """Make a graph of users: follow edges without direction, descriptions as vectors, scaled public metrics.
 
     Work is kept in the folder ``OUT.part`` and goes on there if it is interrupted, with another ``batch_size`` if it
-    ran out of memory; the folder ``out`` appears when it
-    is complete. Memory holds a few numbers for every user and one batch of texts.
+    ran out of memory; the folder ``out`` appears when it is complete. Memory holds a few numbers for every user and one
+    batch of texts.
 
     Args:
         raw: Folder with ``user.json``, ``edge.csv``, ``label.csv`` and ``split.csv``.
