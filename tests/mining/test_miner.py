@@ -129,6 +129,11 @@ def test_building_blocks_of_the_molecules_begin_with_the_ring(molecules):
     assert ring.support == 60
 
 
+def test_large_patterns_are_found_where_smaller_ones_score_higher(molecules):
+    miner = PatternMiner(2, 7, n_controls=0, beam_width=3, candidates=("grown",)).fit(molecules[:20])
+    assert [pattern.size for pattern in miner.patterns_] == [7, 7]
+
+
 @pytest.mark.parametrize(
     ("parameters", "named"),
     [
