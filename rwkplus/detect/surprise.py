@@ -9,7 +9,14 @@ from torch_geometric.data import Batch
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations, highest_by_graph
 from rwkplus.detect.reading import LabelledReader
-from rwkplus.detect.surprise_table import learn_levels, look_up, node_scores, pack_levels, unpack_levels
+from rwkplus.detect.surprise_table import (
+    learn_levels,
+    look_up,
+    node_scores,
+    pack_levels,
+    unpack_levels,
+    where_labelled,
+)
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
@@ -32,8 +39,8 @@ class SurpriseDetector(GraphDetector):
         contamination: Expected share of anomalies among the fitted graphs, above 0 and at most 0.5.
         steps: Longest walk, counted in edges.
         n_colors: Classes to cut measurements on nodes or edges into; labels are used as they are.
-        unknown_label: Labels that ``fit`` did not see are surprising (``"new"``), an ``"error"``, or walks do not
-            pass them (``"ignore"``).
+        unknown_label: Labels that ``fit`` did not see are surprising (``"new"``), an ``"error"``, or no surprise
+            (``"ignore"``), nor is anything that walks see beyond them.
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
         random_state: Seed of the classes of measurements.
 
@@ -94,7 +101,8 @@ class SurpriseDetector(GraphDetector):
         return named(self.reader_.labels.read(graphs))
 
     def _node_scores(self, arrays: GraphArrays) -> Floats:
-        return node_scores(arrays, look_up(self.levels_, arrays, self.reader_.new_edges(arrays)))
+        surprises = look_up(self.levels_, arrays, self.reader_.new_edges(arrays))
+        return node_scores(arrays, where_labelled(arrays, surprises) if self.unknown_label == "ignore" else surprises)
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = pack_reader(self.reader_.labels, self.reader_.schema)
