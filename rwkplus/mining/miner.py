@@ -44,7 +44,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         n_patterns: How many patterns at most, a range ``(2, 8)``, or ``"auto"``. Beyond the lower end, a pattern must
             save description length beyond chance and explain another hundredth of all edges.
         pattern_size: Number of nodes, as a number, a range ``(3, 8)`` or ``"auto"``: a pattern grows as long as that
-            saves description length.
+            saves description length, and has up to six edges more than the most nodes allowed. Where this is less than
+            a clique of the fewest nodes has, it may have as many: a single number finds cliques, too.
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
             ``"blocks"``: small building blocks that together explain most of the edges.
         colors: ``"auto"``: one-hot labels as they are, measurements cut into classes, one color where there are no
@@ -198,9 +199,10 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         if "gradient" in self.candidates:
             shapes, self.training_ = decoded_shapes(batch, chosen, settings.sizes, settings.seed)
             given = list(labelled_shapes(sample, shapes))
-        low, high = settings.sizes
-        beam = Beam(self.beam_width, high, high + 6, max(2, min(3, chosen.size)), self.fidelity)
-        search = Search(self.criterion, beam, low, settings.seed, "sampled" in self.candidates, given)
+        beam = Beam(
+            self.beam_width, settings.sizes[1], settings.max_edges, max(2, min(3, chosen.size)), self.fidelity
+        )
+        search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
         self.control_ = search.control(sample, self.n_controls)
         self.threshold_ = control_threshold(self.control_)
         self._collect(search, sample, database, settings, tell)

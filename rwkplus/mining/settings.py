@@ -49,6 +49,12 @@ class MinerSettings:
         fewest, most = number[0] if open_ended else 1, number[1]
         return cls(fewest, most, open_ended, sizes, int(miner.search_graphs), seed_of(miner.random_state))
 
+    @property
+    def max_edges(self) -> int:
+        """Edges of a pattern: few more than nodes, lest dense graphs take forever, but no wanted size is left out."""
+        low, high = self.sizes
+        return max(high + 6, low * (low - 1) // 2)
+
     def check_against(self, database: MiningDatabase) -> None:
         """Refuse databases in which there is nothing to find; warn where little is."""
         if database.num_graphs < 2:

@@ -99,6 +99,17 @@ def test_dense_graphs_without_labels_are_counted_without_listing_everything():
     assert len(pattern.occurrences) <= 4 * LISTED
 
 
+@pytest.mark.parametrize("criterion", ["maximal", "blocks"])
+def test_cliques_of_the_wanted_size_are_found(criterion):
+    graphs = []
+    for seed in range(15):
+        tail = nx.gnm_random_graph(8, 9, seed=seed)
+        labels = np.random.default_rng(seed).choice([*"abcd"], 8)
+        graphs.append(nx.disjoint_union(labelled(nx.complete_graph(6), "pqqqqq"), labelled(tail, labels)))
+    (pattern,) = quick(1, 6, criterion=criterion, beam_width=3).fit(graphs).patterns_
+    assert (pattern.size, len(pattern.edges), pattern.support) == (6, 15, 15)
+
+
 def test_thousands_of_labels():
     graphs = []
     for k in range(40):
