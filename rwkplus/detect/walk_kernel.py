@@ -49,8 +49,11 @@ def most_similar(
 ) -> list[list[tuple[int, float]]]:
     """For each graph, the numbers of the ``count`` most similar among others, and their similarities."""
     batch = named(checked_batch(graphs, ignore))
-    kernel = default_kernel(batch).fit(batch)
-    similarity = kernel.transform(named(checked_batch(others, ignore), kernel.schema_)).T
+    other = named(checked_batch(others, ignore), Schema.of(batch))
+    if Schema.of(other).discrete:
+        similarity = default_kernel(batch).fit(batch).transform(other).T
+    else:  # the graphs may be few, with measurements that happen to look like labels
+        similarity = default_kernel(other).fit(other).transform(batch)
     best = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
     return [[(int(i), float(values[i])) for i in row] for values, row in zip(similarity, best, strict=True)]
 
