@@ -22,6 +22,7 @@ from rwkplus.graphs.features import is_one_hot, label_numbers
 from rwkplus.graphs.from_networkx import from_networkx
 from rwkplus.graphs.graph_names import set_names, set_node_names
 from rwkplus.graphs.targets import set_targets
+from rwkplus.types import check_ignore
 
 KINDS = {
     (False, False): nx.Graph,
@@ -106,6 +107,7 @@ def read_json_lines(path: str | Path, *, ignore: Sequence[str] = ()) -> list[Dat
         path: The file.
         ignore: Fields of nodes and edges to leave out on purpose.
     """
+    check_ignore(ignore)
     graphs, names, targets = [], [], []
     try:
         with Path(path).open("rb") as file:

@@ -7,7 +7,7 @@ from hypothesis import given
 from torch_geometric.data import Data
 
 from rwkplus.data import load
-from rwkplus.errors import DataError, GraphError
+from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.graphs import as_batch, from_networkx, graph_to_json, read_json_lines
 from rwkplus.graphs.json_lines import parse_graph
 from tests.strategies import colored_graphs
@@ -148,7 +148,8 @@ def test_names_of_graphs_come_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("y", "message"), [([float("nan")], "nan or inf"), ([float("inf")], "nan or inf"), ([1.0, 2.0], "y holds 2 numbers")]
+    ("y", "message"),
+    [([float("nan")], "nan or inf"), ([float("inf")], "nan or inf"), ([1.0, 2.0], "y holds 2 numbers")],
 )
 def test_targets_that_no_file_can_hold_are_refused(y, message):
     with pytest.raises(GraphError, match=message):
@@ -159,4 +160,15 @@ def test_targets_beyond_64_bits_are_named(tmp_path):
     line = json.dumps({"nodes": [{"id": 0, "label": "C"}], "edges": [], "y": 10**30})
     (tmp_path / "graphs.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match="too large for a whole number of 64 bits"):
+        read_json_lines(tmp_path / "graphs.jsonl")
+
+
+def test_a_single_name_to_ignore_is_not_taken_for_its_letters(tmp_path):
+    with pytest.raises(ParameterError, match="ignore must be a sequence of field names"):
+        read_json_lines(tmp_path / "graphs.jsonl", ignore="charge")
+
+
+def test_targets_beyond_all_numbers_are_refused(tmp_path):
+    (tmp_path / "graphs.jsonl").write_text(f'{{{NODES}, "edges": [], "y": 1e999}}\n')
+    with pytest.raises(DataError, match="graph 0: the target inf is no number"):
         read_json_lines(tmp_path / "graphs.jsonl")
