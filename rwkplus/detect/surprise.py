@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from torch_geometric.data import Batch
 
@@ -22,7 +23,7 @@ from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
 from rwkplus.graphs.labelled import named
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
-from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer
+from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer, seed_of
 
 
 class SurpriseDetector(GraphDetector):
@@ -42,7 +43,7 @@ class SurpriseDetector(GraphDetector):
         unknown_label: Labels that ``fit`` did not see are surprising (``"new"``), an ``"error"``, or no surprise
             (``"ignore"``), nor is anything that walks see beyond them.
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
-        random_state: Seed of the classes of measurements.
+        random_state: Seed of the classes of measurements, scikit-learn's ``RandomState``, or None for a seed of chance.
 
     Attributes:
         levels_: Colors met and their surprise, by number of steps.
@@ -64,7 +65,7 @@ class SurpriseDetector(GraphDetector):
         n_colors: int = 8,
         unknown_label: UnknownLabel = "new",
         ignore: Sequence[str] = (),
-        random_state: int = 0,
+        random_state: int | RandomState | None = 0,
     ) -> None:
         self.contamination = contamination
         self.steps = steps
@@ -83,9 +84,8 @@ class SurpriseDetector(GraphDetector):
 
     def _learn(self, graphs: Graphs) -> Floats:
         self._check()
-        self.reader_, arrays = LabelledReader.learn(
-            graphs, self.ignore, self.unknown_label, self.n_colors, self.random_state
-        )
+        self.seed_ = seed_of(self.random_state)
+        self.reader_, arrays = LabelledReader.learn(graphs, self.ignore, self.unknown_label, self.n_colors, self.seed_)
         self.levels_, surprises = learn_levels(arrays, self.steps)
         return highest_by_graph(arrays, node_scores(arrays, surprises))
 
@@ -110,6 +110,7 @@ class SurpriseDetector(GraphDetector):
 
     def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self._check()
+        self.seed_ = seed_of(self.random_state)
         self.reader_ = LabelledReader(*unpack_reader(header, arrays, self.ignore), self.unknown_label)
         self.levels_ = unpack_levels(arrays)
         if len(self.levels_) != self.steps + 1:
