@@ -35,6 +35,7 @@ def one_hot_degree(graphs: Graphs, max_degree: int | None = None) -> list[Data]:
     """Give every node its out-degree as a one-hot label; degrees above ``max_degree`` share the last column.
 
     Example:
+        >>> import networkx as nx
         >>> [graph.x.shape for graph in one_hot_degree([nx.path_graph(3), nx.star_graph(4)])]
         [torch.Size([3, 5]), torch.Size([5, 5])]
     """

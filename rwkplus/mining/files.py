@@ -62,7 +62,8 @@ def pack_miner(miner: "PatternMiner") -> tuple[dict[str, Any], dict[str, NDArray
 
 def saved_params(miner: "PatternMiner", seed: int) -> dict[str, Any]:
     """Parameters as JSON values; for ``random_state``, the seed that was drawn."""
-    return miner.get_params() | {"random_state": seed}
+    params: dict[str, Any] = miner.get_params()
+    return params | {"random_state": seed}
 
 
 def load_miner(miner: "PatternMiner", path: str | Path) -> "PatternMiner":

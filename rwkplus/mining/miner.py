@@ -77,6 +77,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         (('C', 'C', 'C', 'C', 'C', 'C'), 200)
     """
 
+    explained_: NDArray[np.float64]
+
     def __init__(
         self,
         n_patterns: int | Sequence[int] | str = 6,
