@@ -38,6 +38,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     contamination: float
     ignore: Sequence[str]
 
+    seed_: int
     decision_scores_: Floats
     threshold_: float
 

@@ -16,6 +16,8 @@ def save_detector(detector: GraphDetector, path: str | Path) -> Path:
     """Write a fitted detector, whole or not at all; folders are made."""
     header, arrays = detector._packed()
     plain = {name: value for name, value in detector.get_params(deep=False).items() if name not in header}
+    if "random_state" in plain:
+        plain["random_state"] = detector.seed_  # what was drawn, where it was left to chance
     record: dict[str, Any] = {"format": FORMAT, "detector": type(detector).__name__}
     record |= {"parameters": plain, "learned": header, "threshold": detector.threshold_}
     return write_tensors(path, record, arrays | {"decision_scores": detector.decision_scores_})

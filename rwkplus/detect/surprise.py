@@ -3,19 +3,27 @@
 from collections.abc import Sequence
 from typing import Any
 
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from torch_geometric.data import Batch
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations, highest_by_graph
 from rwkplus.detect.reading import LabelledReader
-from rwkplus.detect.surprise_table import learn_levels, look_up, node_scores, pack_levels, unpack_levels
+from rwkplus.detect.surprise_table import (
+    learn_levels,
+    look_up,
+    node_scores,
+    pack_levels,
+    unpack_levels,
+    where_labelled,
+)
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
 from rwkplus.graphs.labelled import named
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
-from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer
+from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer, seed_of
 
 
 class SurpriseDetector(GraphDetector):
@@ -32,10 +40,10 @@ class SurpriseDetector(GraphDetector):
         contamination: Expected share of anomalies among the fitted graphs, above 0 and at most 0.5.
         steps: Longest walk, counted in edges.
         n_colors: Classes to cut measurements on nodes or edges into; labels are used as they are.
-        unknown_label: Labels that ``fit`` did not see are surprising (``"new"``), an ``"error"``, or walks do not
-            pass them (``"ignore"``).
+        unknown_label: Labels that ``fit`` did not see are surprising (``"new"``), an ``"error"``, or no surprise
+            (``"ignore"``), nor is anything that walks see beyond them.
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
-        random_state: Seed of the classes of measurements.
+        random_state: Seed of the classes of measurements, scikit-learn's ``RandomState``, or None for a seed of chance.
 
     Attributes:
         levels_: Colors met and their surprise, by number of steps.
@@ -57,7 +65,7 @@ class SurpriseDetector(GraphDetector):
         n_colors: int = 8,
         unknown_label: UnknownLabel = "new",
         ignore: Sequence[str] = (),
-        random_state: int = 0,
+        random_state: int | RandomState | None = 0,
     ) -> None:
         self.contamination = contamination
         self.steps = steps
@@ -76,9 +84,8 @@ class SurpriseDetector(GraphDetector):
 
     def _learn(self, graphs: Graphs) -> Floats:
         self._check()
-        self.reader_, arrays = LabelledReader.learn(
-            graphs, self.ignore, self.unknown_label, self.n_colors, self.random_state
-        )
+        self.seed_ = seed_of(self.random_state)
+        self.reader_, arrays = LabelledReader.learn(graphs, self.ignore, self.unknown_label, self.n_colors, self.seed_)
         self.levels_, surprises = learn_levels(arrays, self.steps)
         return highest_by_graph(arrays, node_scores(arrays, surprises))
 
@@ -94,7 +101,8 @@ class SurpriseDetector(GraphDetector):
         return named(self.reader_.labels.read(graphs))
 
     def _node_scores(self, arrays: GraphArrays) -> Floats:
-        return node_scores(arrays, look_up(self.levels_, arrays, self.reader_.new_edges(arrays)))
+        surprises = look_up(self.levels_, arrays, self.reader_.new_edges(arrays))
+        return node_scores(arrays, where_labelled(arrays, surprises) if self.unknown_label == "ignore" else surprises)
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = pack_reader(self.reader_.labels, self.reader_.schema)
@@ -102,6 +110,7 @@ class SurpriseDetector(GraphDetector):
 
     def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self._check()
+        self.seed_ = seed_of(self.random_state)
         self.reader_ = LabelledReader(*unpack_reader(header, arrays, self.ignore), self.unknown_label)
         self.levels_ = unpack_levels(arrays)
         if len(self.levels_) != self.steps + 1:

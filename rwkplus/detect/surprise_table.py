@@ -90,6 +90,16 @@ def look_up(levels: Sequence[Level], graphs: GraphArrays, new_edges: Ints | None
         coarser = np.where(known, place, -1)
 
 
+def where_labelled(graphs: GraphArrays, surprises: Iterator[Floats]) -> Iterator[Floats]:
+    """Blank the surprise of nodes whose walks meet a node or edge without a label: they do not see all there is."""
+    blind = graphs.label < 0
+    lost = np.zeros(graphs.source.size, bool) if graphs.edge_label is None else graphs.edge_label < 0
+    for step, surprise in enumerate(surprises):
+        if step > 0:
+            blind[graphs.source[lost | blind[graphs.target]]] = True
+        yield np.where(blind, 0.0, surprise)
+
+
 def node_scores(graphs: GraphArrays, surprises: Iterator[Floats] | Sequence[Floats]) -> Floats:
     """Add up the surprise that begins at each node ``(N,)``.
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +23,7 @@ from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.mining.reading import checked_batch
-from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer
+from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer, seed_of
 
 BLOCK = 2_000
 """Graphs compared with the references at a time."""
@@ -49,8 +50,11 @@ def most_similar(
 ) -> list[list[tuple[int, float]]]:
     """For each graph, the numbers of the ``count`` most similar among others, and their similarities."""
     batch = named(checked_batch(graphs, ignore))
-    kernel = default_kernel(batch).fit(batch)
-    similarity = kernel.transform(named(checked_batch(others, ignore), kernel.schema_)).T
+    other = named(checked_batch(others, ignore), Schema.of(batch))
+    if Schema.of(other).discrete:
+        similarity = default_kernel(batch).fit(batch).transform(other).T
+    else:  # the graphs may be few, with measurements that happen to look like labels
+        similarity = default_kernel(other).fit(other).transform(batch)
     best = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
     return [[(int(i), float(values[i])) for i in row] for values, row in zip(similarity, best, strict=True)]
 
@@ -75,7 +79,8 @@ class WalkKernelDetector(GraphDetector):
         n_references: Most references to keep.
         n_neighbors: Neighbors that count for ``"nearest"`` (1 by default) and ``"lof"`` (20).
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
-        random_state: Seed of the draw of references and of the forest.
+        random_state: Seed of the draw of references and of the forest, scikit-learn's ``RandomState``, or None for a
+            seed of chance.
 
     Attributes:
         references_: The reference graphs.
@@ -100,7 +105,7 @@ class WalkKernelDetector(GraphDetector):
         n_references: int = 2000,
         n_neighbors: int | None = None,
         ignore: Sequence[str] = (),
-        random_state: int = 0,
+        random_state: int | RandomState | None = 0,
     ) -> None:
         self.contamination = contamination
         self.method = method
@@ -123,7 +128,8 @@ class WalkKernelDetector(GraphDetector):
     def _learn(self, graphs: Graphs) -> Floats:
         self._check()
         items = self._read(graphs, None)
-        random = np.random.default_rng(self.random_state)
+        self.seed_ = seed_of(self.random_state)
+        random = np.random.default_rng(self.seed_)
         self.reference_indices_ = np.sort(random.permutation(len(items))[: self.n_references])
         self._refer_to([items[i] for i in self.reference_indices_])
         scores = np.empty(len(items))
@@ -142,10 +148,10 @@ class WalkKernelDetector(GraphDetector):
         self.counts_ = color_counts().fit(references) if counted else None
         if counted:
             self.kernel_.fit(references)  # for similar graphs and explanations
-            self.novelty_: Novelty = CountForest(self.random_state)
+            self.novelty_: Novelty = CountForest(self.seed_)
             seen = self._seen(references)
         else:
-            self.novelty_ = novelty(self.method, self.n_neighbors, len(references), self.random_state)
+            self.novelty_ = novelty(self.method, self.n_neighbors, len(references), self.seed_)
             seen = self.kernel_.fit_transform(references)
         self.reference_scores_ = self.novelty_.fit(seen).own_scores(seen)
 
@@ -227,6 +233,7 @@ class WalkKernelDetector(GraphDetector):
     def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.kernel = None if header["kernel"] is None else RandomWalkKernel(**from_json(header["kernel"]))
         self._check()
+        self.seed_ = seed_of(self.random_state)
         self.reference_indices_ = arrays["reference_indices"]
         self._refer_to(unpack_graphs(header, arrays))
         check_same_scores(self.reference_scores_, arrays["reference_scores"])

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from torch_geometric.data import Data
 
 from rwkplus.data.splits import stratified_folds
+from rwkplus.errors import ShapeError
 from rwkplus.evaluate.nested import COSTS, Classes
 from rwkplus.graphs import as_batch
 
@@ -35,6 +36,9 @@ def guard_scores(
     classes weigh the same, however rare, and scores are mean recalls over classes. Fields to ``ignore`` are not seen.
     """
     size, histogram = sizes_and_histograms(graphs, ignore)
+    y = np.asarray(y)
+    if y.shape != (len(size),):
+        raise ShapeError(f"y has shape {y.shape}, but there are {len(size)} graphs: give one class per graph.")
     guards = {"majority": (size, DummyClassifier()), "size": (size, None), "histogram": (histogram, None)}
     scores: dict[str, list[float]] = {name: [] for name in guards}
     for train, test in stratified_folds(y, folds, seed):

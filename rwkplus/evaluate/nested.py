@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.svm import SVC
 
 from rwkplus.data.splits import stratified_folds
-from rwkplus.errors import ShapeError
+from rwkplus.errors import ParameterError, ShapeError
 
 Array = NDArray[np.float64]
 Classes = NDArray[np.int64]
@@ -53,6 +53,9 @@ def nested_cross_validation(
         n_jobs: Outer folds at a time.
         on_fold: Called after every outer fold.
     """
+    y = np.asarray(y)
+    if not grams:
+        raise ParameterError("grams is empty: give at least one Gram matrix.")
     for name, gram in grams.items():
         if gram.shape != (len(y), len(y)):
             raise ShapeError(f"Gram matrix {name!r} has shape {gram.shape}, but there are {len(y)} classes in y.")

@@ -12,6 +12,7 @@ from rwkplus.graphs.from_networkx import from_networkx
 from rwkplus.graphs.graph_names import set_names, set_node_names
 from rwkplus.graphs.smiles import SMILESError, from_smiles
 from rwkplus.graphs.targets import set_targets, typed
+from rwkplus.types import check_ignore
 
 EDGES_FILE, NODES_FILE, GRAPHS_FILE = "edges.csv", "nodes.csv", "graphs.csv"
 NAMES = ("graph", "name", "id")
@@ -59,6 +60,7 @@ def read_csv(
         >>> payments[0].edge_index.tolist(), payments[0].edge_label_names
         ([[0, 1, 1, 2], [1, 2, 0, 1]], ('card', 'cash'))
     """
+    check_ignore(ignore)
     path = Path(path)
     if path.is_dir():
         given = nodes or _existing(path / NODES_FILE), graphs or _existing(path / GRAPHS_FILE)

@@ -91,7 +91,7 @@ class Table:
 
     def _number(self, number: int, row: dict[str, str], column: str) -> float:
         try:
-            value = float(self.plain(row.get(column, "")))
+            value = float(self.plain(row.get(column, "").replace("_", "no number")))  # Python's own 1_000
         except ValueError:
             value = math.nan
         if not abs(value) <= LARGEST:

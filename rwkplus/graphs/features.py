@@ -1,20 +1,18 @@
 """Node and edge colors for graphs that come without: one-hot labels, degrees, constants."""
 
-from collections.abc import Sequence
 from copy import copy
 
-import networkx as nx
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs.from_networkx import from_networkx
+from rwkplus.graphs.convert import Graphs, as_data
 from rwkplus.ops.csr import check_ends
 
 
-def one_hot(graphs: Sequence[Data], field: str = "x", num_labels: int | None = None) -> list[Data]:
+def one_hot(graphs: Graphs, field: str = "x", num_labels: int | None = None) -> list[Data]:
     """Replace integer labels in ``x`` or ``edge_attr`` by one-hot rows of one common width.
 
     Args:
@@ -22,6 +20,7 @@ def one_hot(graphs: Sequence[Data], field: str = "x", num_labels: int | None = N
         field: ``"x"`` or ``"edge_attr"``.
         num_labels: Number of columns; one more than the largest label by default.
     """
+    graphs = as_data(graphs)
     labels = [_integer_labels(i, graph.get(field), field) for i, graph in enumerate(graphs)]
     width = max((int(part.max()) + 1 for part in labels if part.numel()), default=1)
     if num_labels is not None:
@@ -32,16 +31,17 @@ def one_hot(graphs: Sequence[Data], field: str = "x", num_labels: int | None = N
     return [_with(graph, field, _one_hot(part, width)) for graph, part in zip(graphs, labels, strict=True)]
 
 
-def one_hot_degree(graphs: Sequence[Data] | Sequence[nx.Graph], max_degree: int | None = None) -> list[Data]:
+def one_hot_degree(graphs: Graphs, max_degree: int | None = None) -> list[Data]:
     """Give every node its out-degree as a one-hot label; degrees above ``max_degree`` share the last column.
 
     Example:
+        >>> import networkx as nx
         >>> [graph.x.shape for graph in one_hot_degree([nx.path_graph(3), nx.star_graph(4)])]
         [torch.Size([3, 5]), torch.Size([5, 5])]
     """
     if max_degree is not None and max_degree < 1:
         raise ParameterError(f"max_degree must be at least 1, got {max_degree}.")
-    graphs = _as_data(graphs)
+    graphs = as_data(graphs)
     degrees = [_degrees(i, graph) for i, graph in enumerate(graphs)]
     cap = max_degree or max((int(d.max()) for d in degrees if d.numel()), default=1)
     names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
@@ -51,10 +51,9 @@ def one_hot_degree(graphs: Sequence[Data] | Sequence[nx.Graph], max_degree: int 
     return result
 
 
-def constant_features(graphs: Sequence[Data] | Sequence[nx.Graph]) -> list[Data]:
+def constant_features(graphs: Graphs) -> list[Data]:
     """Give every node the same color, so that only structure counts."""
-    graphs = _as_data(graphs)
-    return [_with(graph, "x", torch.ones(graph.num_nodes or 0, 1, device=_device(graph))) for graph in graphs]
+    return [_with(graph, "x", torch.ones(graph.num_nodes or 0, 1, device=_device(graph))) for graph in as_data(graphs)]
 
 
 def is_one_hot(colors: Tensor) -> bool:
@@ -68,11 +67,6 @@ def label_numbers(colors: Tensor) -> Tensor:
         return torch.full((colors.size(0),), -1, dtype=torch.long, device=colors.device)
     highest, column = colors.max(-1)
     return torch.where(highest > 0, column, -1)
-
-
-def _as_data(graphs: Sequence[Data] | Sequence[nx.Graph]) -> Sequence[Data]:
-    """Graphs of PyG, also of networkx graphs that have no colors yet."""
-    return from_networkx(graphs) if len(graphs) and isinstance(graphs[0], nx.Graph) else graphs  # type: ignore[arg-type, return-value]
 
 
 def _device(graph: Data) -> torch.device | None:

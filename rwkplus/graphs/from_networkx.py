@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import GraphError
 from rwkplus.graphs.graph_names import set_names, set_node_names
 from rwkplus.graphs.vocabulary import Vocabulary
+from rwkplus.types import check_ignore
 
 
 def from_networkx(
@@ -43,6 +44,7 @@ def from_networkx(
         >>> from_networkx([water])[0].node_label_names
         ('H', 'O')
     """
+    check_ignore(ignore)
     for i, graph in enumerate(graphs):
         if not isinstance(graph, nx.Graph):
             raise GraphError(f"graph {i} is a {type(graph).__name__}: expected networkx graphs, all of one kind.")

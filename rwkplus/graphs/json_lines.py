@@ -22,6 +22,7 @@ from rwkplus.graphs.features import is_one_hot, label_numbers
 from rwkplus.graphs.from_networkx import from_networkx
 from rwkplus.graphs.graph_names import set_names, set_node_names
 from rwkplus.graphs.targets import set_targets
+from rwkplus.types import check_ignore
 
 KINDS = {
     (False, False): nx.Graph,
@@ -106,6 +107,7 @@ def read_json_lines(path: str | Path, *, ignore: Sequence[str] = ()) -> list[Dat
         path: The file.
         ignore: Fields of nodes and edges to leave out on purpose.
     """
+    check_ignore(ignore)
     graphs, names, targets = [], [], []
     try:
         with Path(path).open("rb") as file:
@@ -128,13 +130,29 @@ def read_json_lines(path: str | Path, *, ignore: Sequence[str] = ()) -> list[Dat
 
 
 def graph_to_json(graph: Data, name: object = None) -> str:
-    """Write a graph with labels or measurements as one line of JSON."""
+    """Write a graph as one line of JSON: labels where their columns have names, all other colors as numbers.
+
+    Args:
+        graph: The graph.
+        name: What it is called; its own ``name`` by default.
+    """
     nodes = [{"id": v, **fields} for v, fields in enumerate(_fields(graph, "x", "node_label_names", "x"))]
+    name = graph.get("name") if name is None else name
     record: dict[str, Any] = {} if name is None else {"id": name}
+    record |= _target(graph) | _edges(graph) | {"nodes": nodes}
+    try:
+        return json.dumps(record, allow_nan=False)
+    except ValueError as error:
+        raise GraphError("x, edge_attr, edge_weight or y hold nan or inf, which JSON cannot: replace them.") from error
+
+
+def _target(graph: Data) -> dict[str, Any]:
     y = graph.get("y")
-    if y is not None and (isinstance(y, str) or y.numel() == 1):
-        record["y"] = y if isinstance(y, str) else y.item()
-    return json.dumps(record | _edges(graph) | {"nodes": nodes})
+    if y is None or isinstance(y, str):
+        return {} if y is None else {"y": y}
+    if y.numel() != 1:
+        raise GraphError(f"y holds {y.numel()} numbers, of which a file takes one per graph: set graph.y to that.")
+    return {"y": y.item()}
 
 
 def _edges(graph: Data) -> dict[str, Any]:
@@ -156,9 +174,9 @@ def _fields(graph: Data, field: str, names: str, attribute: str) -> Iterable[dic
     values = graph.get(field)
     if values is None:
         return ({} for _ in range(graph.num_nodes or 0 if field == "x" else graph.num_edges))
-    if is_one_hot(values):
-        named = graph.get(names) or tuple(range(values.size(1)))  # numbers, which sort as numbers
-        return ({"label": named[n]} if n >= 0 else {} for n in label_numbers(values).tolist())
+    named = graph.get(names)
+    if named is not None and bool(values.any(-1).all()) and is_one_hot(values):
+        return ({"label": named[n]} for n in label_numbers(values).tolist())
     return ({attribute: row} for row in values.tolist())
 
 

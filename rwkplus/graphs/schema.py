@@ -87,6 +87,12 @@ class Schema:
             _align(batch, self.edges, later.edges, unknown_label, graph_of_edge)
         return batch
 
+    def warn_of_strangers(self, batch: Batch) -> None:
+        """Warn where no label of conformed graphs was fitted: nothing matches, however alike they are."""
+        for colors in (self.nodes, self.edges):
+            if colors is not None and colors.discrete:
+                _warn_of_strangers(colors, _unknown(colors, batch[colors.field])[1], batch[colors.field])
+
     def _fill_in_for_no_edges(self, batch: Batch) -> None:
         """Graphs without any edge cannot show what theirs would carry."""
         if batch.edge_index.size(1) > 0:
@@ -141,12 +147,27 @@ def _columns_by_name(fitted: tuple[str, ...], later: tuple[str, ...]) -> list[in
     return [column.setdefault(name, len(column)) for name in later]
 
 
+def _unknown(fitted: Colors, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Columns that no fitted graph used ``(D,)``, and the rows that do."""
+    columns = torch.ones(values.size(1), dtype=torch.bool, device=values.device)
+    columns[: fitted.width] = ~torch.tensor(fitted.seen, dtype=torch.bool, device=values.device)
+    return columns, (values[:, columns] != 0).any(1).nonzero().flatten()
+
+
+def _warn_of_strangers(fitted: Colors, rows: Tensor, values: Tensor) -> None:
+    if 0 < rows.numel() == values.size(0):
+        warnings.warn(
+            f"no label in {fitted.field} was there when the estimator was fitted: are these graphs of the same kind, "
+            "and their labels spelled the same way?",
+            RWKPlusWarning,
+            stacklevel=4,
+        )
+
+
 def _treat_unknown(
     batch: Batch, fitted: Colors, values: Tensor, policy: UnknownLabel, owner: Callable[[Batch, int], int]
 ) -> None:
-    unknown = torch.ones(values.size(1), dtype=torch.bool, device=values.device)
-    unknown[: fitted.width] = ~torch.tensor(fitted.seen, dtype=torch.bool, device=values.device)
-    rows = (values[:, unknown] != 0).any(1).nonzero().flatten()
+    unknown, rows = _unknown(fitted, values)
     if rows.numel() == 0:
         return
     if policy == "error":
@@ -154,10 +175,5 @@ def _treat_unknown(
             f"graph {owner(batch, int(rows[0]))}: {fitted.field} holds a label that no fitted graph had. "
             "Fit on graphs that have it, or choose unknown_label='ignore'."
         )
-    if rows.numel() == values.size(0):
-        warnings.warn(
-            f"no label in {fitted.field} was there when the estimator was fitted: are these graphs of the same kind?",
-            RWKPlusWarning,
-            stacklevel=2,
-        )
+    _warn_of_strangers(fitted, rows, values)
     batch[fitted.field] = values.masked_fill(unknown, 0.0)

@@ -17,7 +17,8 @@ def typed(words: Sequence[str]) -> list[Any] | None:
 
     Words of which hardly any occurs twice are names of the graphs themselves, and no targets: None.
     """
-    for kind in (int, float):
+    written = not any("_" in word for word in words)  # Python takes 1_1 for 11, everyone else for a name
+    for kind in (int, float) if written else ():
         try:
             numbers = [kind(word) for word in words]
         except ValueError:
@@ -30,11 +31,13 @@ def typed(words: Sequence[str]) -> list[Any] | None:
 
 def set_targets(graphs: Sequence[Data], targets: Sequence[Any]) -> None:
     """Let ``y`` be a tensor of one number, or the name of a class."""
-    for graph, target in zip(graphs, targets, strict=True):
+    for i, (graph, target) in enumerate(zip(graphs, targets, strict=True)):
+        if isinstance(target, float) and not math.isfinite(target):
+            raise DataError(f"graph {i}: the target {target} is no number to learn. Give another, or drop the graph.")
         if isinstance(target, int) and abs(target) >= LARGEST:
             raise DataError(f"the target {target} is too large for a whole number of 64 bits: make it a name.")
         graph.y = target if isinstance(target, str) else torch.tensor([target])
-        if isinstance(target, float) and math.isfinite(target) and not bool(graph.y.isfinite()):
+        if isinstance(target, float) and not bool(graph.y.isfinite()):
             raise DataError(f"the target {target:g} is too large for {graph.y.dtype}: choose another unit.")
 
 

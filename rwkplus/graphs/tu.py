@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs.vocabulary import Vocabulary
 from rwkplus.types import check_choice
 
@@ -201,7 +201,12 @@ def _colors(
             label_names = vocabulary.names
         if len(parts) > 1:
             label_names = None
-        elif names is not None and label_names is not None and len(names) == len(label_names):
+        elif names is not None and label_names is not None:
+            if len(names) != len(label_names):
+                raise ParameterError(
+                    f"{kind}_names has {len(names)} names, but {files.name(f'{kind}_labels')} has {len(label_names)} "
+                    f"labels: {', '.join(label_names[:10])}. Give one name for each."
+                )
             label_names = tuple(names)
     return (torch.cat(parts, 1), label_names) if parts else (None, None)
 

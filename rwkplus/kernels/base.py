@@ -31,7 +31,9 @@ class WalkEstimator(BaseEstimator):
     schema_: Schema
 
     def _read_first(self, graphs: Graphs) -> Batch:
-        """Check parameters and graphs, and keep what the colors mean."""
+        """Check parameters and graphs, and keep what the colors mean; whatever was fitted before is gone."""
+        if hasattr(self, "map_"):
+            del self.map_  # lest half of a new fit looks like a fit
         check_choice("kernel", self.kernel, KernelName)
         check_choice("walks", self.walks, Walks)
         check_choice("assignment", self.assignment, Assignment)
@@ -39,6 +41,8 @@ class WalkEstimator(BaseEstimator):
         check_ignore(self.ignore)
         if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
             raise ParameterError(f"n_jobs must be None or an integer other than 0, got {self.n_jobs!r}.")
+        if not (self.include_zero_step is None or isinstance(self.include_zero_step, bool | np.bool_)):
+            raise ParameterError(f"include_zero_step must be True, False or None, got {self.include_zero_step!r}.")
         zero_step = self.kernel == "node-centric" if self.include_zero_step is None else self.include_zero_step
         weights = step_weights(self.steps, self.combine, self.decay, zero_step)
         batch = as_batch(graphs, ignore=self.ignore)
@@ -55,10 +59,13 @@ class WalkEstimator(BaseEstimator):
     def _read_later(self, graphs: Graphs) -> Batch:
         """Read graphs as the fitted ones were read."""
         check_is_fitted(self)
-        return self.schema_.conform(as_batch(graphs, ignore=self.ignore), self.unknown_label)
+        batch = self.schema_.conform(as_batch(graphs, ignore=self.ignore), self.unknown_label)
+        if self.unknown_label == "new":
+            self.schema_.warn_of_strangers(batch)
+        return batch
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "map_")  # comes after all checks
+        return hasattr(self, "map_")  # comes last
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401
         tags = super().__sklearn_tags__()

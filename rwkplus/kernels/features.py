@@ -115,15 +115,15 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         return np.array([name for i in self.map_.used_levels() for name in names[i]], dtype=object)
 
     def _fit(self, graphs: Graphs) -> sparse.csr_matrix:
+        batch = self._read_first(graphs)
         if self.hash_width is not None and not is_positive_integer(self.hash_width):
             raise ParameterError(f"hash_width must be an integer of at least 1, got {self.hash_width!r}.")
-        batch = self._read_first(graphs)
         if not self.schema_.discrete:
             raise GraphError(
                 "explicit walk features need discrete labels: one-hot rows in x, and in edge_attr where there is one. "
                 "Use RandomWalkNystroem or RandomWalkKernel for continuous colors, or ignore=('edge_attr',)."
             )
-        self.map_ = FeatureMap(
+        feature_map = FeatureMap(
             self.kernel,
             self.steps,
             self.step_weights_,
@@ -131,7 +131,8 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
             self.assignment,
             self.hash_width,
         )
-        self.vocabulary_, features = self.map_.fit(as_arrays(batch, labels=True), self.n_jobs)
+        self.vocabulary_, features = feature_map.fit(as_arrays(batch, labels=True), self.n_jobs)
+        self.map_ = feature_map
         return features
 
     def _output(self, features: sparse.csr_matrix) -> sparse.csr_matrix | NDArray[np.float64]:

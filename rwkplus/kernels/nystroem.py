@@ -60,15 +60,20 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         items = graph_list(graphs)
         given = self.random_state
         random = given if isinstance(given, Generator) else check_random_state(given)
-        self.landmarks_ = np.sort(random.permutation(len(items))[: self.n_components])
-        self.kernel_ = RandomWalkKernel() if self.kernel is None else clone(self.kernel)
-        gram = self.kernel_.fit_transform([items[i] for i in self.landmarks_])
+        landmarks = np.sort(random.permutation(len(items))[: self.n_components])
+        kernel = RandomWalkKernel() if self.kernel is None else clone(self.kernel)
+        gram = kernel.fit_transform([items[i] for i in landmarks])
         values, vectors = np.linalg.eigh(gram)
         # Directions the landmarks do not span stay zero instead of being blown up.
         inverse_root = np.where(values > values.max(initial=0) * 1e-12, 1 / np.sqrt(np.maximum(values, 1e-300)), 0.0)
+        self.landmarks_, self.kernel_, self._n_features_out = landmarks, kernel, landmarks.size
         self.normalization_ = (vectors * inverse_root) @ vectors.T
-        self._n_features_out = self.landmarks_.size
         return self
+
+    def fit_transform(self, graphs: Graphs, y: object = None) -> NDArray[np.float64]:
+        """Fit, and return the features of the same graphs, which are read only once."""
+        items = graph_list(graphs)
+        return self.fit(items).transform(items)
 
     def transform(self, graphs: Graphs) -> NDArray[np.float64]:
         """Return the features of graphs: ``(B, n_components)``."""

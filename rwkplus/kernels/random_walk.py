@@ -127,15 +127,15 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         return np.array([f"graph{i}" for i in range(self.fitted_.num_graphs)], dtype=object)
 
     def _fit(self, graphs: Graphs) -> GraphArrays:
-        check_choice("route", self.route, Route)
         batch = self._read_first(graphs)
+        check_choice("route", self.route, Route)
         self.route_ = self._choose_route(batch)
         closed = self.walks == "closed"
-        self.map_ = FeatureMap(self.kernel, self.steps, self.step_weights_, closed, self.assignment)
+        features = FeatureMap(self.kernel, self.steps, self.step_weights_, closed, self.assignment)
         self.blocks_ = BlockKernel(self.kernel == "rwk+", self.step_weights_, closed)
         self.fitted_ = self._arrays(batch)
         if self.route_ == "explicit":
-            self.vocabulary_, self.features_ = self.map_.fit(self.fitted_, self.n_jobs)
+            self.vocabulary_, self.features_ = features.fit(self.fitted_, self.n_jobs)
         geometric = isinstance(self.combine, str) and self.combine == "geometric"  # combine may be an array
         if self.normalize or geometric:
             self.diagonal_ = self._diagonal(self.fitted_)
@@ -143,6 +143,7 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
             tail = geometric_tail(self.fitted_, self.steps, self.decay, self.kernel)
             walked = self.diagonal_ > 0
             self.truncation_error_ = float((tail[walked] / self.diagonal_[walked]).max(initial=0.0))
+        self.map_ = features
         return self.fitted_
 
     def _choose_route(self, batch: Batch) -> str:

@@ -25,6 +25,12 @@ class ClassContrast(NamedTuple):
     """The same after Benjamini and Hochberg's correction for all patterns and classes."""
 
 
+def are_real_targets(y: Sequence[object]) -> bool:
+    """Whether ``y`` holds numbers of which some are not whole: targets of a regression, no classes."""
+    values = np.asarray(y)
+    return values.dtype.kind == "f" and bool((np.isfinite(values) & (values != np.round(values))).any())
+
+
 def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> list[tuple[ClassContrast, ...]]:
     """Compare every class with the rest, for every pattern.
 
@@ -32,7 +38,10 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
         supports: Indices of the graphs that have each pattern.
         y: Class of every graph.
     """
-    names = [str(value) for value in np.asarray(y).reshape(-1).tolist()]
+    values = np.asarray(y)
+    if values.ndim != 1 and values.shape[1:] != (1,):
+        raise ParameterError(f"y has shape {values.shape}: give one class per graph, such as y[:, 0].")
+    names = [str(value) for value in values.ravel().tolist()]
     classes, members = np.unique(names, return_inverse=True)
     if classes.size < 2:
         raise ParameterError(f"y has only the class {names[0]!r}: there is nothing to contrast." if names else "no y.")

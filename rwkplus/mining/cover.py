@@ -16,8 +16,9 @@ def used_entries(database: MiningDatabase, shape: Shape, embeddings: Ints) -> In
 
     Both directions of an edge are given by the entry in the row of its smaller node: ``(count, edges)``.
     """
-    ends = np.array([(i, j) for i, j, _ in shape.edges])
-    used: Ints = find_entries(database.rows.indptr, database.rows.neighbor, embeddings, ends[:, 0], ends[:, 1])
+    first, second, label = np.array(shape.edges).T
+    rows = database.rows
+    used: Ints = find_entries(rows.indptr, rows.neighbor, rows.edge_label, embeddings, first, second, label)
     return used
 
 
@@ -25,10 +26,9 @@ def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
     """Mark the entries of the adjacency, in both directions, that occurrences use."""
     marked = np.zeros(database.rows.neighbor.size, bool)
     marked[used[used >= 0]] = True
-    num_nodes = database.rows.label.size
     forward = np.flatnonzero(marked)
-    back = database.rows.neighbor[forward] * num_nodes + database.source[forward]
-    marked[np.searchsorted(database.source * num_nodes + database.rows.neighbor, back)] = True
+    back = database.entry_keys(reverse=True)[forward]
+    marked[np.searchsorted(database.entry_keys(), back)] = True
     return marked
 
 

@@ -1,6 +1,7 @@
-"""A graph database ready for mining: undirected, labelled, without loops or parallel edges."""
+"""A graph database ready for mining: undirected, labelled, without loops or repeated edges."""
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,6 +54,11 @@ class MiningDatabase:
         """Edges of every node."""
         return np.diff(self.rows.indptr)
 
+    def entry_keys(self, *, reverse: bool = False) -> Ints:
+        """Number of every entry of the adjacency by its nodes and label: ascending; or that of its reverse."""
+        ends = (self.rows.neighbor, self.source) if reverse else (self.source, self.rows.neighbor)
+        return (ends[0] * self.rows.label.size + ends[1]) * self.num_edge_labels + self.rows.edge_label
+
     @property
     def num_edges(self) -> int:
         """Undirected edges of all graphs."""
@@ -94,29 +100,28 @@ class MiningDatabase:
         u, v, label, group = u[order], v[order], label[order], group[order]
         begin = np.searchsorted(group, group)
         size = np.searchsorted(group, group, side="right") - begin
-        present = set(zip(np.minimum(u, v).tolist(), np.maximum(u, v).tolist(), strict=True))
+        present = Counter(zip(np.minimum(u, v).tolist(), np.maximum(u, v).tolist(), strict=True))
         for a in np.tile(np.arange(u.size), rounds):
             b = int(begin[a] + rng.integers(size[a]))
             _swap(u, v, int(a), b, present, bool(rng.integers(2)))
-        source, target = np.concatenate([u, v]), np.concatenate([v, u])
-        order = np.lexsort((target, source))
+        source, target, label = np.concatenate([u, v]), np.concatenate([v, u]), np.concatenate([label, label])
+        order = np.lexsort((label, target, source))
         indptr = np.concatenate([[0], np.bincount(source, minlength=self.rows.label.size).cumsum()])
-        rows = self.rows._replace(
-            indptr=indptr, neighbor=target[order], edge_label=np.concatenate([label, label])[order]
-        )
+        rows = self.rows._replace(indptr=indptr, neighbor=target[order], edge_label=label[order])
         return MiningDatabase(rows, self.num_graphs, self.num_labels, self.num_edge_labels)
 
 
-def _swap(u: Ints, v: Ints, a: int, b: int, present: set[tuple[int, int]], flip: bool) -> None:
-    """Exchange the ends of edges ``a`` and ``b`` where the result is simple."""
+def _swap(u: Ints, v: Ints, a: int, b: int, present: Counter[tuple[int, int]], flip: bool) -> None:
+    """Exchange the ends of edges ``a`` and ``b`` where that joins nodes that no edge joins yet."""
     if flip:
         u[b], v[b] = v[b], u[b]
     first, second = (int(u[a]), int(v[b])), (int(u[b]), int(v[a]))
     new = {(min(pair), max(pair)) for pair in (first, second)}
-    if len(new) < 2 or any(x == y for x, y in new) or new & present:
+    if len(new) < 2 or any(x == y or present[x, y] for x, y in new):
         return
-    present -= {(min(pair), max(pair)) for pair in ((int(u[a]), int(v[a])), (int(u[b]), int(v[b])))}
-    present |= new
+    for x, y in ((int(u[a]), int(v[a])), (int(u[b]), int(v[b]))):
+        present[min(x, y), max(x, y)] -= 1  # a parallel edge of another label stays
+    present.update(new)
     v[a], v[b] = v[b], v[a]
 
 

@@ -14,7 +14,9 @@ BANKS = 4
 
 RESTARTS = 8
 GRAPHS = 60
+"""Graphs to train on, drawn at random."""
 LARGEST = 6
+"""Nodes of a hidden graph."""
 
 
 def decoded_shapes(
@@ -26,7 +28,8 @@ def decoded_shapes(
         Distinct shapes, and the explained share of walk features by epoch of the largest size.
     """
     items = graph_list(batch)
-    graphs = [items[i] for i in chosen[:GRAPHS]]
+    some = np.sort(np.random.default_rng(seed).permutation(chosen)[:GRAPHS])
+    graphs = [items[i] for i in some]
     found: dict[tuple[int, int, int], Shape] = {}
     history: NDArray[np.float64] = np.empty(0)
     for size in range(max(3, sizes[0]), min(sizes[1], LARGEST) + 1):

@@ -14,7 +14,7 @@ from rwkplus.mining.objective import Average, DiversityLoss, Loss, Objective
 from rwkplus.mining.views import View, ViewedGraphs
 from rwkplus.models.kcn import KCN
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
-from rwkplus.types import check_choice, check_integer
+from rwkplus.types import check_choice, check_integer, seed_of
 
 Precision = Literal["float32", "float64"]
 CHOICES = {"loss": Loss, "diversity_loss": DiversityLoss, "average": Average, "dtype": Precision}
@@ -53,7 +53,8 @@ class DescriptiveKCN(BaseEstimator):
         momentum: Momentum.
         n_restarts: Independent initializations R.
         first_restart: Number of the first one, to add restarts to earlier ones.
-        random_state: Seed; restart r starts the same whatever ``n_restarts`` is.
+        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance; with a seed, restart r starts
+            the same whatever ``n_restarts`` is.
         dtype: ``"float32"`` or ``"float64"``.
         ignore: Fields of the graphs to leave out on purpose.
 
@@ -91,7 +92,7 @@ class DescriptiveKCN(BaseEstimator):
         momentum: float = 0.9,
         n_restarts: int = 50,
         first_restart: int = 0,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         dtype: Precision = "float32",
         ignore: Sequence[str] = (),
     ) -> None:
@@ -125,8 +126,9 @@ class DescriptiveKCN(BaseEstimator):
         """Train all restarts on ``graphs``; ``on_step(epoch, losses)`` is told of every epoch."""
         self._check()
         batch = as_batch(graphs, ignore=self.ignore)
-        seen = self._seen(batch).merged()
-        model = self._model(seen.widths)
+        self.seed_ = seed = seed_of(self.random_state)
+        seen = self._seen(batch, seed).merged()
+        model = self._model(seen.widths, seed)
         names = ("loss", "average", "diversity", "diversity_loss", "sparsity", "feature_sparsity")
         objective = Objective(**{name: getattr(self, name) for name in names})
         history = train(model, seen, objective, self.n_restarts, self.epochs, self.lr, self.momentum, on_step)
@@ -152,9 +154,9 @@ class DescriptiveKCN(BaseEstimator):
 
     def initial_graphs(self, widths: Sequence[int]) -> HiddenGraphs:
         """Hidden graphs of all restarts before training, for views of ``widths`` features: ``(R k, M, ...)``."""
-        return self._model(tuple(widths)).hidden
+        return self._model(tuple(widths), seed_of(self.random_state)).hidden
 
-    def _model(self, widths: tuple[int, ...]) -> KCN:
+    def _model(self, widths: tuple[int, ...], seed: int) -> KCN:
         model = KCN(
             self.n_restarts * self.n_patterns,
             self.pattern_size,
@@ -167,11 +169,11 @@ class DescriptiveKCN(BaseEstimator):
             features=self.features,
             generator=torch.Generator(),  # drawn anew below
         ).to(getattr(torch, self.dtype))
-        draw_restarts(model.hidden, self.n_restarts, self.random_state, self.first_restart)
+        draw_restarts(model.hidden, self.n_restarts, seed, self.first_restart)
         return model
 
-    def _seen(self, batch: object) -> ViewedGraphs:
-        generator = torch.Generator().manual_seed(self.random_state)
+    def _seen(self, batch: object, seed: int) -> ViewedGraphs:
+        generator = torch.Generator().manual_seed(seed)
         return ViewedGraphs.of(
             batch,
             self.views,

@@ -34,6 +34,8 @@ def load_patterns(path: str | Path) -> list[Pattern]:
     record = read_json(path)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise DataError(f"{path} does not hold patterns: expected the format {FORMAT!r}.")
+    if not isinstance(record.get("patterns"), list):
+        raise DataError(f"{path} has no list of patterns. Is the file complete?")
     return [Pattern.from_dict(values) for values in record["patterns"]]
 
 
@@ -59,9 +61,9 @@ def pack_miner(miner: "PatternMiner") -> tuple[dict[str, Any], dict[str, NDArray
 
 
 def saved_params(miner: "PatternMiner", seed: int) -> dict[str, Any]:
-    """Parameters as JSON values; of a generator, the seed that was drawn from it."""
+    """Parameters as JSON values; for ``random_state``, the seed that was drawn."""
     params: dict[str, Any] = miner.get_params()
-    return params | ({"random_state": seed} if isinstance(params["random_state"], np.random.RandomState) else {})
+    return params | {"random_state": seed}
 
 
 def load_miner(miner: "PatternMiner", path: str | Path) -> "PatternMiner":

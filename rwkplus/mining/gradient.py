@@ -3,7 +3,7 @@
 Relax (softmax colors, sigmoid edges), anneal, decode by the objective, refine. Selection is by the objective alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
@@ -18,6 +18,7 @@ from rwkplus.mining.compression import CompressedWalks
 from rwkplus.mining.palette import Paint, PaintedGraphs, paint
 from rwkplus.mining.refine import DiscreteBanks, Kicks, adjacency, refine
 from rwkplus.mining.walk_database import PlainWalks, WalkDatabase
+from rwkplus.types import check_integer, seed_of
 
 LEARNING_RATE = 0.1
 COLDEST = 0.3
@@ -78,7 +79,7 @@ def explained_patterns(
     closed: bool | Sequence[int] = True,
     epochs: int = 150,
     kicks: int = 12,
-    random_state: int = 0,
+    random_state: int | np.random.RandomState | None = 0,
     view: Paint = "labels",
     compress: bool = True,
     ignore: Sequence[str] = (),
@@ -96,7 +97,7 @@ def explained_patterns(
         closed: Lengths of the closed walks to add, which see cycles that open walks cannot; True means 3.
         epochs: Steps of Adam.
         kicks: Random restarts of single hidden graphs during refinement; 0 for plain local search.
-        random_state: Seed.
+        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance.
         view: Colors of the nodes: labels, or what tells apart nodes that no walk can; see
             :func:`rwkplus.mining.palette.paint`.
         compress: Work on color sequences instead of nodes and graphs: the same objective, much faster.
@@ -109,11 +110,15 @@ def explained_patterns(
         >>> sorted(sorted(labels) for labels in found.labels(found.best))
         [['blue', 'red', 'red'], ['green', 'purple', 'purple']]
     """
-    numbers = list(range(restarts)) if isinstance(restarts, int) else list(restarts)
+    if not isinstance(restarts, Collection):
+        check_integer("restarts", restarts, 1)
+        restarts = range(restarts)
+    numbers = list(restarts)
     lengths = _check(numbers, n_patterns, pattern_size, steps, closed, epochs, kicks)
-    painted = paint(as_batch(graphs, ignore=ignore), view, random_state=random_state)
+    seed = seed_of(random_state)
+    painted = paint(as_batch(graphs, ignore=ignore), view, random_state=seed)
     database = walk_database(painted, steps, lengths, compress=compress)
-    generators = [np.random.default_rng((random_state, number)) for number in numbers]
+    generators = [np.random.default_rng((seed, number)) for number in numbers]
     edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, len(painted.colors))
     history = train(database.to(torch.float32), edge_logits, color_logits, epochs, on_step)
     banks, decoded = decode(database, edge_logits, color_logits)
@@ -216,6 +221,8 @@ def _check(
     for name, (value, least) in lowest.items():
         if value < least:
             raise ParameterError(f"{name} must be at least {least}, got {value}.")
+    if not isinstance(closed, bool | Collection):
+        raise ParameterError(f"closed must be True, False or lengths such as (3, 4), got {closed!r}.")
     lengths = (CLOSED if closed else ()) if isinstance(closed, bool) else tuple(closed)
     if any(not 2 <= length <= MAX_WALKS for length in lengths) or steps > MAX_WALKS:
         raise ParameterError(

@@ -14,10 +14,11 @@ from torch_geometric.data import Batch
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.graphs import Graphs, Schema
 from rwkplus.graphs.arrays import as_arrays
+from rwkplus.graphs.convert import graph_list
 from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.candidates import labelled_shapes
-from rwkplus.mining.contrast import class_contrasts
+from rwkplus.mining.contrast import are_real_targets, class_contrasts
 from rwkplus.mining.cover import covered, explained, used_entries
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.decoded import decoded_shapes
@@ -44,7 +45,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         n_patterns: How many patterns at most, a range ``(2, 8)``, or ``"auto"``. Beyond the lower end, a pattern must
             save description length beyond chance and explain another hundredth of all edges.
         pattern_size: Number of nodes, as a number, a range ``(3, 8)`` or ``"auto"``: a pattern grows as long as that
-            saves description length.
+            saves description length, and has up to six edges more than the most nodes allowed. Where this is less than
+            a clique of the fewest nodes has, it may have as many: a single number finds cliques, too.
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
             ``"blocks"``: small building blocks that together explain most of the edges.
         colors: ``"auto"``: one-hot labels as they are, measurements cut into classes, one color where there are no
@@ -74,6 +76,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         >>> miner.patterns_[0].labels, miner.patterns_[0].support
         (('C', 'C', 'C', 'C', 'C', 'C'), 200)
     """
+
+    explained_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -111,9 +115,12 @@ class PatternMiner(TransformerMixin, BaseEstimator):
 
         Args:
             graphs: PyG or networkx graphs; undirected.
-            y: Classes of the graphs. They do not guide the search; patterns tell how classes differ in them.
+            y: Classes of the graphs. They do not guide the search; patterns tell how classes differ in them. Real
+                targets, numbers of which some are not whole, have no classes to tell apart.
             on_pattern: Called after every pattern.
         """
+        if hasattr(self, "explained_"):
+            del self.explained_  # lest half of a new fit looks like a fit
         settings = MinerSettings.of(self)
         self.seed_ = settings.seed
         self.reader_, batch = LabelReader.learn(graphs, self.colors, self.n_colors, self.ignore, settings.seed)
@@ -122,8 +129,9 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         settings.check_against(database)
         if y is not None and len(y) != database.num_graphs:
             raise ParameterError(f"y has {len(y)} classes for {database.num_graphs} graphs.")
-        if y is not None:
-            class_contrasts([], y)  # refuses what cannot be contrasted, before the work
+        classes = None if y is None or are_real_targets(y) else y
+        if classes is not None:
+            class_contrasts([], classes)  # refuses what cannot be contrasted, before the work
         self.patterns_: list[Pattern] = []
         self.control_, self.threshold_, self.training_ = np.empty(0), 0.0, np.empty(0)
         self.interrupted_ = False
@@ -135,18 +143,18 @@ class PatternMiner(TransformerMixin, BaseEstimator):
             self.interrupted_ = True
             warnings.warn(f"interrupted: {len(self.patterns_)} patterns so far.", RWKPlusWarning, stacklevel=2)
         if not self.patterns_:
-            warnings.warn(
-                "no pattern beats chance: rewiring the graphs at random gives scores as high. "
-                "Are the node labels informative?",
-                RWKPlusWarning,
-                stacklevel=2,
-            )
-        if y is not None and self.patterns_:
-            contrasts = class_contrasts([pattern.graphs for pattern in self.patterns_], y)
+            warnings.warn(settings.why_none, RWKPlusWarning, stacklevel=2)
+        if classes is not None and self.patterns_:
+            contrasts = class_contrasts([pattern.graphs for pattern in self.patterns_], classes)
             self.patterns_ = [p.with_contrast(c) for p, c in zip(self.patterns_, contrasts, strict=True)]
-        self.explained_ = np.cumsum([pattern.gain for pattern in self.patterns_])
         self.saved_ = np.cumsum([pattern.score for pattern in self.patterns_])
+        self.explained_ = np.cumsum([pattern.gain for pattern in self.patterns_])
         return self
+
+    def fit_transform(self, graphs: Graphs, y: Sequence[object] | None = None) -> NDArray[np.float64]:
+        """Mine, and return the similarities of the same graphs, which are read only once."""
+        items = graph_list(graphs)
+        return self.fit(items, y).transform(items)
 
     def transform(self, graphs: Graphs) -> NDArray[np.float64]:
         """Return the similarity of each graph to each pattern: the cosine of their walks, ``(B, k)``."""
@@ -154,6 +162,11 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
         kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
         return kernel.transform(named(self.reader_.read(graphs)))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the columns of :meth:`transform`: the patterns, in their order."""
+        self._check_patterns()
+        return np.array([f"pattern{k}" for k in range(len(self.patterns_))], dtype=object)
 
     def score(self, graphs: Graphs, y: object = None) -> float:
         """Return the share of the edges of ``graphs`` that lie in an occurrence of a pattern, between 0 and 1.
@@ -187,7 +200,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
 
     def _repr_html_(self) -> str:
         """Patterns as pictures, once there are any."""
-        if not getattr(self, "patterns_", None):
+        if not hasattr(self, "explained_") or not self.patterns_:
             return f"<code>{type(self).__name__}</code>"
         return '<div style="display:flex;flex-wrap:wrap">' + "".join(p._repr_html_() for p in self.patterns_) + "</div>"
 
@@ -198,9 +211,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         if "gradient" in self.candidates:
             shapes, self.training_ = decoded_shapes(batch, chosen, settings.sizes, settings.seed)
             given = list(labelled_shapes(sample, shapes))
-        low, high = settings.sizes
-        beam = Beam(self.beam_width, high, high + 6, max(2, min(3, chosen.size)), self.fidelity)
-        search = Search(self.criterion, beam, low, settings.seed, "sampled" in self.candidates, given)
+        beam = Beam(self.beam_width, settings.sizes[1], settings.max_edges, max(2, min(3, chosen.size)), self.fidelity)
+        search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
         self.control_ = search.control(sample, self.n_controls)
         self.threshold_ = control_threshold(self.control_)
         self._collect(search, sample, database, settings, tell)

@@ -29,12 +29,13 @@ def find_occurrences(database: MiningDatabase, shape: Shape) -> Occurrences:
 
 
 def distinct_occurrences(shape: Shape, embeddings: Ints) -> Ints:
-    """Keep one embedding of each occurrence: two with the same nodes and edges differ by a symmetry only."""
+    """Keep one embedding of each occurrence: two with the same labelled edges differ by a symmetry only."""
     if not len(embeddings):
         return embeddings
     base = int(embeddings.max()) + 1
-    ends = np.array([[i, j] for i, j, _ in shape.edges])
+    ends, label = np.split(np.array(shape.edges), [2], axis=1)
     images = np.sort(embeddings[:, ends], axis=2)
-    edges = np.sort(images[:, :, 0] * base + images[:, :, 1], axis=1)
+    labels = int(label.max()) + 1
+    edges = np.sort((images[:, :, 0] * base + images[:, :, 1]) * labels + label.ravel(), axis=1)
     _, first = np.unique(edges, axis=0, return_index=True)
     return embeddings[np.sort(first)]

@@ -43,14 +43,22 @@ class Search:
         """Return the best pattern by the criterion, or None where there is nothing to gain."""
         pool = self._pool(database)
         if self.criterion == "maximal":
-            finalists = sorted(pool, key=lambda grown: -grown.score)[:FINALISTS]
-            pool = [complete(database, grown, self.beam) for grown in finalists]
-        fitting = [grown for grown in pool if grown.shape.size >= self.min_size and grown.score > 0]
+            pool = [complete(database, grown, self.beam) for grown in self._finalists(pool)]
+        fitting = [grown for grown in pool if self._fits(grown)]
         best = max(fitting, key=lambda grown: grown.score, default=None)
         if best is None or self.criterion == "maximal":
             return best
         nearly = [grown for grown in fitting if grown.score >= NEARLY * best.score]
         return min(nearly, key=lambda grown: (grown.shape.size, -grown.score))
+
+    def _fits(self, grown: Grown) -> bool:
+        return grown.shape.size >= self.min_size and grown.score > 0
+
+    def _finalists(self, pool: list[Grown]) -> list[Grown]:
+        """The best that are large enough, and smaller ones that are better: completion may make them larger."""
+        ranked = sorted(pool, key=lambda grown: -grown.score)
+        fitting = [grown for grown in ranked if self._fits(grown)]
+        return fitting[:FINALISTS] + [grown for grown in ranked[:FINALISTS] if not self._fits(grown)]
 
     def _pool(self, database: MiningDatabase) -> list[Grown]:
         """Grow, sample and take what was given: every candidate occurs and is judged alike."""

@@ -1,21 +1,25 @@
 """The parameters of a miner, checked."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.decoded import LARGEST
 from rwkplus.mining.reading import Coloring
 from rwkplus.mining.search import Criterion
 from rwkplus.ops.embeddings import Ints
-from rwkplus.types import check_choice, check_integer, seed_of
+from rwkplus.types import check_choice, check_integer, check_share, is_positive_integer, seed_of
 
 MAX_AUTO_PATTERNS = 20
 DEFAULT_SIZES = {"maximal": (3, 12), "blocks": (3, 6)}
+SMALLEST = {"maximal": 3, "blocks": 2}
+"""Nodes; of a single edge, labels and degrees explain all, so that there is no evidence for it."""
 CANDIDATES = ("grown", "sampled", "gradient")
 
 
@@ -28,6 +32,7 @@ class MinerSettings:
     open_ended: bool  # whether the number of patterns was left open
     sizes: tuple[int, int]
     search_graphs: int
+    controlled: bool  # whether chance sets a threshold
     seed: int
 
     @classmethod
@@ -35,19 +40,47 @@ class MinerSettings:
         """Check the parameters of a :class:`rwkplus.mining.PatternMiner`."""
         check_choice("criterion", miner.criterion, Criterion)
         check_choice("colors", miner.colors, Coloring)
-        if isinstance(miner.candidates, str) or not {"grown"} <= set(miner.candidates) <= set(CANDIDATES):
+        listed = isinstance(miner.candidates, Collection) and not isinstance(miner.candidates, str)
+        if not listed or not {"grown"} <= set(miner.candidates) <= set(CANDIDATES):
             raise ParameterError(
                 f"candidates must list 'grown' and may list 'sampled' and 'gradient', got {miner.candidates!r}."
             )
         for name, least in (("n_colors", 1), ("search_graphs", 2), ("beam_width", 1), ("n_controls", 0)):
             check_integer(name, getattr(miner, name), least)
-        if not 0 < miner.fidelity <= 1:
+        check_share("fidelity", miner.fidelity)
+        if miner.fidelity == 0:
             raise ParameterError(f"fidelity must lie above 0 and at most at 1, got {miner.fidelity!r}.")
         number = _range("n_patterns", miner.n_patterns, 1, (1, MAX_AUTO_PATTERNS))
-        open_ended = not isinstance(miner.n_patterns, int | np.integer)
-        sizes = _range("pattern_size", miner.pattern_size, 2, DEFAULT_SIZES[miner.criterion])
+        open_ended = not isinstance(miner.n_patterns, Integral)
+        sizes = _range("pattern_size", miner.pattern_size, SMALLEST[miner.criterion], DEFAULT_SIZES[miner.criterion])
+        if "gradient" in miner.candidates and sizes[0] > LARGEST:
+            raise ParameterError(
+                f"candidates from gradient descent have up to {LARGEST} nodes, pattern_size asks for {sizes[0]}: leave "
+                "'gradient' out."
+            )
         fewest, most = number[0] if open_ended else 1, number[1]
-        return cls(fewest, most, open_ended, sizes, int(miner.search_graphs), seed_of(miner.random_state))
+        controlled = miner.n_controls > 0
+        return cls(fewest, most, open_ended, sizes, int(miner.search_graphs), controlled, seed_of(miner.random_state))
+
+    @property
+    def max_edges(self) -> int:
+        """Edges of a pattern: few more than nodes, lest dense graphs take forever, but no wanted size is left out."""
+        low, high = self.sizes
+        return max(high + 6, low * (low - 1) // 2)
+
+    @property
+    def why_none(self) -> str:
+        """What it means that no pattern was found."""
+        if self.controlled:
+            return (
+                "no pattern beats chance: rewiring the graphs at random gives scores as high. "
+                "Are the node labels informative?"
+            )
+        low, high = self.sizes
+        return (
+            f"no pattern of {low if low == high else f'{low} to {high}'} nodes occurs more than labels and degrees "
+            "explain. Are the node labels informative? pattern_size may allow other sizes."
+        )
 
     def check_against(self, database: MiningDatabase) -> None:
         """Refuse databases in which there is nothing to find; warn where little is."""
@@ -81,7 +114,7 @@ def _range(name: str, given: int | Sequence[int] | str, least: int, auto: tuple[
         if given != "auto":
             raise ParameterError(f"{name} must be a number, a range or 'auto', got {given!r}.")
         return auto
-    ends = (given, given) if isinstance(given, int | np.integer) else tuple(given)
-    if len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends) or not least <= ends[0] <= ends[1]:
+    ends = tuple(given) if isinstance(given, Collection) else (given, given)
+    if len(ends) != 2 or not all(map(is_positive_integer, ends)) or not least <= ends[0] <= ends[1]:
         raise ParameterError(f"{name} must be at least {least}, or a range such as (3, 8); got {given!r}.")
     return int(ends[0]), int(ends[1])

@@ -91,10 +91,13 @@ def group_by_kind(kind: Ints, graph: Ints, num_graphs: int) -> Groups:
 
 
 @njit(cache=True, nogil=True)
-def find_entries(indptr: Any, neighbor: Any, embeddings: Any, first: Any, second: Any) -> Any:
+def find_entries(
+    indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, first: Any, second: Any, label: Any
+) -> Any:
     """Entry of the adjacency for every embedding and edge ``(first[k], second[k])``, -1 where there is none.
 
-    Both directions of an edge are given by the entry in the row of its smaller node; rows are sorted.
+    Of parallel edges it is the one with ``label[k]``; where a distorted copy has none of this label, any. Both
+    directions of an edge are given by the entry in the row of its smaller node; rows are sorted.
     """
     entries = np.full((embeddings.shape[0], first.size), -1, np.int64)
     for e in range(embeddings.shape[0]):
@@ -104,8 +107,11 @@ def find_entries(indptr: Any, neighbor: Any, embeddings: Any, first: Any, second
             if u < 0:
                 continue
             p = indptr[u] + np.searchsorted(neighbor[indptr[u] : indptr[u + 1]], v)
-            if p < indptr[u + 1] and neighbor[p] == v:
+            while p < indptr[u + 1] and neighbor[p] == v:
                 entries[e, k] = p
+                if edge_label[p] == label[k]:
+                    break
+                p += 1
     return entries
 
 

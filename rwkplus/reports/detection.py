@@ -1,6 +1,6 @@
 """One page about anomalies: every flagged graph with its unusual part, and the most similar usual graphs beside."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,16 @@ from rwkplus.graphs.arrays import Floats
 from rwkplus.graphs.convert import as_data
 from rwkplus.graphs.graph_names import name_of, node_name
 from rwkplus.reports.page import page, write_page
+from rwkplus.reports.surroundings import how_many_drawn, surroundings
 from rwkplus.viz import draw, label_colors, legend
 from rwkplus.viz.histogram import histogram
 
 SHOWN = 12
 """Flagged graphs on a page, the most anomalous first."""
 NEAREST = 3
+WHOLE = "Graphs without labels are judged as a whole"
 NAMED = 8
 """Unusual nodes that are named, the most unusual first."""
-LARGEST_DRAWING = 60
-"""Nodes; of a larger graph, the surroundings of its unusual part are drawn."""
 
 
 def detection_report(
@@ -57,7 +57,8 @@ def detection_report(
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
     beside = "; the small pictures are the most similar usual graphs" if compared else ""
-    pictures = f"Unusual nodes are drawn in full, their neighbors weaker, the rest faint{beside}."
+    drawing = "Unusual nodes are drawn in full, their neighbors weaker, the rest faint" if detector.explains else WHOLE
+    pictures = f"{drawing}{beside}."
     lead = (
         f"{len(flagged)} of {len(items)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
         f"{type(detector).__name__}.{more} {pictures if flagged else why_none(detector, scores)}"
@@ -69,8 +70,7 @@ def detection_report(
     ]
     if shown:
         chosen = [items[i] for i in shown]
-        reasons = detector.explain(chosen) if why is None else [why[i] for i in shown]
-        drawn = _Pictures(detector, chosen, reasons, compared)
+        drawn = _Pictures(detector, chosen, _reasons(detector, items, shown, why), compared)
         body.append(legend(drawn.colors))
         for k, i in enumerate(shown):
             facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
@@ -97,6 +97,15 @@ def flagged_graphs(detector: GraphDetector, scores: Floats) -> list[int]:
     order = np.argsort(-scores, kind="stable")
     flagged: list[int] = order[scores[order] > detector.threshold_].tolist()
     return flagged
+
+
+def _reasons(
+    detector: GraphDetector, graphs: Sequence[Data], shown: Sequence[int], why: Mapping[int, Explanation] | None
+) -> Sequence[Explanation | None]:
+    """What is unusual about the graphs shown; None from a detector that cannot tell."""
+    if not detector.explains:
+        return [None] * len(shown)
+    return detector.explain([graphs[i] for i in shown]) if why is None else [why[i] for i in shown]
 
 
 def graphs_to_draw(detector: GraphDetector, graphs: Sequence[Data]) -> list[nx.Graph]:
@@ -136,7 +145,7 @@ class _Pictures:
         self,
         detector: GraphDetector,
         flagged: Sequence[Data],
-        reasons: Sequence[Explanation],
+        reasons: Sequence[Explanation | None],
         usual: Sequence[tuple[str, Data]],
     ) -> None:
         self.graphs = graphs_to_draw(detector, flagged)
@@ -148,12 +157,14 @@ class _Pictures:
     def section(self, k: int, title: str, facts: Mapping[str, str]) -> str:
         """One flagged graph."""
         graph, why = self.graphs[k], self.reasons[k]
-        close = _surroundings(graph, sorted(why.part, key=lambda v: -why.node_scores[v]))
-        facts = {**facts, "nodes": _size(graph, close), "unusual": unusual_nodes(graph, why) or "no single node"}
+        close = surroundings(graph, () if why is None else sorted(why.part, key=lambda v: -why.node_scores[v]))
+        facts = {**facts, "nodes": how_many_drawn(graph, close)}
+        if why is not None:
+            facts["unusual"] = unusual_nodes(graph, why) or "no single node"
         rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
-        strength = dict.fromkeys(close, 0.0) | why.strength
+        strength = None if why is None else dict.fromkeys(close, 0.0) | why.strength
         figures = "".join(
-            f"<figure>{draw(_surroundings(other, ()), self.colors, title='a usual graph')}"
+            f"<figure>{draw(surroundings(other), self.colors, title='a usual graph')}"
             f"<figcaption>{escape(caption)}</figcaption></figure>"
             for other, caption in self.nearest[k]
         )
@@ -179,24 +190,6 @@ def _nearest(
         captions = [f"graph {usual[i][0]}, similarity {value:.2f}" for i, value in found]
         rows.append(list(zip(drawn, captions, strict=True)))
     return rows
-
-
-def _surroundings(graph: nx.Graph, part: Collection[int]) -> nx.Graph:
-    """The whole graph or, of a large one, the nodes around the part."""
-    if len(graph) <= LARGEST_DRAWING:
-        return graph
-    kept = list(part)[:LARGEST_DRAWING] or [next(iter(graph))]
-    reached = set(kept)
-    for v in kept:  # grows while it is walked through: breadth first
-        for u in nx.all_neighbors(graph, v):
-            if u not in reached and len(kept) < LARGEST_DRAWING:
-                reached.add(u)
-                kept.append(u)
-    return graph.subgraph(kept)
-
-
-def _size(graph: nx.Graph, close: nx.Graph) -> str:
-    return str(len(graph)) if len(graph) == len(close) else f"{len(graph)}, {len(close)} of them drawn"
 
 
 def _known(known: Mapping[int, str] | None, i: int) -> dict[str, str]:

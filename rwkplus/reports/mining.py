@@ -14,6 +14,7 @@ from rwkplus.graphs.labelled import labelled_graphs, named
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.contrast import ClassContrast
 from rwkplus.reports.page import page, write_page
+from rwkplus.reports.surroundings import how_many_drawn, surroundings
 from rwkplus.viz import curve, draw, label_colors, legend
 
 EXAMPLES = 3
@@ -98,12 +99,14 @@ class _Examples:
     colors: dict[str, str]
 
     def draw(self, pattern: Pattern, index: int) -> str:
-        """One graph, all occurrences of a pattern in it highlighted."""
+        """One graph, or the part around an occurrence; all occurrences of a pattern in it highlighted."""
         graph = labelled_graphs(named(self.miner.reader_.read([self.graphs[index]])))[0]
-        inside = {v for occurrence in pattern.occurrences if occurrence.graph == index for v in occurrence.nodes}
+        places = [occurrence.nodes for occurrence in pattern.occurrences if occurrence.graph == index]
+        close = surroundings(graph, places[0])
         title = f"graph {name_of(self.graphs, index)}"
-        picture = draw(graph, self.colors, highlighted=inside, title=title)
-        return f"<figure>{picture}<figcaption>{escape(title)}</figcaption></figure>"
+        picture = draw(close, self.colors, highlighted={v for nodes in places for v in nodes}, title=title)
+        caption = title if len(close) == len(graph) else f"{title}: nodes {how_many_drawn(graph, close)}"
+        return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def _section(title: str, pattern: Pattern, examples: _Examples) -> str:

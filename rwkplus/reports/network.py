@@ -14,6 +14,7 @@ from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import as_data
 from rwkplus.graphs.graph_names import name_of
 from rwkplus.reports.page import page, write_page
+from rwkplus.reports.surroundings import surroundings
 from rwkplus.tasks.explain import Explanation, explain
 from rwkplus.tasks.trained import TrainedModel
 from rwkplus.viz import draw, label_colors, legend
@@ -54,12 +55,18 @@ def _section(
     k: int, found: Explanation, graphs: Sequence[nx.Graph], predicted: NDArray[Any], colors: dict[str, str]
 ) -> str:
     figures = "".join(
-        f"<figure>{draw(graphs[i], colors, strength=found.strength(i, k), title=graphs[i].name)}"
+        f"<figure>{_drawn(graphs[i], found.strength(i, k), colors)}"
         f"<figcaption>{escape(graphs[i].name)}, predicted {escape(_shown(predicted[i]))}</figcaption></figure>"
         for i in found.strongest(k, EXAMPLES)
     )
     hidden = draw(found.hidden[k], colors, title=f"hidden graph {k + 1}")
     return f'<section>{hidden}<div><h2>Hidden graph {k + 1}</h2><div class="examples">{figures}</div></div></section>'
+
+
+def _drawn(graph: nx.Graph, strength: dict[int, float], colors: dict[str, str]) -> str:
+    """A graph or, of a large one, what lies around its best matching node."""
+    best = sorted(strength, key=lambda v: -strength[v])[:1]
+    return draw(surroundings(graph, best), colors, strength=strength, title=graph.name)
 
 
 def _shown(value: object) -> str:

@@ -134,3 +134,12 @@ def test_wrong_references_are_refused(graphs, tmp_path):
     changed(path, lambda record, arrays: arrays.update({"graphs.ptr": arrays["graphs.ptr"][:-1]}))
     with pytest.raises(DataError, match="changed by hand"):
         load_detector(path)
+
+
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)])
+@pytest.mark.parametrize("name", ["surprise", "forest"])
+def test_a_seed_of_chance_is_kept(name, random_state, graphs, tmp_path):
+    detector = clone(DETECTORS[name]).set_params(random_state=random_state).fit(graphs[:30])
+    again = load_detector(detector.save(tmp_path / "detector.safetensors"))
+    assert again.random_state == detector.seed_
+    np.testing.assert_array_equal(again.anomaly_scores(graphs[30:]), detector.anomaly_scores(graphs[30:]))

@@ -111,9 +111,29 @@ def test_unknown_labels_are_new_ignored_or_refused():
     odd = [labelled(nx.path_graph(3), *"aza")]
     new, ignored = (SurpriseDetector(unknown_label=policy).fit(usual) for policy in ("new", "ignore"))
     assert new.predict(odd) == [-1]
-    assert np.isfinite(ignored.anomaly_scores(odd)).all()
+    assert new.anomaly_scores(odd) > ignored.anomaly_scores(odd) == [0]
     with pytest.raises(GraphError, match="label that no fitted graph had"):
         SurpriseDetector(unknown_label="error").fit(usual).predict(odd)
+
+
+def test_beyond_what_is_ignored_other_surprises_remain():
+    usual = [labelled(nx.path_graph(7), *"abcdefg") for _ in range(10)]
+    detector = SurpriseDetector(steps=2, unknown_label="ignore").fit(usual)
+    one, both = labelled(nx.path_graph(7), *"zbcdefg"), labelled(nx.path_graph(7), *"zbcdegf")
+    assert detector.anomaly_scores([one, both])[0] == 0
+    (why,) = detector.explain([both])
+    assert why.nodes
+    assert set(why.nodes) <= {4, 5, 6}
+
+
+def test_an_ignored_label_of_an_edge_is_no_surprise():
+    def path(last):
+        graph = labelled(nx.path_graph(4), *"abcd")
+        nx.set_edge_attributes(graph, dict(zip(graph.edges, "xy" + last, strict=True)), "label")
+        return graph
+
+    new, ignored = (SurpriseDetector(unknown_label=p).fit([path("x")] * 10) for p in ("new", "ignore"))
+    assert new.anomaly_scores([path("q")]) > ignored.anomaly_scores([path("q")]) == [0]
 
 
 def test_labels_are_compared_by_name_whether_or_not_the_fitted_ones_had_names(graphs):

@@ -60,6 +60,7 @@ def test_a_forest_reads_counts_of_walks_unless_a_kernel_is_given(graphs):
     assert np.ptp(expected) > 0
 
 
+@pytest.mark.filterwarnings("ignore:no label in")
 def test_a_forest_flags_what_it_has_never_seen(graphs):
     detector = WalkKernelDetector(method="forest").fit(graphs)
     strange = nx.cycle_graph(6)

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.evaluate import guard_scores, stratified_folds
 from rwkplus.evaluate.guards import sizes_and_histograms
 
@@ -94,3 +94,11 @@ def test_malformed_graphs_are_refused_at_the_door():
     graphs[3].x = torch.full((3, 2), float("nan"))
     with pytest.raises(GraphError, match="graph 3: x contains nan"):
         scores_of(graphs, [0, 1] * 6)
+
+
+def test_classes_may_be_a_list_and_must_be_as_many_as_graphs():
+    options = {"folds": 2, "inner_folds": 2}
+    y = [0, 1] * 4
+    assert guard_scores(same_graphs(8), y, **options) == guard_scores(same_graphs(8), np.array(y), **options)
+    with pytest.raises(ShapeError, match=r"y has shape \(6,\), but there are 8 graphs"):
+        guard_scores(same_graphs(8), y[:6], **options)

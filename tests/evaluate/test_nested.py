@@ -155,3 +155,15 @@ def test_every_fold_is_reported_once():
     )
     assert isinstance(scores, NestedScores)
     assert len(seen) == len(scores.accuracy) == len(scores.chosen) == 4
+
+
+def test_classes_may_be_a_list():
+    y = classes()
+    options = {"folds": 2, "inner_folds": 2, "costs": (1.0,)}
+    grams = {"easy": separable(y)}
+    assert nested_cross_validation(grams, y.tolist(), **options) == nested_cross_validation(grams, y, **options)
+
+
+def test_no_gram_matrix_is_an_error():
+    with pytest.raises(ParameterError, match="grams is empty"):
+        nested_cross_validation({}, classes(), folds=2)

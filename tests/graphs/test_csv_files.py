@@ -3,7 +3,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rwkplus.data import load
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import from_networkx, read_csv
 from tests.strategies import real_graphs
 
@@ -188,3 +188,23 @@ def test_numbers_too_large_for_networks_are_refused(tmp_path, text, message):
 
 def test_nodes_keep_their_names(folder):
     assert read_csv(folder)[0].node_names == ["ann", "bob", "eve"]
+
+
+def test_a_single_name_to_ignore_is_not_taken_for_its_letters(folder):
+    with pytest.raises(ParameterError, match="ignore must be a sequence of field names"):
+        read_csv(folder, ignore="label")
+
+
+@pytest.mark.parametrize("y", ["nan", "inf", "-Infinity", "1e999"])
+def test_targets_that_are_no_numbers_are_refused(tmp_path, y):
+    (tmp_path / "molecules.csv").write_text(f"smiles,y\nCC,1\nCCO,{y}\n")
+    with pytest.raises(DataError, match=r"graph 1: the target -?(nan|inf) is no number"):
+        read_csv(tmp_path / "molecules.csv")
+
+
+def test_numbers_are_not_written_with_underscores(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target,weight\na,b,1_0\n")
+    with pytest.raises(DataError, match="line 2: column 'weight' must be a number, got '1_0'"):
+        read_csv(tmp_path / "edges.csv")
+    (tmp_path / "molecules.csv").write_text("smiles,y\nCC,1_0\nCCO,1_0\n")
+    assert [graph.y for graph in read_csv(tmp_path / "molecules.csv")] == ["1_0", "1_0"]

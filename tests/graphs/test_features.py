@@ -1,7 +1,7 @@
 import networkx as nx
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import as_batch, constant_features, one_hot, one_hot_degree
@@ -152,3 +152,11 @@ def test_networkx_graphs_without_labels_get_features_as_the_error_advises():
         as_batch([path, star])
     assert as_batch(one_hot_degree([path, star])).x.argmax(1).tolist() == [1, 2, 1, 3, 1, 1, 1]
     assert as_batch(constant_features([path, star])).x.tolist() == [[1]] * 7
+
+
+def test_a_batch_is_taken_apart():
+    edge = torch.tensor([[0, 1], [1, 0]])
+    batch = Batch.from_data_list([Data(x=torch.tensor([[0], [k]]), edge_index=edge) for k in (1, 2)])
+    assert [graph.x.argmax(1).tolist() for graph in one_hot(batch)] == [[0, 1], [0, 2]]
+    assert [graph.x.argmax(1).tolist() for graph in one_hot_degree(batch)] == [[1, 1], [1, 1]]
+    assert [graph.x.tolist() for graph in constant_features(batch)] == [[[1.0], [1.0]]] * 2

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rwkplus.errors import GraphError
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import as_batch, from_networkx
 
 
@@ -272,3 +272,9 @@ def test_names_of_graphs_and_nodes_are_kept():
     assert "name" not in data[0]  # all have names, or none
     assert from_networkx([ann])[0].name == "monday"
     assert "node_names" not in from_networkx([numbered])[0]
+
+
+@pytest.mark.parametrize("ignore", ["weights", "label", None])
+def test_a_single_name_to_ignore_is_not_taken_for_its_letters(ignore):
+    with pytest.raises(ParameterError, match="ignore must be a sequence of field names"):
+        from_networkx([nx.path_graph(2)], ignore=ignore)

@@ -7,7 +7,7 @@ from hypothesis import given
 from torch_geometric.data import Data
 
 from rwkplus.data import load
-from rwkplus.errors import DataError, GraphError
+from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.graphs import as_batch, from_networkx, graph_to_json, read_json_lines
 from rwkplus.graphs.json_lines import parse_graph
 from tests.strategies import colored_graphs
@@ -124,8 +124,51 @@ def test_unnamed_labels_keep_their_order(tmp_path):
     assert read_json_lines(path)[0].x.argmax(1).tolist() == list(range(12))
 
 
+PAIR = torch.tensor([[0, 1], [1, 0]])
+
+
+def came_back(graphs, path):
+    path.write_text("\n".join(graph_to_json(graph) for graph in graphs))
+    return read_json_lines(path)
+
+
+@pytest.mark.parametrize("field", ["x", "edge_attr"])
+@pytest.mark.parametrize("rows", [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]])
+def test_numbers_that_look_like_labels_come_back_as_numbers(tmp_path, field, rows):
+    values = [torch.tensor([[0.5, 0.25], [2.0, 1.0]]), torch.tensor(rows)]
+    graphs = [Data(**{"x": torch.ones(2, 1), "edge_index": PAIR, field: value}) for value in values]
+    for value, back in zip(values, came_back(graphs, tmp_path / "graphs.jsonl"), strict=True):
+        assert back[field].equal(value)
+
+
+def test_names_of_graphs_come_back(tmp_path):
+    (back,) = came_back([Data(x=torch.ones(2, 1), edge_index=PAIR, name="foo")], tmp_path / "graphs.jsonl")
+    assert back.name == "foo"
+    assert parse_graph(graph_to_json(back, name=7)).name == 7
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [([float("nan")], "nan or inf"), ([float("inf")], "nan or inf"), ([1.0, 2.0], "y holds 2 numbers")],
+)
+def test_targets_that_no_file_can_hold_are_refused(y, message):
+    with pytest.raises(GraphError, match=message):
+        graph_to_json(Data(x=torch.ones(2, 1), edge_index=PAIR, y=torch.tensor(y)))
+
+
 def test_targets_beyond_64_bits_are_named(tmp_path):
     line = json.dumps({"nodes": [{"id": 0, "label": "C"}], "edges": [], "y": 10**30})
     (tmp_path / "graphs.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match="too large for a whole number of 64 bits"):
+        read_json_lines(tmp_path / "graphs.jsonl")
+
+
+def test_a_single_name_to_ignore_is_not_taken_for_its_letters(tmp_path):
+    with pytest.raises(ParameterError, match="ignore must be a sequence of field names"):
+        read_json_lines(tmp_path / "graphs.jsonl", ignore="charge")
+
+
+def test_targets_beyond_all_numbers_are_refused(tmp_path):
+    (tmp_path / "graphs.jsonl").write_text(f'{{{NODES}, "edges": [], "y": 1e999}}\n')
+    with pytest.raises(DataError, match="graph 0: the target inf is no number"):
         read_json_lines(tmp_path / "graphs.jsonl")

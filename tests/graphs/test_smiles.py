@@ -97,6 +97,7 @@ def test_a_single_smiles_is_not_taken_apart():
         (["1.5", "2", "0", "-1"], [1.5, 2.0, 0.0, -1.0]),
         (["yes", "no", "yes", "no"], ["yes", "no", "yes", "no"]),
         (["ethanol", "water", "methane", "ammonia"], None),
+        (["1_1", "1_2", "2_1", "2_2"], None),
     ],
 )
 def test_second_words_are_targets_unless_they_are_names(tmp_path, second, expected):

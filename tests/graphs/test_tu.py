@@ -96,8 +96,10 @@ def test_names_of_labels_may_be_given(tu):
     assert graphs[0].edge_label_names == ("-", "=", "#", ":")
 
 
-def test_names_of_another_number_of_labels_are_not_used(tu):
-    assert read_tu(tu, node_names=("C", "N"))[0].node_label_names == ("6", "7", "8")
+@pytest.mark.parametrize("field", ["node_names", "edge_names"])
+def test_names_of_another_number_of_labels_are_refused(tu, field):
+    with pytest.raises(ParameterError, match=rf"{field} has 1 names, but .*_labels\.txt has \d labels: "):
+        read_tu(tu, **{field: ("C",)})
 
 
 def test_the_door_reads_it(tu):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -41,6 +42,7 @@ def test_inner_products_are_exactly_the_kernel(how, graphs):
     assert np.array_equal((features @ features.T).toarray(), kernel)
 
 
+@pytest.mark.filterwarnings("ignore:no label in")
 @settings(max_examples=50)
 @given(how=any_variant, graphs=databases(), cut=st.integers(1, 3))
 def test_features_of_later_graphs_meet_those_of_fitted_ones_as_in_the_kernel(how, graphs, cut):
@@ -125,6 +127,7 @@ def chain(nodes, bond="-"):
     return graph
 
 
+@pytest.mark.filterwarnings("ignore:no label in")
 @pytest.mark.parametrize("kernel", ["rwk+", "rwk-", "node-centric"])
 def test_hashed_features_of_new_labels_do_not_depend_on_the_other_graphs(kernel):
     features = RandomWalkFeatures(kernel, 3, hash_width=64).fit([chain("COC"), chain("CO", "=")])
@@ -212,3 +215,13 @@ def test_counts_beyond_float64_are_refused():
     nx.set_node_attributes(complete, "C", "label")
     with pytest.raises(NumericError, match="steps"):
         RandomWalkFeatures(steps=400).fit([complete])
+
+
+def test_a_failed_fit_leaves_nothing_that_answers():
+    good = load("functional-groups")[:3]
+    features = RandomWalkFeatures(steps=2).fit(good)
+    features.hash_width = -1
+    with pytest.raises(ParameterError):
+        features.fit(good)
+    with pytest.raises(NotFittedError):
+        features.transform(good)

@@ -108,3 +108,19 @@ def test_a_single_graph_or_none_is_refused():
     for wrong in (data_list(random_graphs(1))[0], random_graphs(1)[0], []):
         with pytest.raises(GraphError, match="list"):
             RandomWalkNystroem().fit(wrong)
+
+
+def test_a_generator_of_graphs_is_read_once():
+    graphs = load("functional-groups")[:6]
+    model = RandomWalkNystroem(n_components=3, random_state=0)
+    np.testing.assert_array_equal(model.fit_transform(graph for graph in graphs), model.fit_transform(graphs))
+
+
+def test_a_failed_fit_changes_nothing():
+    graphs = load("functional-groups")[:6]
+    model = RandomWalkNystroem(n_components=3, random_state=0).fit(graphs)
+    before = model.transform(graphs)
+    model.kernel = RandomWalkKernel("node-centric", walks="closed")
+    with pytest.raises(ParameterError):
+        model.fit(graphs)
+    np.testing.assert_array_equal(model.transform(graphs), before)

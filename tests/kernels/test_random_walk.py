@@ -7,13 +7,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 from torch_geometric.data import Batch
 
 from rwkplus.data import load
-from rwkplus.errors import GraphError, RWKPlusWarning
+from rwkplus.errors import GraphError, NumericError, ParameterError, RWKPlusWarning
 from rwkplus.functional.reference import count_matching_walks
 from rwkplus.kernels import RandomWalkKernel
 from tests.contract import check_graph_estimator
@@ -110,6 +111,7 @@ CHOICES = st.fixed_dictionaries(
 ).filter(lambda how: how["kernel"] != "node-centric" or (how["walks"], how["route"]) == ("open", "explicit"))
 
 
+@pytest.mark.filterwarnings("ignore:no label in")
 @settings(max_examples=50)
 @given(how=CHOICES, graphs=databases(edge_colors=True), cut=st.integers(1, 3))
 def test_transform_equals_the_slice_of_everything_at_once(how, graphs, cut):
@@ -137,6 +139,7 @@ def test_transform_equals_the_slice_for_continuous_colors(graphs, normalize):
     np.testing.assert_allclose(kernel.fit(data[:1]).transform(data), whole[:, :1], rtol=1e-10, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:no label in")
 @ROUTES
 @pytest.mark.parametrize("normalize", [False, True])
 def test_labels_are_matched_by_name_also_when_fitting_did_not_see_them(route, normalize):
@@ -311,3 +314,37 @@ def test_both_routes_agree_on_real_molecules(kernel):
     molecules = load("MUTAG")[:40]
     explicit = RandomWalkKernel(kernel, 3, route="explicit").fit_transform(molecules)
     assert np.array_equal(RandomWalkKernel(kernel, 3, route="blocks").fit_transform(molecules), explicit)
+
+
+def weighted_pair(a, b, weight):
+    graph = nx.Graph()
+    graph.add_node(0, label=a)
+    graph.add_node(1, label=b)
+    graph.add_edge(0, 1, weight=weight)
+    return [graph]
+
+
+def test_a_failed_fit_leaves_nothing_that_answers():
+    kernel = RandomWalkKernel(steps=11, route="explicit").fit(weighted_pair("a", "b", 1.0))
+    with pytest.raises(NumericError):
+        kernel.fit(weighted_pair("0", "a", 1e30))
+    with pytest.raises(NotFittedError):
+        kernel.transform(weighted_pair("a", "b", 1.0))
+    closed = RandomWalkKernel("node-centric", walks="closed")
+    with pytest.raises(ParameterError):
+        closed.fit(weighted_pair("a", "b", 1.0))
+    with pytest.raises(NotFittedError):
+        closed.transform(weighted_pair("a", "b", 1.0))
+
+
+@pytest.mark.parametrize("choice", ["yes", 1, 0.0])
+def test_single_nodes_are_counted_or_not(choice):
+    with pytest.raises(ParameterError, match="include_zero_step must be True, False or None"):
+        RandomWalkKernel(include_zero_step=choice).fit(weighted_pair("a", "b", 1.0))
+
+
+def test_labels_of_which_none_is_known_are_worth_a_warning():
+    kernel = RandomWalkKernel(steps=1).fit([labelled(nx.path_graph(2), (1, 2))])
+    with pytest.warns(RWKPlusWarning, match="no label in x was there"):
+        assert kernel.transform([labelled(nx.path_graph(2), (1.0, 2.0))]) == 0
+    assert kernel.transform([labelled(nx.path_graph(3), (1, 2, 3))]) > 0

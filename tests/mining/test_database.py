@@ -50,6 +50,25 @@ def test_shuffling_keeps_labels_degrees_and_simple_graphs_but_not_the_structure(
     assert len(pairs & before) < 0.7 * len(pairs)
 
 
+def parallel_paths(count):
+    """Paths whose every edge has a parallel one of another label."""
+    path = nx.MultiGraph()
+    for v in range(6):
+        path.add_node(v, label="AB"[v % 2])
+    for v in range(5):
+        path.add_edge(v, v + 1, label="x")
+        path.add_edge(v, v + 1, label="y")
+    return [path] * count
+
+
+def test_shuffling_makes_no_edge_twice_where_there_are_parallel_ones():
+    data = database(parallel_paths(20))
+    for seed in range(5):
+        rewired = data.shuffled(np.random.default_rng(seed))
+        assert (np.diff(rewired.entry_keys()) > 0).all()
+        np.testing.assert_array_equal(np.sort(rewired.entry_keys(reverse=True)), rewired.entry_keys())
+
+
 def test_a_subset_is_the_database_of_the_chosen_graphs():
     graphs = functional_groups(6)
     chosen = np.array([1, 4])

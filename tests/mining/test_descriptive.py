@@ -99,3 +99,10 @@ def test_it_is_an_estimator_that_follows_its_seed():
 def test_impossible_settings_are_named(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         DescriptiveKCN(**wrong).fit(GRAPHS)
+
+
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)])
+def test_a_seed_of_chance_can_be_used_again(random_state):
+    first = DescriptiveKCN(1, 3, n_restarts=2, random_state=random_state, **FAST).fit(GRAPHS)
+    again = DescriptiveKCN(1, 3, n_restarts=2, random_state=first.seed_, **FAST).fit(GRAPHS)
+    np.testing.assert_array_equal(first.weights_, again.weights_)

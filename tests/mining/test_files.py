@@ -24,6 +24,7 @@ def test_patterns_survive_the_file(tmp_path):
         ("{", "not valid JSON"),
         ("[]", "does not hold patterns"),
         ('{"format": "other"}', "does not hold patterns"),
+        ('{"format": "rwkplus patterns, version 1"}', "has no list of patterns"),
         ('{"format": "rwkplus patterns, version 1", "patterns": [{"labels": []}]}', "not a stored pattern"),
     ],
 )

@@ -96,6 +96,8 @@ def test_progress_is_told():
         ({"n_patterns": 0}, "n_patterns"),
         ({"pattern_size": 1}, "pattern_size"),
         ({"restarts": 0}, "restarts"),
+        ({"restarts": 1.5}, "restarts"),
+        ({"closed": 3}, "closed"),
         ({"steps": 0}, "steps"),
         ({"epochs": -1}, "epochs"),
         ({"closed": (1,)}, "closed"),
@@ -122,3 +124,9 @@ def test_graphs_it_cannot_read_are_refused_with_the_remedy():
 def test_graphs_without_edges_give_an_answer():
     found = explained_patterns([Data(x=torch.eye(2), edge_index=torch.empty(2, 0, dtype=torch.long))], 1, 2, **QUICK)
     assert np.isfinite(found.explained).all()
+
+
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0), np.int64(1)])
+def test_numbers_of_numpy_and_seeds_of_chance_are_read(random_state):
+    options = {"epochs": 2, "kicks": 0, "restarts": np.int64(2), "random_state": random_state}
+    assert explained_patterns(triangle_chains(2), 1, 3, **options).explained.shape == (2,)

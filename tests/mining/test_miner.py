@@ -129,6 +129,36 @@ def test_building_blocks_of_the_molecules_begin_with_the_ring(molecules):
     assert ring.support == 60
 
 
+def test_large_patterns_are_found_where_smaller_ones_score_higher(molecules):
+    miner = PatternMiner(2, 7, n_controls=0, beam_width=3, candidates=("grown",)).fit(molecules[:20])
+    assert [pattern.size for pattern in miner.patterns_] == [7, 7]
+
+
+def parallel_triangle(seed):
+    """A triangle of y, each side with a random parallel edge, and a random tail."""
+    rng = np.random.default_rng(seed)
+    graph = nx.MultiGraph()
+    for v, label in enumerate("ABC"):
+        graph.add_node(v, label=label)
+    for u, v in ((0, 1), (1, 2), (0, 2)):
+        graph.add_edge(u, v, label="y")
+        graph.add_edge(u, v, label=str(rng.choice([*"klmn"])))
+    for v in range(3, 7):
+        graph.add_node(v, label=str(rng.choice([*"DEFG"])))
+        graph.add_edge(v, int(rng.integers(v)), label=str(rng.choice([*"klmn"])))
+    return graph
+
+
+@pytest.mark.parametrize("criterion", ["maximal", "blocks"])
+def test_parallel_edges_of_other_labels_are_not_what_a_pattern_explains(criterion):
+    graphs = [parallel_triangle(seed) for seed in range(30)]
+    miner = PatternMiner(2, (3, 4), criterion=criterion, n_controls=0, beam_width=5).fit(graphs)
+    first, *others = miner.patterns_
+    assert sorted(first.labels) == ["A", "B", "C"]
+    assert first.edge_coverage == pytest.approx(3 / 10)  # the triangle, of ten edges
+    assert all(pattern.gain > 0 for pattern in others)
+
+
 @pytest.mark.parametrize(
     ("parameters", "named"),
     [

@@ -1,14 +1,19 @@
 """Whatever graphs people have: without labels, with measurements, few, large, identical, broken."""
 
+from types import SimpleNamespace
+
 import networkx as nx
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import NotFittedError
 from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
+from rwkplus.graphs import as_batch
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.color_classes import ColorClasses
+from rwkplus.mining.decoded import decoded_shapes
 from rwkplus.mining.occurrences import LISTED
 
 
@@ -99,6 +104,17 @@ def test_dense_graphs_without_labels_are_counted_without_listing_everything():
     assert len(pattern.occurrences) <= 4 * LISTED
 
 
+@pytest.mark.parametrize("criterion", ["maximal", "blocks"])
+def test_cliques_of_the_wanted_size_are_found(criterion):
+    graphs = []
+    for seed in range(15):
+        tail = nx.gnm_random_graph(8, 9, seed=seed)
+        labels = np.random.default_rng(seed).choice([*"abcd"], 8)
+        graphs.append(nx.disjoint_union(labelled(nx.complete_graph(6), "pqqqqq"), labelled(tail, labels)))
+    (pattern,) = quick(1, 6, criterion=criterion, beam_width=3).fit(graphs).patterns_
+    assert (pattern.size, len(pattern.edges), pattern.support) == (6, 15, 15)
+
+
 def test_thousands_of_labels():
     graphs = []
     for k in range(40):
@@ -180,6 +196,70 @@ def test_gradient_candidates_join_the_pool_and_leave_their_curve():
     assert sorted(miner.patterns_[0].labels) == ["A", "B", "C"]
 
 
+def test_gradient_candidates_come_from_graphs_drawn_at_random(monkeypatch):
+    trained = {}
+
+    def explained(graphs, *_, **__):
+        trained["labels"] = {int(graph.x.argmax(1)[0]) for graph in graphs}
+        empty = np.zeros((0, 0, 3, 3), int)
+        return SimpleNamespace(history=np.zeros(1), adjacency=empty, colors=empty[..., 0])
+
+    monkeypatch.setattr("rwkplus.mining.decoded.explained_patterns", explained)
+    batch = as_batch([labelled(nx.path_graph(3), letter * 3) for letter in "a" * 60 + "b" * 60])
+    decoded_shapes(batch, np.arange(120), (3, 3), 0)
+    assert trained["labels"] == {0, 1}
+
+
+def test_gradient_candidates_smaller_than_wanted_are_refused():
+    with pytest.raises(ParameterError, match="up to 6 nodes, pattern_size asks for 7"):
+        quick(1, (7, 9), candidates=("grown", "gradient")).fit([nx.path_graph(9)] * 3)
+
+
+def test_maximal_patterns_have_three_nodes_at_least():
+    with pytest.raises(ParameterError, match="pattern_size must be at least 3"):
+        quick(1, 2).fit([nx.path_graph(4)] * 3)
+
+
+def test_without_controls_nothing_is_said_about_them():
+    with pytest.warns(RWKPlusWarning, match="no pattern of 4 nodes occurs more than labels and degrees explain"):
+        quick(1, 4).fit([nx.path_graph(4)] * 3)
+
+
+def test_a_failed_fit_leaves_nothing_that_answers():
+    triangles = [labelled(nx.cycle_graph(3), "ABC")] * 6
+    miner = quick(1, criterion="blocks").fit(triangles)
+    with pytest.raises(GraphError, match="only one graph"):
+        miner.fit(triangles[:1])
+    for call in (miner.transform, miner.score):
+        with pytest.raises(NotFittedError):
+            call(triangles)
+    assert "<svg" not in miner._repr_html_()
+
+
+def test_patterns_are_columns_of_a_table():
+    pd = pytest.importorskip("pandas")
+    triangles = [labelled(nx.cycle_graph(3), "ABC")] * 6
+    miner = quick(1, criterion="blocks").set_output(transform="pandas")
+    table = miner.fit_transform(graph for graph in triangles)
+    assert isinstance(table, pd.DataFrame)
+    assert table.columns.tolist() == miner.get_feature_names_out().tolist() == ["pattern0"]
+    assert len(table) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("n_patterns", value) for value in (None, 2.5, True, (2,))),
+        *(("pattern_size", value) for value in (None, (3.0, 4.0))),
+        *(("fidelity", value) for value in (None, "high", 0, float("nan"))),
+        *(("candidates", value) for value in (None, 3)),
+    ],
+)
+def test_parameters_of_another_kind_are_named(name, value):
+    with pytest.raises(ParameterError, match=name):
+        quick(**{name: value}).fit([nx.path_graph(4)] * 3)
+
+
 @pytest.mark.parametrize("candidates", ["grown", ("sampled",), ("grown", "dreamt")])
 def test_unknown_sources_of_candidates_are_refused(candidates):
     with pytest.raises(ParameterError, match="candidates"):
@@ -204,5 +284,5 @@ def test_seeds_are_read_as_in_scikit_learn(tmp_path):
         miner = quick(1, random_state=random_state).fit(triangles)
         assert miner.patterns_[0].support == 6
         again = PatternMiner.load(miner.save(tmp_path / "miner.safetensors"))
-        assert again.random_state == (miner.seed_ if isinstance(random_state, np.random.RandomState) else random_state)
+        assert again.random_state == again.seed_ == miner.seed_
     assert PatternMiner().random_state == 0

@@ -3,6 +3,8 @@ import re
 import networkx as nx
 import numpy as np
 import pytest
+import torch
+from torch_geometric.data import Data
 
 from rwkplus.data import anomalous_molecules
 from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
@@ -103,6 +105,31 @@ def test_networkx_graphs_and_ignored_fields_are_drawn(detector):
     page = detection_report(detector, graphs, "rings", scores)
     assert "similarity" in page
     assert "Graph 39</h2>" in page
+
+
+def measured(rows):
+    ends = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    return Data(x=torch.tensor(rows, dtype=torch.float), edge_index=ends)
+
+
+@pytest.mark.parametrize("why", [None, {}])
+def test_detectors_that_cannot_explain_make_a_page_without_highlights(why):
+    rng = np.random.default_rng(0)
+    graphs = [measured(rng.normal(size=(3, 2))) for _ in range(20)]
+    detector = WalkKernelDetector().fit(graphs)
+    page = detection_report(detector, graphs, "measurements", detector.decision_scores_, why=why)
+    assert page.count("<section>") == detector.labels_.sum() > 0
+    assert "judged as a whole" in page
+    assert set(re.findall(r"<circle[^>]*opacity=\"([\d.]+)\"", page)) == {"1.0"}
+    assert "unusual" not in page.lower()
+
+
+def test_measurements_that_happen_to_look_like_labels_are_compared_as_measurements():
+    rng = np.random.default_rng(0)
+    graphs = [measured(rng.normal(size=(3, 2))) for _ in range(20)]
+    odd, detector = measured(np.zeros((3, 2))), SurpriseDetector().fit(graphs)
+    page = detection_report(detector, [odd], "zeros", np.array([detector.threshold_ + 1]), graphs)
+    assert page.count("similarity 0.00") == 3
 
 
 def test_no_anomaly_makes_a_page_as_well(judged):

@@ -94,3 +94,17 @@ def test_elements_have_the_colors_of_chemistry_and_others_distinct_ones():
 def test_the_curve_rises_with_the_share():
     heights = [float(y) for y in re.findall(r'cy="([\d.]+)"', curve([0.25, 0.5, 1.0]))]
     assert heights == sorted(heights, reverse=True)
+
+
+def test_of_large_graphs_the_surroundings_of_an_occurrence_are_drawn():
+    graphs = []
+    for tail in range(90, 96):
+        graph = nx.disjoint_union(nx.path_graph(tail), nx.cycle_graph(3))
+        graph.add_edge(tail - 1, tail)
+        labels = dict.fromkeys(graph, "b") | dict(zip(range(tail, tail + 3), "xyz", strict=True))
+        nx.set_node_attributes(graph, labels, "label")
+        graphs.append(graph)
+    miner = PatternMiner(1, 3, criterion="blocks", n_controls=0, beam_width=3).fit(graphs)
+    page = mining_report(miner, graphs, "tails")
+    assert "graph 0: nodes 93, 60 of them drawn" in page
+    assert page.count("</title></circle>") == 3 + 3 * 60  # the pattern and three examples
