@@ -54,7 +54,11 @@ def _is_integer(value: object, least: int) -> bool:
 def seed_of(random_state: "int | RandomState | None") -> int:
     """Read what scikit-learn calls ``random_state``: a seed, a source of seeds, or None for a seed of chance."""
     if isinstance(random_state, Integral):
+        check_integer("random_state", random_state, 0)
         return int(random_state)
     from sklearn.utils import check_random_state  # not for those who ask for --help
 
-    return int(check_random_state(random_state).randint(2**31))
+    try:
+        return int(check_random_state(random_state).randint(2**31))
+    except ValueError as error:
+        raise ParameterError(f"random_state must be a seed, a RandomState or None, got {random_state!r}.") from error
