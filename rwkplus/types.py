@@ -1,6 +1,8 @@
 """Names of the choices that appear in more than one signature, and how to refuse all others."""
 
+import re
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -9,6 +11,7 @@ from rwkplus.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.random import RandomState
 
+DIGITS = re.compile(r"\d")
 KernelName = Literal["rwk+", "rwk-", "node-centric"]
 Route = Literal["auto", "explicit", "blocks"]
 Walks = Literal["open", "closed"]
@@ -24,10 +27,21 @@ def check_choice(name: str, value: object, choices: object) -> None:
         raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
 
 
-def check_ignore(ignore: object) -> None:
-    """Refuse anything but a collection of names; a single name would be taken for its letters."""
+def check_ignore(ignore: object, fields: Iterable[str] = ()) -> None:
+    """Refuse anything but a collection of names; a single name would be taken for its letters.
+
+    Args:
+        ignore: What to leave out. Names that are not there are fine, as graphs may differ, but no slips of the pen.
+        fields: What is there.
+    """
     if isinstance(ignore, str) or not isinstance(ignore, Collection):
         raise ParameterError(f"ignore must be a sequence of field names, such as ('edge_attr',); got {ignore!r}.")
+    there = set(fields)
+    for name in set(ignore) - there:
+        # Names of a series differ in their digits alone, and are no slips.
+        alike = [field for field in there if DIGITS.sub("", field) != DIGITS.sub("", name)]
+        for meant in get_close_matches(name, alike, 1, 0.8):
+            raise ParameterError(f"there is no {name!r} to ignore, but {meant!r}: ignore=({meant!r},)?")
 
 
 def is_positive_integer(value: object) -> bool:

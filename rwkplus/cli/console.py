@@ -16,7 +16,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.files import json_text
 
 CONFIG_FILE = "config.yaml"
-REMEDY = re.compile(r"\b(ignore|kernel|method|route|unknown_label|walks)=(?:\('([^']+)',\)|'([^']+)')")
+REMEDY = re.compile(r"\b(ignore|kernel|method|node_features|route|unknown_label|walks)=(?:\('([^']+)',\)|'([^']+)')")
 """A choice as Python spells it, which is an option here."""
 # Without markup: names of files, SMILES and extras have square brackets.
 out = Console(markup=False, highlight=False, emoji=False)

@@ -107,7 +107,7 @@ def detect(
     if page is not None:
         out.print(f"The page to look at is {page}.", soft_wrap=True)
     elif out_folder is not None:
-        out.print("There is no page: graphs without labels are judged as a whole.")
+        out.print("There is no page: graphs with measurements, or without labels, are judged as a whole.")
 
 
 def _check_sources(
@@ -117,7 +117,10 @@ def _check_sources(
     if train is not None and model is not None:
         raise ParameterError("--train learns a detector and --model brings one: give one of the two.")
     if dataset is not None and (learned or stream):
-        raise ParameterError("DATASET judges itself; with --train, --model or --stream, name the others by --score.")
+        learning = "" if learned else f" Or learn from it and judge stdin: --train {dataset} --stream."
+        raise ParameterError(
+            f"DATASET judges itself: with --train or --model, name what to judge by --score.{learning}"
+        )
     if stream and score is not None:
         raise ParameterError(
             "--stream judges what comes from stdin and --score what lies in a file: give one of the two."

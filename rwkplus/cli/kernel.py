@@ -25,7 +25,7 @@ def kernel(
     normalize: Annotated[bool, typer.Option("--normalize", help="Cosine normalization of the matrix.")] = False,
     walks: Annotated[str, typer.Option(help="open or closed.")] = "open",
     combine: Annotated[str, typer.Option(help="sum, last, mean or geometric.")] = "sum",
-    decay: Annotated[float, typer.Option(help="Base of the geometric weights.")] = 0.1,
+    decay: Annotated[float | None, typer.Option(help="Base of the geometric weights; 0.1 by default.")] = None,
     route: Annotated[str, typer.Option(help="auto, explicit or blocks.")] = "auto",
     node_features: NodeFeaturesOption = "labels",
     ignore: Ignore = None,
@@ -48,9 +48,13 @@ def kernel(
     check_output(out_file, None if force else "--force overwrites it")
     if features and (normalize or route != "auto"):
         raise ParameterError("--normalize and --route are about the matrix: leave them out with --features.")
+    if decay is not None and combine != "geometric":
+        raise ParameterError(
+            "--decay is the base of geometric weights: give --combine geometric, too, or leave it out."
+        )
     graphs = load(dataset, node_features=node_features, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
-    choices: dict[str, Any] = {"steps": steps, "combine": combine, "decay": decay, "walks": walks, "n_jobs": jobs}
-    choices["ignore"] = tuple(ignore or ())
+    choices: dict[str, Any] = {"steps": steps, "combine": combine, "walks": walks, "n_jobs": jobs}
+    choices |= {"ignore": tuple(ignore or ()), "decay": 0.1 if decay is None else decay}
     facts: dict[str, Any] = {
         "dataset": dataset,
         "graphs": len(graphs),

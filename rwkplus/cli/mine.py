@@ -63,8 +63,8 @@ def mine(
         return
     out.print(_table(miner.patterns_))
     out.print(
-        "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats. "
-        + what_chance_reaches(miner),
+        "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, the "
+        "natural unit of information. " + what_chance_reaches(miner),
     )
     _tell_planted(dataset, miner.patterns_)
     out.print(f"The page to look at is {report}.", soft_wrap=True)

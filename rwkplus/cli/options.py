@@ -16,6 +16,14 @@ NodeFeaturesOption = Annotated[
 Ignore = Annotated[
     list[str] | None, typer.Option("--ignore", help="Field to leave out, such as edge_attr; may be repeated.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", help="Parallel jobs; -1 for all cores.")]
+
+
+def _jobs(number: int) -> int:
+    if number == 0:
+        raise typer.BadParameter("0 jobs do nothing: give a number of processes, or -1 for all cores.")
+    return number
+
+
+Jobs = Annotated[int, typer.Option("--jobs", help="Parallel jobs; -1 for all cores.", callback=_jobs)]
 Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.", min=0)]

@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.planted_anomalies import anomalous_molecules
 from rwkplus.data.synthetic import functional_groups
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import constant_features, one_hot_degree, read_csv, read_json_lines, read_smiles, read_tu
 from rwkplus.graphs.csv_files import EDGES_FILE
 from rwkplus.graphs.tu import NodeFeatures
@@ -137,6 +137,7 @@ def load(
     check_choice("without_features", without_features, WithoutFeatures)
     entry = REGISTRY.get(str(name))
     if entry is not None and entry.make is not None:
+        _refuse_choice(name, node_features)
         return entry.make()
     path = Path(name)
     if entry is None and path.exists():
@@ -152,6 +153,14 @@ def load(
     if graphs[0].get("x") is not None:
         return graphs
     return one_hot_degree(graphs) if without_features == "degree" else constant_features(graphs)
+
+
+def _refuse_choice(name: str | Path, node_features: NodeFeatures) -> None:
+    if node_features != "labels":
+        raise ParameterError(
+            f"node_features={node_features!r} chooses among the files of a set in TU format, which {name} is not: "
+            "leave it out."
+        )
 
 
 def find(entry: Entry) -> Path | None:
@@ -203,6 +212,8 @@ def _download(entry: Entry) -> Path:
 
 def _read_file(path: Path, node_features: NodeFeatures, ignore: Sequence[str]) -> list[Data]:
     kind = path.suffix.lower()
+    if kind in (".smi", ".jsonl", ".csv") or (path / EDGES_FILE).is_file():
+        _refuse_choice(path, node_features)
     if kind == ".smi":
         return read_smiles(path)
     if kind == ".jsonl":

@@ -78,7 +78,10 @@ def as_data(graphs: Graphs, ignore: Sequence[str] = ()) -> list[Data]:
 
 def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:
     """One plain dictionary of fields per graph."""
-    return [_record(i, item, ignore) for i, item in enumerate(as_data(graphs, ignore))]
+    items = as_data(graphs, ignore)
+    if isinstance(items[0], Data):
+        check_ignore(ignore, items[0].keys())
+    return [_record(i, item, ignore) for i, item in enumerate(items)]
 
 
 def _unbatched(batch: Batch) -> list[Data]:

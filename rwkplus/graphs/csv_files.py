@@ -69,8 +69,10 @@ def read_csv(
     if "smiles" in table.columns:
         if nodes is not None or graphs is not None:
             raise DataError(f"{path} has a column of SMILES: files of nodes or graphs belong to files of edges.")
+        check_ignore(ignore, table.header)
         return _molecules(table)
     further = [None if file is None else Table.read(file, ignore) for file in (nodes, graphs)]
+    check_ignore(ignore, [name for part in (table, *further) if part is not None for name in part.header])
     return _Database(table, further[0], directed).with_targets(further[1])
 
 

@@ -25,6 +25,7 @@ class Table:
 
     path: Path
     columns: tuple[str, ...]
+    header: tuple[str, ...]  # also those that are left out
     rows: list[tuple[int, dict[str, str]]]
     delimiter: str = ","
 
@@ -52,7 +53,8 @@ class Table:
             (n, {name: cell for name, cell in zip(columns, line, strict=True) if cell and name not in left_out})
             for n, line in lines[1:]
         ]
-        return cls(Path(path), tuple(name for name in columns if name not in left_out), rows, delimiter)
+        kept = tuple(name for name in columns if name not in left_out)
+        return cls(Path(path), kept, tuple(columns), rows, delimiter)
 
     def check(self, needed: Sequence[str], known: Sequence[str] = (), measured: str | None = None) -> None:
         """Refuse columns that would be lost, and rows that lack what is needed."""

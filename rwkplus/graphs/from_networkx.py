@@ -44,7 +44,7 @@ def from_networkx(
         >>> from_networkx([water])[0].node_label_names
         ('H', 'O')
     """
-    check_ignore(ignore)
+    check_ignore(ignore)  # before anything is read
     for i, graph in enumerate(graphs):
         if not isinstance(graph, nx.Graph):
             raise GraphError(f"graph {i} is a {type(graph).__name__}: expected networkx graphs, all of one kind.")
@@ -53,6 +53,7 @@ def from_networkx(
     edges = [_directed_edges(graph, index[i]) for i, graph in enumerate(graphs)]
     node_fields = [[(repr(v), fields) for v, fields in part] for part in nodes]
     edge_fields = [[(f"{u!r}-{v!r}", fields) for u, v, fields in part] for part in edges]
+    check_ignore(ignore, {name for part in (*node_fields, *edge_fields) for _, fields in part for name in fields})
     _refuse_unknown("node", node_fields, {node_label, node_attr, *ignore})
     _refuse_unknown("edge", edge_fields, {edge_label, edge_attr, edge_weight, *ignore})
 

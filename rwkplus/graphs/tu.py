@@ -186,6 +186,10 @@ def _colors(
 ) -> tuple[Tensor | None, tuple[str, ...] | None]:
     check_choice(f"{kind}_features", wanted, NodeFeatures)
     has_labels, has_attributes = files.has(f"{kind}_labels"), files.has(f"{kind}_attributes")
+    if kind == "node" and wanted != "labels" and not has_attributes:
+        raise ParameterError(
+            f"there is no {files.name('node_attributes')} for node_features={wanted!r}: leave it out, or use 'labels'."
+        )
     use_labels = has_labels and (wanted != "attributes" or not has_attributes)
     use_attributes = has_attributes and (wanted != "labels" or not has_labels)
     parts: list[Tensor] = []

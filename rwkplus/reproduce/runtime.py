@@ -84,6 +84,7 @@ def median_seconds(names: Sequence[str], ask: Ask, repeats: int) -> dict[str, fl
 
 def run_runtime(*, repeats: int = 9) -> list[dict[str, Any]]:
     """Measure in one process, in processes of their own and with a tuned allocator; write and return a row by layer."""
+    pubmed_topology()  # an error about it should not come out of a process pool
     measured: list[dict[str, float]] = []
     for variables in ({}, TUNED):
         with _processes(list(COMPARED), variables, together=True) as ask:

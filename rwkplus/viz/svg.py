@@ -20,8 +20,13 @@ MARGIN = 22
 FADED = 0.25
 SHORT, LONGEST = 3, 16
 """Letters of a name that fits into a node, and of one that fits below it."""
+LETTER = 4.4
+"""Width of a letter in a word."""
 WORD_ROOM = 50
-"""Distance of the closest nodes that leaves room for words; without, colors tell, and words come up under the mouse."""
+"""Distance of the closest nodes that leaves room for words, if these are no wider; without, colors tell, and words come
+up under the mouse."""
+BELOW = 14
+"""Room that names below nodes take from words beside edges."""
 ARROW = 7.0
 """Length of an arrowhead."""
 HALO = 'paint-order="stroke" stroke="#fff" stroke-width="2.5"'
@@ -56,21 +61,26 @@ def draw(
     opacities = {v: _opacity(v, highlighted, strength) for v in graph}
     room = _room(places)
     radius = round(min(12.0 if len(graph) <= 15 else 8.0, max(4.0, 0.45 * room)), 1)
-    parts = [f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">']
+    labels = {v: str(label) for v, label in graph.nodes(data="label")}
+    roomy = room >= max([WORD_ROOM, *map(_width, labels.values())])
+    below = {v: label for v, label in labels.items() if roomy and len(label) > SHORT}
+    widest = max((_width(label or "") for _, _, label in graph.edges.data("label")), default=0.0)
+    words = room >= max(widest, WORD_ROOM + (BELOW if below else 0))
+    parts = [f'<svg viewBox="{_frame(places, below)}" role="img" aria-label="{escape(title)}">']
     for u, v, fields in graph.edges(data=True):
         opacity = min(opacities[u], opacities[v], fields.get("weight", 1.0))
-        parts.append(_edge(places[u], places[v], fields.get("label"), opacity, words=room >= WORD_ROOM))
+        parts.append(_edge(places[u], places[v], fields.get("label"), opacity, words=words))
         if graph.is_directed():
             parts.append(_arrowhead(places[u], places[v], radius, opacity))
     names = []
     for v, fields in graph.nodes(data=True):
-        (x, y), opacity, label = places[v], opacities[v], str(fields["label"])
+        (x, y), opacity, label = places[v], opacities[v], labels[v]
         hint = escape(f"{label} {fields.get('name', '')}".strip())
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colors[label]}" opacity="{opacity}">'
             f"<title>{hint}</title></circle>"
         )
-        if len(label) <= SHORT or room >= WORD_ROOM:
+        if len(label) <= SHORT or v in below:
             names.append(_node_name(x, y, radius, label, max(opacity, 0.6)))
     return "".join([*parts, *names, "</svg>"])
 
@@ -150,6 +160,22 @@ def _room(places: Mapping[int, tuple[float, float]]) -> float:
     return float(pdist(np.array(list(places.values()))).min())
 
 
+def _cut(word: str) -> str:
+    """As many letters as there may be room for."""
+    return word if len(word) <= LONGEST else word[: LONGEST - 1] + "…"
+
+
+def _width(word: str) -> float:
+    return LETTER * len(_cut(word))
+
+
+def _frame(places: Mapping[int, tuple[float, float]], below: Mapping[int, str]) -> str:
+    """The picture, wide enough for the names below its outer nodes."""
+    left = min([0.0, *(places[v][0] - _width(name) / 2 for v, name in below.items())])
+    right = max([float(SIZE), *(places[v][0] + _width(name) / 2 for v, name in below.items())])
+    return f"{left:.0f} 0 {right - left:.0f} {SIZE}"
+
+
 def _node_name(x: float, y: float, radius: float, name: str, opacity: float) -> str:
     """Write a short name into its node, a long one below it."""
     if len(name) <= SHORT:
@@ -157,7 +183,7 @@ def _node_name(x: float, y: float, radius: float, name: str, opacity: float) -> 
     else:
         y += radius
         look = f'dy="1em" font-size="8" fill="#222" {HALO}'
-        name = name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+        name = _cut(name)
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" opacity="{opacity}" {look}>{escape(name)}</text>'
 
 
@@ -189,6 +215,6 @@ def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opa
         x, y = (np.array(a) + np.array(b)) / 2 + aside * 8
         parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="8" fill="#666" opacity="{opacity}" {HALO}>'
-            f"{escape(label)}</text>"
+            f"{escape(_cut(label))}</text>"
         )
     return "".join(parts)

@@ -106,6 +106,11 @@ def test_classify_prints_guards_beside_the_kernel():
         (("classify", "functional-groups", "--kernel", "rwk"), "kernel"),
         (("kernel", "functional-groups", "--out", "gram.txt"), ".npz"),
         (("kernel", "functional-groups", "--out", "no/such/folder/gram.npz"), "no folder"),
+        (("kernel", "functional-groups", "--out", "gram.npz", "--decay", "0.5"), "--combine geometric"),
+        (("kernel", "functional-groups", "--out", "gram.npz", "--ignore", "edge_atr"), "--ignore edge_attr?"),
+        (("kernel", "functional-groups", "--out", "gram.npz", "--node-features", "both"), "TU format"),
+        (("train", "functional-groups", "--out", "run", "--jobs", "0"), "0 jobs"),
+        (("detect", "functional-groups", "--stream"), "--train functional-groups --stream"),
     ],
 )
 def test_wrong_input_ends_with_code_2_and_one_clear_line(rwkplus, arguments, message):

@@ -254,3 +254,19 @@ def test_label_names_travel_with_the_batch():
     graphs = [edge(node_label_names=("C", "O")), edge(node_label_names=("C", "O"))]
     for given in (graphs, Batch.from_data_list(graphs), as_batch(graphs)):
         assert as_batch(given).node_label_names == ("C", "O")
+
+
+@pytest.mark.parametrize(("slip", "meant"), [("edge_atr", "edge_attr"), ("edge_atttr", "edge_attr")])
+def test_a_slip_of_the_pen_ignores_nothing_silently(slip, meant):
+    graph = path(edge_attr=torch.ones(4, 1))
+    with pytest.raises(ParameterError, match=f"no '{slip}' to ignore, but '{meant}'"):
+        as_batch([graph], ignore=(slip,))
+    for fine in ("edge_weight", "age", "edge_attr2"):
+        assert as_batch([graph], ignore=(fine,)).num_graphs == 1
+
+
+def test_slips_about_fields_of_networkx_are_named():
+    graph = nx.Graph([(0, 1)])
+    nx.set_node_attributes(graph, "C", "label")
+    with pytest.raises(ParameterError, match="no 'lable' to ignore, but 'label'"):
+        as_batch([graph], ignore=("lable",))

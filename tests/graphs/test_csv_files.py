@@ -208,3 +208,14 @@ def test_numbers_are_not_written_with_underscores(tmp_path):
         read_csv(tmp_path / "edges.csv")
     (tmp_path / "molecules.csv").write_text("smiles,y\nCC,1_0\nCCO,1_0\n")
     assert [graph.y for graph in read_csv(tmp_path / "molecules.csv")] == ["1_0", "1_0"]
+
+
+def test_a_slip_of_the_pen_is_no_column_to_ignore(tmp_path):
+    edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    edges.write_text("source,target,page\na,b,1\n")
+    nodes.write_text("node,label,age\na,x,1\nb,y,2\n")
+    for ignore in (("lable", "page", "age"), ("label", "page", "aeg", "age", "pagee")):
+        with pytest.raises(ParameterError, match="to ignore, but"):
+            read_csv(edges, nodes=nodes, ignore=ignore)
+    # What one table has may look like what another one has.
+    assert len(read_csv(edges, nodes=nodes, ignore=("age", "page"))) == 1

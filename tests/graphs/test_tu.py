@@ -124,11 +124,6 @@ def test_a_set_with_only_attributes_uses_them(tmp_path):
     assert graphs[0].edge_attr.flatten().tolist() == [1, 1, 3, 4]
 
 
-def test_a_set_with_only_labels_uses_them_whatever_was_asked(tmp_path):
-    graphs = read_tu(write(tmp_path / "T", node_attributes=None), node_features="attributes")
-    assert graphs[0].node_label_names == ("6", "7", "8")
-
-
 def test_a_set_of_bare_structure_has_no_x(tmp_path):
     bare = dict.fromkeys(["node_labels", "node_attributes", "edge_labels", "edge_attributes", "graph_labels"])
     graphs = read_tu(write(tmp_path / "T", **bare))
@@ -288,3 +283,9 @@ def test_mutag_as_grakel_ships_it_has_its_published_size():
     graphs = read_tu(path)
     assert facts(graphs) == REAL["MUTAG"]
     assert as_batch(graphs).x.size(1) == 7
+
+
+@pytest.mark.parametrize("wanted", ["attributes", "both"])
+def test_attributes_that_are_not_there_are_not_replaced_by_labels(wanted, tmp_path):
+    with pytest.raises(ParameterError, match="no T_node_attributes"):
+        read_tu(write(tmp_path, node_attributes=None), node_features=wanted)

@@ -1,3 +1,4 @@
+import re
 from xml.etree import ElementTree
 
 import networkx as nx
@@ -133,7 +134,8 @@ def test_labels_and_titles_cannot_break_out_of_the_picture():
     drawn = picture(graph, title=hostile)
     assert "<b" not in draw(graph, label_colors([hostile, "x"]), title=hostile)
     assert drawn.get("aria-label") == hostile
-    assert [text.text for text in drawn.findall("text")] == [hostile, hostile[: LONGEST - 1] + "…", "x"]
+    cut = hostile[: LONGEST - 1] + "…"
+    assert [text.text for text in drawn.findall("text")] == [cut, cut, "x"]
 
 
 def test_long_names_stand_below_their_nodes():
@@ -241,3 +243,29 @@ def test_edges_of_directed_graphs_have_arrowheads():
 
 
 COLORS_OF_A = {"a": "#000"}
+
+
+def box(svg):
+    return [float(number) for number in re.search(r'viewBox="([^"]+)"', svg)[1].split()]
+
+
+def test_long_names_of_outer_nodes_fit_into_the_picture():
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, {0: "offshore company", 1: "C"}, "label")
+    svg = draw(graph, label_colors(["offshore company", "C"]))
+    left, _, width, _ = box(svg)
+    x = float(re.search(r'<text x="([^"]+)"[^>]*>offshore company', svg)[1])
+    assert left <= x - 35
+    assert x + 35 <= left + width
+    nx.set_node_attributes(graph, "C", "label")
+    assert box(draw(graph, label_colors("C"))) == [0, 0, 200, 200]
+
+
+def test_words_that_are_wider_than_their_edge_come_up_under_the_mouse():
+    graph = nx.cycle_graph(7)
+    nx.set_node_attributes(graph, "C", "label")
+    for word, written in (("pays", True), ("transfers by wire and cheque", False)):
+        nx.set_edge_attributes(graph, word, "label")
+        svg = draw(graph, label_colors("C"))
+        assert f"<title>{word}</title>" in svg
+        assert (f">{word[:15]}" in svg.replace("<title>" + word, "")) == written
