@@ -16,8 +16,16 @@ from rwkplus.errors import ParameterError
 from rwkplus.files import json_text
 
 CONFIG_FILE = "config.yaml"
-REMEDY = re.compile(r"\b(ignore|kernel|method|node_features|route|unknown_label|walks)=(?:\('([^']+)',\)|'([^']+)')")
+REMEDY = re.compile(
+    r"\b(ignore|kernel|method|node_features|positive|route|unknown_label|walks)=(?:\('([^']+)',\)|'([^']+)')"
+)
 """A choice as Python spells it, which is an option here."""
+NAMES = {
+    "n_controls=0": "--controls 0", "n_jobs": "--jobs", "n_patterns": "--patterns", "pattern_size": "--size",
+    "the contamination": "--contamination",
+}  # fmt: skip
+"""What options are called in Python."""
+NAME, SIZE_OF_NETWORK = re.compile(rf"\b({'|'.join(NAMES)})\b"), re.compile(r"\b(give the network) (\w+=\d+)")
 # Without markup: names of files, SMILES and extras have square brackets.
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
@@ -49,7 +57,8 @@ def print_error(message: object, kind: str = "error") -> None:
 
 def with_options(message: str) -> str:
     """Say in a message of the library what its user can type: ``--ignore age`` for ``ignore=('age',)``."""
-    return REMEDY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or found[3]}", message)
+    message = REMEDY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or found[3]}", message)
+    return SIZE_OF_NETWORK.sub(r"\1 --param \2", NAME.sub(lambda found: NAMES[found[1]], message))
 
 
 def bold_names(values: Mapping[str, object]) -> Text:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import check_output, err, out, print_json, progress
+from rwkplus.cli.console import check_output, out, print_json, progress
 from rwkplus.cli.options import Dataset, Ignore, Json, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 
@@ -61,15 +61,14 @@ def mine(
         rows = [_row(pattern) for pattern in miner.patterns_]
         print_json({"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_, "patterns": rows})
         return
-    out.print(_table(miner.patterns_))
-    out.print(
-        "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, the "
-        "natural unit of information. " + what_chance_reaches(miner),
-    )
+    if miner.patterns_:
+        out.print(_table(miner.patterns_))
+        out.print(
+            "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, "
+            "the natural unit of information. " + what_chance_reaches(miner),
+        )
     _tell_planted(dataset, miner.patterns_)
     out.print(f"The page to look at is {report}.", soft_wrap=True)
-    if not miner.patterns_:
-        err.print("No pattern beats chance.")
 
 
 def _table(patterns: list[Any]) -> Table:

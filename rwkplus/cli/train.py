@@ -131,10 +131,13 @@ def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> N
         return
     title = f"{about}, {config['folds']}-fold cross-validation, seed {config['random_state']}"
     guards = facts.get("guards", {})
-    table = Table("test score", config["model"], *guards, title=title, box=None, title_justify="left")
+    table = Table(title=title, box=None, title_justify="left")
+    for column in ("test score", config["model"], *guards):
+        table.add_column(column, no_wrap=column == "test score")
     for name in facts["mean"]:
         beside = [f"{mean(values):.4g} ± {pstdev(values):.2g}" for values in guards.values()] * (name == "accuracy")
         table.add_row(name, f"{facts['mean'][name]:.4g} ± {facts['std'][name]:.2g}", *beside)
     out.print(table)
     note = f"; {', '.join(guards)} are guards that see no structure" if guards else ""
-    out.print(f"\n± standard deviation over folds{note}.")
+    means = "; f1 and recall are means over classes" if "f1" in facts["mean"] else ""
+    out.print(f"\n± standard deviation over folds{means}{note}.")

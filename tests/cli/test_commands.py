@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from typer.main import get_command
 
+from rwkplus.cli.console import with_options
 from rwkplus.cli.main import app
 from rwkplus.data import load
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
@@ -208,3 +209,17 @@ def test_measurements_are_classified_by_the_kernels_that_know_them(tmp_path):
     path.write_text("".join(json.dumps(graph) + "\n" for graph in graphs))
     facts = json.loads(invoke("classify", str(path), "--steps", "1", "--folds", "2", "--inner-folds", "2", "--json"))
     assert [row["model"] for row in facts["rows"]][:3] == ["rwk+", "rwk-", "guard: majority"]
+
+
+@pytest.mark.parametrize(
+    ("python", "shell"),
+    [
+        ("n_patterns must be at least 1", "--patterns must be at least 1"),
+        ("n_jobs and pattern_size", "--jobs and --size"),
+        ("finds more with n_controls=0.", "finds more with --controls 0."),
+        ("Or give the network edge_dim=2.", "Or give the network --param edge_dim=2."),
+        ("ignore=('age',) or positive='7'", "--ignore age or --positive 7"),
+    ],
+)
+def test_messages_name_options_where_python_has_arguments(python, shell):
+    assert with_options(python) == shell
