@@ -137,10 +137,16 @@ def test_entries_are_those_of_the_row_of_the_smaller_node(graph):
     data = database(graph)
     nodes = data.rows.label.size
     pairs = np.array([(u, v) for u in range(-1, nodes) for v in range(-1, nodes)])
-    first, second = np.array([0]), np.array([1])
-    entries = find_entries(data.rows.indptr, data.rows.neighbor, pairs, first, second)[:, 0]
+    rows, (first, second, label) = data.rows, np.array([[0], [1], [0]])
+    entries = find_entries(rows.indptr, rows.neighbor, rows.edge_label, pairs, first, second, label)[:, 0]
     for (u, v), entry in zip(pairs.tolist(), entries.tolist(), strict=True):
         there = u >= 0 and v in data.rows.neighbor[data.rows.indptr[u] : data.rows.indptr[u + 1]]
         assert (entry >= 0) == there
         if there:
             assert (data.source[entry], data.rows.neighbor[entry]) == (min(u, v), max(u, v))
+
+
+def test_of_parallel_edges_the_entry_is_that_of_the_wanted_label():
+    indptr, neighbor, labels = np.array([0, 3, 6]), np.array([1, 1, 1, 0, 0, 0]), np.array([0, 1, 2, 0, 1, 2])
+    ends = np.zeros(3, np.int64), np.ones(3, np.int64)
+    assert find_entries(indptr, neighbor, labels, np.array([[0, 1]]), *ends, np.arange(3)).tolist() == [[0, 1, 2]]
