@@ -17,6 +17,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, Ints
 from rwkplus.graphs.labelled import ONE_COLOR, labelled_graphs
+from rwkplus.mining.reading import LabelReader
 
 
 class GraphDetector(OutlierMixin, BaseEstimator, ABC):
@@ -81,6 +82,11 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     def explains(self) -> bool:
         """Whether :meth:`explain` can tell anything of graphs such as the fitted ones."""
         return True
+
+    @property
+    def label_reader(self) -> LabelReader | None:
+        """How nodes and edges came by the labels that a fitted detector sees; None where it sees measurements."""
+        return None
 
     @property
     def ignored(self) -> tuple[str, ...]:

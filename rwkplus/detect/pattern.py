@@ -19,6 +19,7 @@ from rwkplus.mining import PatternMiner
 from rwkplus.mining.cover import explained
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.files import pack_miner, saved_params, unpack_miner
+from rwkplus.mining.reading import LabelReader
 
 
 class PatternDetector(GraphDetector):
@@ -78,6 +79,11 @@ class PatternDetector(GraphDetector):
         degree = np.bincount(source, minlength=arrays.num_nodes)
         left = np.bincount(source, unexplained, arrays.num_nodes)
         return explanations(arrays, np.where(degree > 0, left / np.maximum(degree, 1), 1.0))
+
+    @property
+    def label_reader(self) -> LabelReader:
+        """How nodes and edges came by labels."""
+        return self.miner_.reader_
 
     def _label(self, graphs: Graphs) -> Batch:
         return named(self.miner_.reader_.read(graphs))

@@ -23,6 +23,7 @@ from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats, GraphArrays
 from rwkplus.graphs.labelled import named
 from rwkplus.mining.reader_files import pack_reader, unpack_reader
+from rwkplus.mining.reading import LabelReader
 from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer, seed_of
 
 
@@ -96,6 +97,11 @@ class SurpriseDetector(GraphDetector):
     def _explain(self, graphs: Graphs) -> list[Explanation]:
         arrays = self.reader_.read(graphs)
         return explanations(arrays, self._node_scores(arrays))
+
+    @property
+    def label_reader(self) -> LabelReader:
+        """How nodes and edges came by labels."""
+        return self.reader_.labels
 
     def _label(self, graphs: Graphs) -> Batch:
         return named(self.reader_.labels.read(graphs))

@@ -15,6 +15,7 @@ from rwkplus.graphs import Graphs
 from rwkplus.graphs.arrays import Floats
 from rwkplus.graphs.convert import as_data
 from rwkplus.graphs.graph_names import name_of, node_name
+from rwkplus.reports.color_classes import color_class_legend
 from rwkplus.reports.page import page, write_page
 from rwkplus.reports.surroundings import how_many_drawn, surroundings
 from rwkplus.viz import draw, label_colors, legend
@@ -72,6 +73,8 @@ def detection_report(
         chosen = [items[i] for i in shown]
         drawn = _Pictures(detector, chosen, _reasons(detector, items, shown, why), compared)
         body.append(legend(drawn.colors))
+        if detector.label_reader is not None:
+            body.append(color_class_legend(detector.label_reader))
         for k, i in enumerate(shown):
             facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
             body.append(drawn.section(k, f"Graph {name_of(items, i)}", facts))

@@ -13,6 +13,7 @@ from rwkplus.graphs.graph_names import name_of
 from rwkplus.graphs.labelled import labelled_graphs, named
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.contrast import ClassContrast
+from rwkplus.reports.color_classes import color_class_legend
 from rwkplus.reports.page import page, write_page
 from rwkplus.reports.surroundings import how_many_drawn, surroundings
 from rwkplus.viz import curve, draw, label_colors, legend
@@ -42,7 +43,7 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
             f'<p class="lead">{found} pattern{"" if found == 1 else "s"} in {len(items)} graphs; {explained}. '
             f"Criterion: {miner.criterion}. {what_chance_reaches(miner)}</p>",
             _curves(miner) if found else "",
-            _legend(miner),
+            color_class_legend(miner.reader_),
             legend(colors),
             *sections,
         ]
@@ -69,20 +70,6 @@ def _curves(miner: PatternMiner) -> str:
         pictures.append((values, "gradient candidates: share of walk features explained, by epoch"))
     figures = "".join(f"<figure>{picture}<figcaption>{text}</figcaption></figure>" for picture, text in pictures)
     return f'<div class="curves">{figures}</div>'
-
-
-def _legend(miner: PatternMiner) -> str:
-    """What the classes of measurements stand for."""
-    classes = miner.reader_.nodes
-    if classes is None:
-        return ""
-    what = "log degree and chances that a walk returns" if miner.reader_.structural else "the columns of x"
-    rows = "".join(
-        f"<dt>{escape(name)}</dt><dd>{', '.join(f'{value:.3g}' for value in center[:8])}"
-        f"{' ...' if center.size > 8 else ''}</dd>"
-        for name, center in zip(classes.names, classes.typical, strict=True)
-    )
-    return f"<details><summary>Node classes: typical values of {what}</summary><dl>{rows}</dl></details>"
 
 
 def write_mining_report(path: str | Path, miner: PatternMiner, graphs: Graphs, name: str) -> Path:

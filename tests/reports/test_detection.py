@@ -137,3 +137,22 @@ def test_no_anomaly_makes_a_page_as_well(judged):
     page = detection_report(detector, graphs, "calm", np.zeros(len(graphs)), usual)
     assert "0 of 40 graphs have scores above" in page
     assert "<section>" not in page
+
+
+@pytest.mark.parametrize(
+    "detector", [SurpriseDetector(0.2, n_colors=2), PatternDetector(0.2, PatternMiner(1, 3, n_colors=2, n_controls=0))]
+)
+def test_classes_of_measured_edges_are_explained(detector):
+    graphs = []
+    for i in range(10):
+        graph = nx.cycle_graph(3)
+        nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "c"}, "label")
+        nx.set_edge_attributes(graph, {(0, 1): [7.25 + i / 100], (1, 2): [0.5], (0, 2): [0.5]}, "attr")
+        graphs.append(graph)
+    graphs[-1].add_edge(0, 3, attr=[7.25])
+    graphs[-1].nodes[3]["label"] = "a"
+    detector.fit(graphs)
+    page = detection_report(detector, graphs, "payments", detector.decision_scores_)
+    assert "Edge classes: typical values of the columns of edge_attr" in page
+    assert re.search(r"<dt>e\d</dt><dd>0\.5</dd>", page)
+    assert "Node classes" not in page
