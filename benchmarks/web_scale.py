@@ -112,8 +112,8 @@ def main(sizes):
 
 
 def exponent(seconds, more, size, larger):
-    """Power of the size with which time grows."""
-    return math.log(more / seconds) / math.log(larger / size) if larger > size else float("nan")
+    """Power of the size with which time grows; nothing for the size that others are compared with."""
+    return math.log(more / seconds) / math.log(larger / size) if larger > size else ""
 
 
 if __name__ == "__main__":
