@@ -122,8 +122,8 @@ class _Database:
                 raise DataError(
                     f"{edges.path}, line {number}: the edge between {u!r} and {v!r} was in line "
                     f"{seen.get(forth, seen.get(back))} before. Give it once, or in both directions with the same "
-                    "cells. Where each line is an edge of its own, in directed graphs, read_csv(directed=True) or JSON "
-                    'lines with "directed": true say so.'
+                    "cells. Where each line is an edge of its own, in directed graphs, rwkplus.graphs.read_csv(path, "
+                    'directed=True) or JSON lines with "directed": true say so, and "multigraph": true in others.'
                 )
             seen[forth] = number
             graph.add_edge(u, v, **fields)
