@@ -7,6 +7,7 @@ import typer
 
 from rwkplus.cli.console import check_output, out
 from rwkplus.cli.options import Dataset, NodeFeaturesOption
+from rwkplus.errors import ParameterError
 
 
 def explain(
@@ -21,6 +22,8 @@ def explain(
     from rwkplus.reports import write_network_report
     from rwkplus.tasks import load_model
 
+    if out_file.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"--out {out_file}: the page must end in .html.")
     check_output(out_file, None if force else "--force replaces it")
     trained = load_model(model)
     graphs = load(dataset, node_features=node_features, ignore=trained.inputs.ignore)  # type: ignore[arg-type]

@@ -111,6 +111,7 @@ def test_classify_prints_guards_beside_the_kernel():
         (("kernel", "functional-groups", "--out", "gram.npz", "--ignore", "edge_atr"), "--ignore edge_attr?"),
         (("kernel", "functional-groups", "--out", "gram.npz", "--node-features", "both"), "TU format"),
         (("train", "functional-groups", "--out", "run", "--jobs", "0"), "0 jobs"),
+        (("explain", "run", "functional-groups", "--out", "page.txt"), ".html"),
         (("detect", "functional-groups", "--stream"), "--train functional-groups --stream"),
     ],
 )
