@@ -48,8 +48,9 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
     if published:
         parts += [
             "## Published splits\n",
-            "20 labels per class; seeds vary initial weights only, so that p is of a plain paired t-test: it tells "
-            "whether the layers differ on this split, not on others.\n",
+            "20 labels per class, few for this backbone: two plain layers of GCN reach 81.5 on Cora (Kipf and Welling, "
+            "2017). Seeds vary initial weights only, so that p is of a plain paired t-test: it tells whether the layers "
+            "differ on this split, not on others.\n",
         ]
         parts += [nodes_table(published, folder=folder, published=True)]
     return "\n".join([*parts, ran(*records), *_initialization(folder)])
