@@ -49,7 +49,7 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
         parts += [
             "## Published splits\n",
             "20 labels per class, few for this backbone: two plain layers of GCN reach 81.5 on Cora (Kipf and Welling, "
-            "2017). Seeds vary initial weights only, so that p is of a plain paired t-test: it tells whether the layers "
+            "2017). Seeds vary initial weights only, so that p is of a plain paired t-test: it tells whether layers "
             "differ on this split, not on others.\n",
         ]
         parts += [nodes_table(published, folder=folder, published=True)]
