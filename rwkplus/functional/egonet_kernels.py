@@ -14,7 +14,7 @@ from rwkplus.ops.egonet_kinds import merge_kinds
 from rwkplus.ops.egonet_walks import score_egonets
 from rwkplus.ops.normalized_walks import score_normalized
 from rwkplus.ops.step_statistics import StepNormState
-from rwkplus.ops.transforms import is_transformed
+from rwkplus.ops.transforms import is_transformed, learns
 
 
 class Egonets(NamedTuple):
@@ -104,7 +104,7 @@ def egonet_scores(
     The same numbers as :func:`rwk_plus` and :func:`rwk_minus` with egonets as graphs of their own, much faster: nodes
     meet hidden nodes once, not once per egonet. Open walks that are not normalized run through an operator of their
     own, compiled on CPUs in float32 and float64; it has first derivatives only, and none with respect to edges: where
-    these are wanted, see :func:`learns_edges`, walks run through torch.
+    these are wanted, walks run through torch.
 
     Args:
         x: Node features.
@@ -127,7 +127,7 @@ def egonet_scores(
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)
     edge_attr = None if hidden_edge_attr is None else egonets.attr
     walks_plainly = closed or normalize is not None or readout is not None or is_transformed()
-    if walks_plainly or learns_edges(egonets.weight, edge_attr):
+    if walks_plainly or learns(egonets.weight, edge_attr):
         if compiled:
             raise ParameterError(
                 "there are no compiled loops for closed or normalized walks, nor for gradients of edges: "
@@ -172,7 +172,7 @@ def normalized_egonet_scores(
         Scores, and the mean, variance and number of the walks that were normalized in each step, for training.
     """
     _check(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, norm.weight.size(0))
-    if learns_edges(egonets.weight, None if hidden_edge_attr is None else egonets.attr):
+    if learns(egonets.weight, None if hidden_edge_attr is None else egonets.attr):
         raise ParameterError("compiled loops have no gradients of edges: call egonet_scores with normalize.")
     y0, hidden = color_similarity(x, hidden_x).to(hidden_adj.dtype), _channels(hidden_adj, hidden_edge_attr)
     tensors = _tensors(egonets, hidden_edge_attr, y0)
@@ -209,11 +209,6 @@ def merge_egonets(egonets: Egonets) -> tuple[Egonets, Int[Tensor, " B"]]:
 def compiles(x: Tensor) -> bool:
     """Whether compiled loops are there for numbers of this kind and place."""
     return x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
-
-
-def learns_edges(*edges: Tensor | None) -> bool:
-    """Whether gradients by weights or colors of edges are wanted, which compiled loops do not have."""
-    return torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in edges)
 
 
 def _with_zero_step(scores: Tensor, y0: Tensor, egonets: Egonets) -> Tensor:

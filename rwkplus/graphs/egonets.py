@@ -10,7 +10,8 @@ from torch_geometric.transforms import BaseTransform
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.functional.egonet_kernels import Egonets
 from rwkplus.functional.propagate import check_edges
-from rwkplus.ops.egonet_kinds import edge_hash, egonet_kinds, row_hashes
+from rwkplus.graphs.edge_hash import edge_hash_of, has_same_edges
+from rwkplus.ops.egonet_kinds import egonet_kinds, row_hashes
 from rwkplus.ops.egonets import find_egonets
 
 # What Egonets are called in a graph. PyG counts numbers on from graph to graph if a name has "index" in it.
@@ -82,8 +83,7 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
         raise GraphError(
             f"the graphs were transformed by {found} but EgoNets(hops={hops}, max_nodes={max_nodes}) is wanted."
         )
-    now = edge_hash_of(data) if "ego_edges" in data else None
-    if now is not None and int(now) != int(data.ego_edges.sum()):
+    if has_same_edges(data, data.get("ego_edges")) is False:
         raise GraphError(
             "edge_index, edge_weight or edge_attr have changed since egonets were found: apply "
             f"EgoNets(hops={hops}, max_nodes={max_nodes}) again."
@@ -131,25 +131,6 @@ def extract_egonets(
         None if attr is None else attr[edge],
         undirected.view(1),
     )
-
-
-def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
-    """One number for all edges, which PyG batches to one for each graph; None for unknown.
-
-    Args:
-        data: A graph or batch.
-        bare: Leave out weights and colors.
-    """
-    weight, attr = (None if bare else data.get(field) for field in ("edge_weight", "edge_attr"))
-    ptr = data.get("ptr")
-    rounded = any(value is not None and value.dtype in (torch.half, torch.bfloat16) for value in (weight, attr))
-    if rounded or (ptr is None and data.get("batch") is not None):  # where graphs begin is not known
-        return None
-    if ptr is None:
-        ptr = torch.tensor([0, data.num_nodes], device="cpu")
-    parts = [None if part is None else part.cpu() for part in (weight, attr)]
-    value = edge_hash(data.edge_index.cpu(), ptr.cpu(), *parts)
-    return torch.tensor([value], device=data.edge_index.device)
 
 
 def _kinds(color: Tensor, egonets: Egonets) -> Tensor:

@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import degree
 
 from rwkplus.functional.propagate import sparse_product
-from rwkplus.graphs.egonets import edge_hash_of
+from rwkplus.graphs.edge_hash import edge_hash_of, has_same_edges
 from rwkplus.models.heads import graphs_of, make_norm, node_features
 from rwkplus.nn.hidden_graphs import AdjacencyMap
 from rwkplus.nn.kernel_layer import KernelLayer
@@ -20,7 +20,7 @@ from rwkplus.nn.kernel_module import Kernel
 from rwkplus.nn.step_norm import Placement
 from rwkplus.ops.csr import check_ends
 from rwkplus.ops.egonet_kinds import row_hashes
-from rwkplus.ops.transforms import can_look
+from rwkplus.ops.transforms import can_look, learns
 from rwkplus.ops.walk_kinds import walk_kinds
 from rwkplus.types import check_choice, check_integer, check_share
 
@@ -59,11 +59,10 @@ def is_fixed(batch: Data) -> bool:
     """Whether all graphs were transformed by :class:`FixedInputs`, and neither features nor edges changed since."""
     if "fixed_rows" not in batch or torch.compiler.is_compiling():
         return False
-    if batch.x.requires_grad and torch.is_grad_enabled():  # gradients by what was computed of it before are lost
+    if learns(batch.x):  # gradients by what was computed of it before are lost
         return False
-    now = edge_hash_of(batch)
-    same_edges = now is not None and int(now) == int(batch.fixed_edges.sum())
-    return same_edges and torch.equal(row_hashes(batch.x.cpu()), batch.fixed_rows.cpu())
+    same_rows = torch.equal(row_hashes(batch.x.cpu()), batch.fixed_rows.cpu())
+    return same_rows and bool(has_same_edges(batch, batch.fixed_edges))
 
 
 def two_hops(x: Tensor, edge_index: Tensor) -> Tensor:

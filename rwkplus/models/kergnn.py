@@ -2,19 +2,19 @@
 
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import global_add_pool
 
 from rwkplus.errors import ParameterError
-from rwkplus.functional.egonet_kernels import Egonets, learns_edges
+from rwkplus.functional.egonet_kernels import Egonets
 from rwkplus.graphs.egonets import EgoNets, egonets_of, extract_egonets
 from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm, node_features
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv
 from rwkplus.nn.kernel_module import Kernel, StepCombine
 from rwkplus.nn.step_norm import Placement
+from rwkplus.ops.transforms import learns
 from rwkplus.types import Walks
 
 
@@ -128,7 +128,7 @@ class KerGNN(nn.Module):
         """Embed every node: ``(N, width)``."""
         x = node_features(batch, self, self.in_channels)
         # Egonets that are alike have one output, yet gradients by the features of their own nodes.
-        merge = not (x.requires_grad and torch.is_grad_enabled())
+        merge = not learns(x)
         egonets = self._egonets(batch)
         if self.encoder is not None:
             x = self.encoder(x).relu()
@@ -142,7 +142,7 @@ class KerGNN(nn.Module):
         extent = self.pre_transform.hops, self.pre_transform.max_nodes
         weight, attr = batch.get("edge_weight"), batch.get("edge_attr")
         # Egonets that were found beforehand have copies of weights and colors, which gradients would reach instead.
-        if learns_edges(weight, attr):
+        if learns(weight, attr):
             return extract_egonets(batch.edge_index, batch.num_nodes, *extent, weight, attr)
         return egonets_of(batch, *extent)
 

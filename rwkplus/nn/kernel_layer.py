@@ -11,6 +11,7 @@ from rwkplus.functional.egonet_kernels import whole_graphs
 from rwkplus.functional.kernels import check_batch, graphs_of_edges
 from rwkplus.functional.merged_walks import merge_nodes, merged_scores, normalized_merged_scores
 from rwkplus.nn.kernel_module import KernelModule, KernelOptions
+from rwkplus.ops.transforms import learns
 
 
 class KernelLayer(KernelModule):
@@ -100,8 +101,7 @@ class KernelLayer(KernelModule):
                 f"kinds must be (N, steps + 1), here {(x.size(0), self.steps + 1)}, got {tuple(kinds.shape)}."
             )
         plain = edge_weight is None and self.hidden.edge_colors is None
-        learns_x = torch.is_grad_enabled() and x.requires_grad
-        return plain and not learns_x and self._can_loop(None, None)
+        return plain and not learns(x) and self._can_loop(None, None)
 
     def _merged_scores(
         self, x: Tensor, edge_index: Tensor, batch: Tensor, num_graphs: int | None, kinds: Tensor

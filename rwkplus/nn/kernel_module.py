@@ -6,17 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from rwkplus.errors import ParameterError, ShapeError
-from rwkplus.functional.egonet_kernels import (
-    Egonets,
-    compiles,
-    egonet_scores,
-    learns_edges,
-    normalized_egonet_scores,
-)
+from rwkplus.functional.egonet_kernels import Egonets, compiles, egonet_scores, normalized_egonet_scores
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.step_norm import Placement, StepNorm
 from rwkplus.ops.precision import check_place, check_type
-from rwkplus.ops.transforms import is_transformed
+from rwkplus.ops.transforms import is_transformed, learns
 from rwkplus.types import Walks, check_choice, check_integer
 
 Kernel = Literal["rwk+", "rwk-"]
@@ -169,7 +163,7 @@ class KernelModule(nn.Module):
 
     def learns_edges(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
         """Whether gradients by edges are wanted; without ``edge_dim``, their colors are not used."""
-        return learns_edges(edge_weight, None if self.hidden.edge_colors is None else edge_attr)
+        return learns(edge_weight, None if self.hidden.edge_colors is None else edge_attr)
 
     def expect(self, x: Tensor, **edges: object) -> None:
         """Read open sizes off the node features, or refuse other features than before, and edges elsewhere."""

@@ -25,6 +25,7 @@ from rwkplus.ops.conv_loops import (
     step_backward,
 )
 from rwkplus.ops.csr import CSR, transpose
+from rwkplus.ops.transforms import learns
 
 # Share of pairs of node and edge color above which they are not looked for one by one.
 MOST_PAIRS = 0.6
@@ -55,8 +56,7 @@ def fused_conv(
     Returns:
         ``(N, M)``, or ``(N, steps * M)`` if concatenated.
     """
-    learns = torch.is_grad_enabled() and any(part.requires_grad for part in (logits, hidden_adj, bias))
-    keep = learns and not recompute
+    keep = learns(logits, hidden_adj, bias) and not recompute
     out: Tensor = _conv(logits, list(adjacency), hidden_adj, bias, steps, combine, keep)[0]
     # What is kept for the backward pass must not change, but callers may want to, say with an in-place ReLU.
     return out.clone() if keep else out

@@ -1,6 +1,7 @@
 """Whatever follows torch's operations one by one, which compiled loops and hand-written backward passes escape."""
 
 import torch
+from torch import Tensor
 from torch.autograd import forward_ad
 
 
@@ -15,3 +16,8 @@ def is_transformed() -> bool:
 def can_look() -> bool:
     """Whether checks may read values: inside compilers and transforms there are none."""
     return not torch.compiler.is_compiling() and not is_transformed()
+
+
+def learns(*tensors: Tensor | None) -> bool:
+    """Whether gradients by any of these are wanted."""
+    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
