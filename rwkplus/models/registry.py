@@ -1,7 +1,7 @@
 """Networks by name, for commands, estimators and files."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -34,6 +34,7 @@ class Entry:
 
 
 CHANNELS = ("in_channels", "out_channels")
+OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 KERNEL_SPACE = {"steps": [2, 3], "num_hidden": [8, 16, 32], "hidden_nodes": [4, 6, 8]}
 MODELS = {
     entry.name: entry
@@ -103,15 +104,30 @@ def class_of(model: str | type[nn.Module]) -> type[nn.Module]:
 
 
 def parameters_of(model: str | type[nn.Module]) -> list[str]:
-    """Names of a network's parameters, beside its numbers of inputs and outputs."""
-    return [name for name in inspect.signature(class_of(model)).parameters if name not in CHANNELS]
+    """Names of a network's parameters, beside its numbers of inputs and outputs; with those it passes to its base."""
+    names: list[str] = []
+    for cls in class_of(model).__mro__:
+        if (init := vars(cls).get("__init__")) is not None:
+            names += [parameter.name for parameter in _parameters(init)[1:] if parameter.kind not in OPEN]
+            if not _takes_any(init):
+                break
+    return [name for name in dict.fromkeys(names) if name not in CHANNELS]
+
+
+def _parameters(call: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(call).parameters.values())
+
+
+def _takes_any(call: Callable[..., Any]) -> bool:
+    """Whether it takes parameters that it does not name."""
+    return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in _parameters(call))
 
 
 def build(model: str | type[nn.Module], in_channels: int, out_channels: int, params: Mapping[str, Any]) -> nn.Module:
     """Make a network; parameters that it does not have, or cannot be made with, are refused by name."""
     cls, known = class_of(model), parameters_of(model)
     for name in params:
-        if name not in known:
+        if name not in known and not _takes_any(cls):
             raise ParameterError(f"{cls.__name__} has no parameter {name!r}; known are {', '.join(known)}.")
     try:
         return cls(in_channels, out_channels, **params)

@@ -32,6 +32,19 @@ def test_parameters_of_a_network_are_listed_without_its_channels():
     assert {"conv", "categories", "edge_categories"} <= set(parameters_of("gnn"))
 
 
+class Wider(GNN):
+    def __init__(self, *args, factor=2, **kwargs):
+        super().__init__(*args, hidden_channels=factor * 8, **kwargs)
+
+
+def test_networks_may_pass_parameters_on_to_their_base():
+    assert {"factor", "conv", "level"} <= set(parameters_of(Wider))
+    assert not {"args", "kwargs", "self", "in_channels"} & set(parameters_of(Wider))
+    assert build(Wider, 3, 2, {"factor": 3, "steps": 4}).convs[0].steps == 4
+    with pytest.raises(ParameterError, match="Wider cannot be made with stepz=4"):
+        build(Wider, 3, 2, {"stepz": 4})
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(ParameterError, match=r"no model 'gim'; known are kergnn, rwnn, "):
         entry_of("gim")
