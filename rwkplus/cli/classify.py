@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import out, print_json, progress
-from rwkplus.cli.options import Dataset, Ignore, Jobs, Json, NodeFeaturesOption, Seed
+from rwkplus.cli.options import Dataset, Directed, Ignore, Jobs, Json, Multigraph, NodeFeaturesOption, Seed
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.types import KernelName
 
@@ -25,6 +25,8 @@ def classify(
     inner_folds: Annotated[int, typer.Option(help="Folds inside each training part.", min=2)] = 5,
     node_features: NodeFeaturesOption = "labels",
     ignore: Ignore = None,
+    directed: Directed = False,
+    multigraph: Multigraph = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
     as_json: Json = False,
@@ -41,7 +43,8 @@ def classify(
     from rwkplus.kernels import RandomWalkKernel
 
     lengths, left_out = _numbers(steps), tuple(ignore or ())
-    graphs = load(dataset, node_features=node_features, ignore=left_out)  # type: ignore[arg-type]
+    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
+    graphs = load(dataset, **reading, ignore=left_out)  # type: ignore[arg-type]
     classes = classes_of(graphs)
     if classes is None:
         raise DataError(f"{dataset} has no classes to predict: every graph needs a y, a whole number or a name.")

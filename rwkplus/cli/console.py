@@ -21,8 +21,8 @@ REMEDY = re.compile(
 )
 """A choice as Python spells it, which is an option here."""
 NAMES = {
-    "n_controls=0": "--controls 0", "n_jobs": "--jobs", "n_patterns": "--patterns", "pattern_size": "--size",
-    "the contamination": "--contamination",
+    "directed=True": "--directed", "multigraph=True": "--multigraph", "n_controls=0": "--controls 0",
+    "n_jobs": "--jobs", "n_patterns": "--patterns", "pattern_size": "--size", "the contamination": "--contamination",
 }  # fmt: skip
 """What options are called in Python."""
 NAME, SIZE_OF_NETWORK = re.compile(rf"\b({'|'.join(NAMES)})\b"), re.compile(r"\b(give the network) (\w+=\d+)")

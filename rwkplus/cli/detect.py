@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -10,13 +10,14 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import check_output, err, out, print_json, with_options
-from rwkplus.cli.options import Ignore, Json, NodeFeaturesOption, Seed
+from rwkplus.cli.options import Directed, Ignore, Json, Multigraph, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 from rwkplus.files import write_whole
 
 DEMO = "planted-anomalies"
 SHOWN = 20
 CONTAMINATION = 0.05
+AS_IT_IS = {"node_features": "labels", "directed": False, "multigraph": False}
 
 
 class Judged(NamedTuple):
@@ -60,6 +61,8 @@ def detect(
     contamination: Annotated[float, typer.Option(help="Expected share of anomalies, at most 0.5.")] = CONTAMINATION,
     node_features: NodeFeaturesOption = "labels",
     ignore: Ignore = None,
+    directed: Directed = False,
+    multigraph: Multigraph = False,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
     as_json: Json = False,
@@ -72,7 +75,8 @@ def detect(
     """
     _check_sources(dataset, train, score, model, stream=stream)
     filed = out_folder is not None or as_json
-    _check_options(detector, method, contamination, seed, model, ignore, stream=stream, filed=filed)
+    reading: dict[str, Any] = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
+    _check_options(detector, method, contamination, seed, model, ignore, reading, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
     from rwkplus.data import load
@@ -84,15 +88,15 @@ def detect(
     if model:
         left_out += fitted.ignored
     # Graphs of a stream come without degrees as labels, so must those of files.
-    reading = {"node_features": node_features, "without_features": "constant", "ignore": left_out}
-    learned = load(train, **reading) if train else []  # type: ignore[arg-type]
+    reading |= {"without_features": "constant", "ignore": left_out}
+    learned = load(train, **reading) if train else []
     if train:
         fitted.fit(learned)
     if stream:
         _stream(fitted)
         return
     name = score or dataset or DEMO
-    graphs = load(name, **reading)  # type: ignore[arg-type]
+    graphs = load(name, **reading)
     scores = fitted.anomaly_scores(graphs) if score else fitted.fit(graphs).decision_scores_
     usual = [graph for graph, odd in zip(learned, fitted.labels_, strict=True) if not odd] if learned else None
     flagged = flagged_graphs(fitted, scores)
@@ -138,6 +142,7 @@ def _check_options(
     seed: int,
     model: Path | None,
     ignore: Sequence[str] | None,
+    reading: Mapping[str, Any],
     *,
     stream: bool,
     filed: bool,
@@ -149,6 +154,10 @@ def _check_options(
         raise ParameterError("--method is for --detector kernel: give both, or leave it out.")
     if model is not None and stream and ignore:
         raise ParameterError("--model leaves out what it was trained without: give --ignore where it is trained.")
+    if model is not None and stream and reading != AS_IT_IS:
+        raise ParameterError(
+            "--node-features, --directed and --multigraph are about files, a stream is JSON lines: leave them out."
+        )
     if model is not None and (detector, method, contamination, seed) != ("surprise", "nearest", CONTAMINATION, 0):
         raise ParameterError("--model brings its own: leave --detector, --method, --contamination and --seed out.")
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused
+from rwkplus.cli.options import DIRECTED, MULTIGRAPH
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import read_text, write_whole
 
@@ -21,6 +22,8 @@ CHOICES: dict[str, Any] = {
     "features": "auto",
     "node_features": "labels",
     "ignore": [],
+    "directed": False,
+    "multigraph": False,
     "balance": "none",
     "positive": None,
     "loss": "squared",
@@ -34,6 +37,8 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "folds": (lambda value: isinstance(value, int) and value >= 0 and value != 1, "0 or a whole number of at least 2"),
     "ignore": (lambda value: _all(str, value), "a name or a list of names"),
+    "directed": (lambda value: isinstance(value, bool), "true or false"),
+    "multigraph": (lambda value: isinstance(value, bool), "true or false"),
 }
 """What their values must be, where the library does not say so itself."""
 
@@ -60,6 +65,8 @@ NodeFeatures = Annotated[
     str | None,
     typer.Option("--node-features", help="Columns of a TU set as x: labels, attributes or both. \\[default: labels]"),
 ]
+Directed = Annotated[bool | None, DIRECTED]
+Multigraph = Annotated[bool | None, MULTIGRAPH]
 Balance = Annotated[
     str | None, typer.Option("--balance", help="none, or logits to learn as if classes were equally frequent.")
 ]
@@ -168,7 +175,8 @@ def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
 
     settings, params = settings_of(config), config["model_params"]
     ignore = tuple(config["ignore"])
-    graphs = load(dataset, node_features=config["node_features"], ignore=ignore)
+    reading = {name: config[name] for name in ("node_features", "directed", "multigraph")}
+    graphs = load(dataset, **reading, ignore=ignore)
     if graphs[0].get("y") is None:
         raise DataError(f"{dataset} has no targets to learn: {_target_remedy(dataset)}.")
     data = GraphDataset(

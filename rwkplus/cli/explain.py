@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rwkplus.cli.console import check_output, out
-from rwkplus.cli.options import Dataset, NodeFeaturesOption
+from rwkplus.cli.options import Dataset, Directed, Multigraph, NodeFeaturesOption
 from rwkplus.errors import ParameterError
 
 
@@ -15,6 +15,8 @@ def explain(
     dataset: Dataset,
     out_file: Annotated[Path, typer.Option("--out", help="The page to write, such as network.html.")],
     node_features: NodeFeaturesOption = "labels",
+    directed: Directed = False,
+    multigraph: Multigraph = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a page that exists.")] = False,
 ) -> None:
     """Show which hidden graphs a KerGNN has learned, and which nodes of given graphs match them."""
@@ -26,6 +28,7 @@ def explain(
         raise ParameterError(f"--out {out_file}: the page must end in .html.")
     check_output(out_file, None if force else "--force replaces it")
     trained = load_model(model)
-    graphs = load(dataset, node_features=node_features, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
+    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
+    graphs = load(dataset, **reading, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
     path = write_network_report(out_file, trained, graphs, dataset)
     out.print(f"The page to look at is {path}.", soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rwkplus.cli.console import bold_names, check_output, out, print_json, progress
-from rwkplus.cli.options import Dataset, Ignore, Jobs, Json, NodeFeaturesOption
+from rwkplus.cli.options import Dataset, Directed, Ignore, Jobs, Json, Multigraph, NodeFeaturesOption
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
 
@@ -29,6 +29,8 @@ def kernel(
     route: Annotated[str, typer.Option(help="auto, explicit or blocks.")] = "auto",
     node_features: NodeFeaturesOption = "labels",
     ignore: Ignore = None,
+    directed: Directed = False,
+    multigraph: Multigraph = False,
     jobs: Jobs = 1,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
@@ -52,7 +54,8 @@ def kernel(
         raise ParameterError(
             "--decay is the base of geometric weights: give --combine geometric, too, or leave it out."
         )
-    graphs = load(dataset, node_features=node_features, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
+    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
+    graphs = load(dataset, **reading, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
     choices: dict[str, Any] = {"steps": steps, "combine": combine, "walks": walks, "n_jobs": jobs}
     choices |= {"ignore": tuple(ignore or ()), "decay": 0.1 if decay is None else decay}
     facts: dict[str, Any] = {

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import check_output, out, print_json, progress
-from rwkplus.cli.options import Dataset, Ignore, Json, NodeFeaturesOption, Seed
+from rwkplus.cli.options import Dataset, Directed, Ignore, Json, Multigraph, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 
 
@@ -24,6 +24,8 @@ def mine(
     controls: Annotated[int, typer.Option(help="Rewired databases to compare with.", min=0)] = 10,
     node_features: NodeFeaturesOption = "labels",
     ignore: Ignore = None,
+    directed: Directed = False,
+    multigraph: Multigraph = False,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
     as_json: Json = False,
@@ -41,7 +43,8 @@ def mine(
     from rwkplus.reports.mining import what_chance_reaches
 
     check_output(out_folder, None if force else "--force writes into it", folder=True)
-    graphs = load(dataset, node_features=node_features, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
+    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
+    graphs = load(dataset, **reading, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
     number = _range("--patterns", patterns)
     miner = PatternMiner(
         number,

@@ -16,6 +16,12 @@ NodeFeaturesOption = Annotated[
 Ignore = Annotated[
     list[str] | None, typer.Option("--ignore", help="Field to leave out, such as edge_attr; may be repeated.")
 ]
+DIRECTED = typer.Option("--directed", help="Lines of a .csv file are directed edges, each one of its own.")
+MULTIGRAPH = typer.Option(
+    "--multigraph", help="Lines of a .csv file are edges of their own: two nodes may have several."
+)
+Directed = Annotated[bool, DIRECTED]
+Multigraph = Annotated[bool, MULTIGRAPH]
 
 
 def _jobs(number: int) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rwkplus.cli.console import check_output, out
-from rwkplus.cli.options import NodeFeaturesOption
+from rwkplus.cli.options import Directed, Multigraph, NodeFeaturesOption
 from rwkplus.files import write_whole
 
 
@@ -23,6 +23,8 @@ def predict(
         Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")
     ] = None,
     node_features: NodeFeaturesOption = "labels",
+    directed: Directed = False,
+    multigraph: Multigraph = False,
     unknown_label: Annotated[
         str, typer.Option("--unknown-label", help="Labels that training did not see: ignore or error.")
     ] = "ignore",
@@ -38,7 +40,8 @@ def predict(
     if out_file is not None:
         check_output(out_file, None if force else "--force overwrites it")
     trained = load_model(model)
-    read = load(graphs, node_features=node_features, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
+    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
+    read = load(graphs, **reading, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
     lines = _lines(trained, read, unknown_label)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)

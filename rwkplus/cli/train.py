@@ -27,6 +27,8 @@ def train(
     features: ex.Features = None,
     node_features: ex.NodeFeatures = None,
     ignore: Ignore = None,
+    directed: ex.Directed = None,
+    multigraph: ex.Multigraph = None,
     balance: ex.Balance = None,
     positive: ex.Positive = None,
     loss: ex.Loss = None,
@@ -65,10 +67,10 @@ def train(
 
     given = {
         "model": model, "folds": folds, "task": task, "features": features, "node_features": node_features,
-        "ignore": ignore, "balance": balance, "positive": positive, "loss": loss, "epochs": epochs,
-        "batch_size": batch_size, "lr": lr, "lr_schedule": lr_schedule, "halve_lr_every": halve_lr_every,
-        "weight_decay": weight_decay, "validation": validation, "metric": metric, "patience": patience,
-        "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
+        "ignore": ignore, "directed": directed, "multigraph": multigraph, "balance": balance, "positive": positive,
+        "loss": loss, "epochs": epochs, "batch_size": batch_size, "lr": lr, "lr_schedule": lr_schedule,
+        "halve_lr_every": halve_lr_every, "weight_decay": weight_decay, "validation": validation, "metric": metric,
+        "patience": patience, "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
     }  # fmt: skip
     ex.check_folder(out_folder, resume=resume, force=force)
     params = ex.given_params(kernel, steps, param)

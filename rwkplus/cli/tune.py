@@ -34,6 +34,8 @@ def tune(
     features: ex.Features = None,
     node_features: ex.NodeFeatures = None,
     ignore: Ignore = None,
+    directed: ex.Directed = None,
+    multigraph: ex.Multigraph = None,
     balance: ex.Balance = None,
     positive: ex.Positive = None,
     loss: ex.Loss = None,
@@ -64,9 +66,10 @@ def tune(
 
     given = {
         "model": model, "trials": trials, "folds": folds, "task": task, "features": features,
-        "node_features": node_features, "ignore": ignore, "balance": balance, "positive": positive, "loss": loss,
-        "epochs": epochs, "batch_size": batch_size, "lr_schedule": lr_schedule, "halve_lr_every": halve_lr_every,
-        "validation": validation, "metric": metric, "patience": patience, "random_state": seed, "threads": threads,
+        "node_features": node_features, "ignore": ignore, "directed": directed, "multigraph": multigraph,
+        "balance": balance, "positive": positive, "loss": loss, "epochs": epochs, "batch_size": batch_size,
+        "lr_schedule": lr_schedule, "halve_lr_every": halve_lr_every, "validation": validation, "metric": metric,
+        "patience": patience, "random_state": seed, "threads": threads,
     }  # fmt: skip
     ex.check_folder(out_folder, resume=resume, force=force)
     params, more = ex.given_params(kernel, steps, param), {"trials": 20, "space": None}

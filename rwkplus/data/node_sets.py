@@ -1,6 +1,7 @@
 """Single graphs with a class for every node: citations, actors, and Wikipedia pages with and without copied nodes."""
 
 import io
+import shutil
 import tarfile
 from collections.abc import Callable
 from contextlib import redirect_stderr
@@ -27,6 +28,8 @@ READERS: dict[str, Callable[[Path], Dataset]] = {
     "Chameleon": lambda root: WikipediaNetwork(root, "chameleon"),
     "Squirrel": lambda root: WikipediaNetwork(root, "squirrel"),
 }
+RAW = {"Actor": "actor/raw", "Chameleon": "chameleon/geom_gcn/raw", "Squirrel": "squirrel/geom_gcn/raw"}
+"""Where PyG looks for raw files below its root; for the others in ``NAME/raw``."""
 FILTERED = "-filtered"
 NODE_SETS = (*READERS, f"Chameleon{FILTERED}", f"Squirrel{FILTERED}")
 """What :func:`load_nodes` knows."""
@@ -35,7 +38,8 @@ NODE_SETS = (*READERS, f"Chameleon{FILTERED}", f"Squirrel{FILTERED}")
 def load_nodes(name: str) -> Data:
     """Load a graph for node classification by name, as PyG gives it: directed where it is, with its published masks.
 
-    Reads ``NAME/*_pyg_raw.tar.*`` below ``RWKPLUS_DATA``, an archive of PyG's raw files, or lets PyG download them.
+    Reads raw files of PyG below ``RWKPLUS_DATA``, from an archive ``NAME/*_pyg_raw.tar.*`` or from the folder in which
+    PyG has them, such as ``NAME/raw``; or lets PyG download them.
     ``Chameleon-filtered`` and ``Squirrel-filtered`` come without their copied nodes, see :func:`without_copies`.
 
     Args:
@@ -45,13 +49,13 @@ def load_nodes(name: str) -> Data:
     base = name.removesuffix(FILTERED)
     if name not in NODE_SETS:
         raise ParameterError(f"there is no node set {name!r}; known are {', '.join(NODE_SETS)}.")
-    archive = _archive(base, "*_pyg_raw.tar.*")
+    source = _archive(base, "*_pyg_raw.tar.*") or _raw_folder(base)
     try:
         with TemporaryDirectory() as scratch, redirect_stderr(io.StringIO()):  # PyG talks while it works
-            root = _unpacked(archive, Path(scratch)) if archive else cache_folder() / "nodes"
+            root = _laid_out(source, base, Path(scratch)) if source else cache_folder() / "nodes"
             data: Data = READERS[base](root)[0]
     except Exception as error:
-        raise _unreadable(base, archive, "_pyg_raw.tar.xz") from error
+        raise _unreadable(base, source, "_pyg_raw.tar.xz") from error
     return without_copies(data) if name.endswith(FILTERED) else data
 
 
@@ -106,15 +110,31 @@ def _archive(folder: str, pattern: str) -> Path | None:
     return found[0] if found else None
 
 
+def _raw_folder(name: str) -> Path | None:
+    root = data_folder()
+    if root is None:
+        return None
+    places = [root / folder / raw for folder in (name, name.lower()) for raw in ("raw", "geom_gcn/raw")]
+    return next((place for place in places if place.is_dir()), None)
+
+
+def _laid_out(source: Path, name: str, folder: Path) -> Path:
+    """Raw files as PyG has them, in a folder where it may write what it makes of them."""
+    if source.is_file():
+        return _unpacked(source, folder)
+    shutil.copytree(source, folder / RAW.get(name, f"{name}/raw"))
+    return folder
+
+
 def _unpacked(archive: Path, folder: Path) -> Path:
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="data")
     return folder
 
 
-def _unreadable(name: str, archive: Path | None, ending: str) -> DataError:
-    if archive is not None:
-        return DataError(f"{archive} does not hold the raw files of {name} that PyG reads, or is not complete.")
+def _unreadable(name: str, source: Path | None, ending: str) -> DataError:
+    if source is not None:
+        return DataError(f"{source} does not hold the raw files of {name} that PyG reads, or is not complete.")
     return DataError(
         f"{name} is not on this machine and could not be downloaded. Put its raw files as {name}{ending} into the "
         f"folder {name} below the folder that the environment variable {DATA_VARIABLE} names."

@@ -19,7 +19,7 @@ from rwkplus.data.planted_anomalies import anomalous_molecules
 from rwkplus.data.synthetic import functional_groups
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import constant_features, one_hot_degree, read_csv, read_json_lines, read_smiles, read_tu
-from rwkplus.graphs.csv_files import EDGES_FILE
+from rwkplus.graphs.csv_files import EDGE_WORDS, EDGES_FILE
 from rwkplus.graphs.tu import NodeFeatures
 from rwkplus.types import check_choice
 
@@ -109,6 +109,8 @@ def load(
     node_features: NodeFeatures = "labels",
     without_features: WithoutFeatures = "degree",
     ignore: Sequence[str] = (),
+    directed: bool = False,
+    multigraph: bool = False,
 ) -> list[Data]:
     """Load a graph database by name or path.
 
@@ -124,6 +126,8 @@ def load(
             both.
         without_features: What sets that have neither get: one-hot degrees, or the same for all.
         ignore: Fields of ``.jsonl`` and columns of ``.csv`` files to leave out on purpose.
+        directed: Whether lines of ``.csv`` files are directed edges, each one of its own.
+        multigraph: Whether they are edges of their own, so that two nodes may have several.
 
     Returns:
         A list of PyG ``Data`` with targets in ``y``: one number, or the name of a class.
@@ -135,12 +139,17 @@ def load(
     """
     check_choice("node_features", node_features, NodeFeatures)  # here too, for sets that have no choice
     check_choice("without_features", without_features, WithoutFeatures)
-    entry = REGISTRY.get(str(name))
+    entry, path = REGISTRY.get(str(name)), Path(name)
+    is_table = entry is None and (path.suffix.lower() == ".csv" or (path / EDGES_FILE).is_file())
+    if (directed or multigraph) and not is_table:
+        raise ParameterError(f"{name} is no table of edges: {EDGE_WORDS}.")
     if entry is not None and entry.make is not None:
         _refuse_choice(name, node_features)
         return entry.make()
-    path = Path(name)
-    if entry is None and path.exists():
+    if is_table and path.exists():
+        _refuse_choice(name, node_features)
+        graphs = read_csv(path, ignore=ignore, directed=directed, multigraph=multigraph)
+    elif entry is None and path.exists():
         graphs = _read_file(path, node_features, ignore)
     else:
         entry = entry or Entry(str(name), "")
@@ -212,14 +221,12 @@ def _download(entry: Entry) -> Path:
 
 def _read_file(path: Path, node_features: NodeFeatures, ignore: Sequence[str]) -> list[Data]:
     kind = path.suffix.lower()
-    if kind in (".smi", ".jsonl", ".csv") or (path / EDGES_FILE).is_file():
+    if kind in (".smi", ".jsonl"):
         _refuse_choice(path, node_features)
     if kind == ".smi":
         return read_smiles(path)
     if kind == ".jsonl":
         return read_json_lines(path, ignore=ignore)
-    if kind == ".csv" or (path / EDGES_FILE).is_file():
-        return read_csv(path, ignore=ignore)
     if path.is_file() and kind != ".zip":
         raise DataError(f"{path} is of no known kind: give .smi, .jsonl, .csv or a .zip in TU format.")
     if path.is_dir() and not any(path.rglob("*_A.txt")):

@@ -15,6 +15,7 @@ from rwkplus.graphs.targets import set_targets, typed
 from rwkplus.types import check_ignore
 
 EDGES_FILE, NODES_FILE, GRAPHS_FILE = "edges.csv", "nodes.csv", "graphs.csv"
+EDGE_WORDS = "directed=True and multigraph=True say what lines of a table of edges mean, leave them out"
 NAMES = ("graph", "name", "id")
 """Columns that name molecules; one of them is read."""
 
@@ -25,6 +26,7 @@ def read_csv(
     nodes: str | Path | None = None,
     graphs: str | Path | None = None,
     directed: bool = False,
+    multigraph: bool = False,
     ignore: Sequence[str] = (),
 ) -> list[Data]:
     r"""Read graphs from tables, or say which line of which file is wrong.
@@ -47,8 +49,9 @@ def read_csv(
             ``graphs.csv``.
         nodes: File with the colors of nodes, and with nodes that have no edge; only beside a file of edges.
         graphs: File with the target of every graph; only beside a file of edges.
-        directed: Whether an edge leads from source to target only. Otherwise each edge may be given once or in both
-            directions.
+        directed: Whether every line is an edge of its own that leads from source to target only.
+        multigraph: Whether every line is an edge of its own, so that two nodes may have several. Without both, an edge
+            may be given once or in both directions.
         ignore: Columns to leave out on purpose.
 
     Example:
@@ -64,16 +67,20 @@ def read_csv(
     path = Path(path)
     if path.is_dir():
         given = nodes or _existing(path / NODES_FILE), graphs or _existing(path / GRAPHS_FILE)
-        return read_csv(path / EDGES_FILE, nodes=given[0], graphs=given[1], directed=directed, ignore=ignore)
+        kind = {"directed": directed, "multigraph": multigraph}
+        return read_csv(path / EDGES_FILE, nodes=given[0], graphs=given[1], **kind, ignore=ignore)
     table = Table.read(path, ignore)
     if "smiles" in table.columns:
         if nodes is not None or graphs is not None:
             raise DataError(f"{path} has a column of SMILES: files of nodes or graphs belong to files of edges.")
+        if directed or multigraph:
+            raise DataError(f"{path} has a column of SMILES: {EDGE_WORDS}.")
         check_ignore(ignore, table.header)
         return _molecules(table)
     further = [None if file is None else Table.read(file, ignore) for file in (nodes, graphs)]
     check_ignore(ignore, [name for part in (table, *further) if part is not None for name in part.header])
-    return _Database(table, further[0], directed).with_targets(further[1])
+    kind = nx.MultiDiGraph if directed else nx.MultiGraph if multigraph else nx.Graph
+    return _Database(table, further[0], kind).with_targets(further[1])
 
 
 def _existing(path: Path) -> Path | None:
@@ -83,9 +90,9 @@ def _existing(path: Path) -> Path | None:
 class _Database:
     """The graphs of a table of edges, by name."""
 
-    def __init__(self, edges: Table, nodes: Table | None, directed: bool) -> None:
+    def __init__(self, edges: Table, nodes: Table | None, kind: type[nx.Graph]) -> None:
         edges.check(("source", "target"), ("graph", "label", "weight"), "attr")
-        self.edges, self.kind = edges, nx.MultiDiGraph if directed else nx.Graph
+        self.edges, self.kind = edges, kind
         self.graphs: dict[str, nx.Graph] = {}
         if nodes is not None:
             nodes.check(("node",), ("graph", "label"), "x")
@@ -122,8 +129,8 @@ class _Database:
                 raise DataError(
                     f"{edges.path}, line {number}: the edge between {u!r} and {v!r} was in line "
                     f"{seen.get(forth, seen.get(back))} before. Give it once, or in both directions with the same "
-                    "cells. Where each line is an edge of its own, in directed graphs, rwkplus.graphs.read_csv(path, "
-                    'directed=True) or JSON lines with "directed": true say so, and "multigraph": true in others.'
+                    "cells. Where each line is an edge of its own, multigraph=True says so, or directed=True if it "
+                    "leads from source to target only."
                 )
             seen[forth] = number
             graph.add_edge(u, v, **fields)

@@ -12,6 +12,7 @@ from typer.main import get_command
 from rwkplus.cli.console import with_options
 from rwkplus.cli.main import app
 from rwkplus.data import load
+from rwkplus.errors import DataError
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import load_patterns
 from tests.cli.program import invoke
@@ -110,6 +111,8 @@ def test_classify_prints_guards_beside_the_kernel():
         (("kernel", "functional-groups", "--out", "gram.npz", "--decay", "0.5"), "--combine geometric"),
         (("kernel", "functional-groups", "--out", "gram.npz", "--ignore", "edge_atr"), "--ignore edge_attr?"),
         (("kernel", "functional-groups", "--out", "gram.npz", "--node-features", "both"), "TU format"),
+        (("kernel", "functional-groups", "--out", "gram.npz", "--directed"), "no table of edges: --directed"),
+        (("train", "functional-groups", "--out", "run", "--multigraph"), "no table of edges"),
         (("train", "functional-groups", "--out", "run", "--jobs", "0"), "0 jobs"),
         (("explain", "run", "functional-groups", "--out", "page.txt"), ".html"),
         (("detect", "functional-groups", "--stream"), "--train functional-groups --stream"),
@@ -213,12 +216,34 @@ def test_measurements_are_classified_by_the_kernels_that_know_them(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("kernel", ("--steps", "1", "--out", "{}/gram.npz")),
+        ("classify", ("--steps", "1", "--folds", "2", "--inner-folds", "2")),
+        ("mine", ("--out", "{}/patterns", "--patterns", "1", "--controls", "0")),
+        ("detect", ()),
+        ("train", ("--folds", "0", "--epochs", "1", "--ignore", "edge_attr", "--out", "{}/run")),
+    ],
+)
+def test_commands_read_tables_in_which_every_line_is_an_edge(tmp_path, command, more):
+    lines = [f"{i},{u},{v},{how}" for i in range(12) for u, v, how in (("a", "b", "card"), ("a", "b", "cash"), "bca")]
+    (tmp_path / "edges.csv").write_text("\n".join(["graph,source,target,label", *lines]))
+    targets = [f"{i},{'odd' if i % 2 else 'even'}" for i in range(12)]
+    (tmp_path / "graphs.csv").write_text("\n".join(["graph,y", *targets]))
+    options = [option.format(tmp_path) for option in more]
+    with pytest.raises(DataError, match="line 3: the edge between 'a' and 'b'"):
+        invoke(command, str(tmp_path), *options)
+    invoke(command, str(tmp_path), *options, "--multigraph")
+
+
+@pytest.mark.parametrize(
     ("python", "shell"),
     [
         ("n_patterns must be at least 1", "--patterns must be at least 1"),
         ("n_jobs and pattern_size", "--jobs and --size"),
         ("finds more with n_controls=0.", "finds more with --controls 0."),
         ("Or give the network edge_dim=2.", "Or give the network --param edge_dim=2."),
+        ("multigraph=True, or directed=True", "--multigraph, or --directed"),
         ("ignore=('age',) or positive='7'", "--ignore age or --positive 7"),
     ],
 )

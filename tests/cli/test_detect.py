@@ -160,6 +160,9 @@ def test_graphs_without_labels_can_be_streamed(tmp_path, monkeypatch, capsys):
         ("--stream", "--method", "lof"),
         ("--stream", "--ignore", "age"),
         ("--stream", "--seed", "1"),
+        ("--stream", "--directed"),
+        ("--stream", "--multigraph"),
+        ("--stream", "--node-features", "both"),
     ],
 )
 def test_options_that_cannot_act_are_refused(files, tmp_path, options):

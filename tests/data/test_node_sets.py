@@ -58,6 +58,23 @@ def test_archives_are_read_by_pyg(folder, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("place", ["chameleon/geom_gcn/raw", "Chameleon/raw"])
+def test_folders_of_pyg_are_read_and_left_as_they_are(folder, place):
+    chameleon(folder)
+    archive = folder / "chameleon" / "chameleon_pyg_raw.tar.xz"
+    with tarfile.open(archive) as file:
+        file.extractall(folder / "unpacked", filter="data")
+    archive.unlink()
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    (folder / "unpacked" / "chameleon" / "geom_gcn" / "raw").rename(folder / place)
+    before = sorted(folder.rglob("*"))
+    assert load_nodes("Chameleon").y.tolist() == [2, 0, 2]
+    assert sorted(folder.rglob("*")) == before
+    (folder / place / "out1_graph_edges.txt").unlink()
+    with pytest.raises(DataError, match=r"raw does not hold the raw files of Chameleon"):
+        load_nodes("Chameleon")
+
+
 # Node 3 links to what node 0 links to and nobody links to it. Nodes 4 and 5 do as well but differ in class and links;
 # node 6 repeats node 0 but is linked to; nodes 7 and 8 repeat each other, and nobody links to either.
 EDGES = [(0, 1), (0, 2), (1, 0), (2, 0), (3, 1), (3, 2), (4, 1), (4, 2), (5, 1), (6, 1), (6, 2), (1, 6), (7, 6), (8, 6)]

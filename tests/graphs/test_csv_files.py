@@ -3,7 +3,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rwkplus.data import load
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import DataError, ParameterError, RWKPlusError
 from rwkplus.graphs import from_networkx, read_csv
 from tests.strategies import real_graphs
 
@@ -61,6 +61,28 @@ def test_directed_lines_are_edges_of_their_own(tmp_path):
     graph = read_csv(path, directed=True)[0]
     assert graph.edge_index.tolist() == [[0, 0, 1], [1, 1, 0]]
     assert graph.edge_weight.tolist() == [3, 4, 1]
+
+
+def test_two_nodes_of_a_multigraph_may_have_several_edges(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target,label\nann,bob,card\nbob,ann,cash\n")
+    with pytest.raises(DataError, match="multigraph=True says so, or directed=True"):
+        read_csv(path)
+    for graph in (read_csv(tmp_path, multigraph=True)[0], load(path, multigraph=True)[0]):
+        edges = zip(graph.edge_index.t().tolist(), graph.edge_attr.argmax(1).tolist(), strict=True)
+        assert sorted(edges) == [([0, 1], 0), ([0, 1], 1), ([1, 0], 0), ([1, 0], 1)]
+    assert load(tmp_path, directed=True)[0].edge_index.tolist() == [[0, 1], [1, 0]]
+
+
+def test_what_is_no_table_of_edges_has_no_direction(tmp_path):
+    (tmp_path / "molecules.smi").write_text("CCO\n")
+    (tmp_path / "molecules.csv").write_text("smiles\nCCO\n")
+    for name in ("molecules.smi", "molecules.csv"):
+        for option in ("directed", "multigraph"):
+            with pytest.raises(RWKPlusError, match="say what lines of a table of edges mean, leave them out"):
+                load(tmp_path / name, **{option: True})
+    with pytest.raises(ParameterError, match="functional-groups is no table of edges"):
+        load("functional-groups", directed=True)
 
 
 def test_molecules_with_targets(tmp_path):
