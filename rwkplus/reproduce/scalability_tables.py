@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rwkplus.reproduce.figures import show
 from rwkplus.reproduce.markdown import table
 from rwkplus.reproduce.results import exists, ran
 from rwkplus.reproduce.scalability import WAYS
@@ -29,6 +30,7 @@ def scalability_page(folder: Path = RESULTS) -> str | None:
         f"from {config['naive_batches']} batches.\n"
         "- The first three columns compute every egonet; *equal egonets once* is what the library does by itself where "
         "nodes have labels, with the same result.\n\n"
+        f"{show('scalability', 'Seconds per epoch against hidden graphs, steps and graphs')}\n"
         f"{scalability_table(folder)}\n"
         "The exponent of a column is the slope of its times over sizes on logarithmic axes, by least squares: 1 is "
         "linear growth, less means that fixed costs weigh in. The paper shows linear growth with RWK+ close to RWK-, "

@@ -1,4 +1,4 @@
-"""Markdown pages in ``docs/results`` from the files in ``results``: no figure is typed by hand."""
+"""Markdown pages and figures in ``docs/results`` from the files in ``results``: no number is typed by hand."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +9,7 @@ from rwkplus.reproduce.classification_tables import classification_page
 from rwkplus.reproduce.counting_tables import counting_page
 from rwkplus.reproduce.detection_tables import detection_page
 from rwkplus.reproduce.explained_tables import explained_page
+from rwkplus.reproduce.figures import FIGURES
 from rwkplus.reproduce.kernel_quality_tables import kernel_page
 from rwkplus.reproduce.mining_tables import mining_task_page
 from rwkplus.reproduce.molecule_sets_tables import molecule_sets_page
@@ -37,10 +38,14 @@ PAGES: dict[str, Callable[[Path], str | None]] = {
 
 
 def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
-    """Write every page whose result files exist; return their paths."""
+    """Write every page and figure whose result files exist; return their paths."""
     written = []
     for name, page in PAGES.items():
         text = page(folder)
         if text is not None:
             written.append(write_whole(docs / f"{name}.md", text))
+    for name, figure in FIGURES.items():
+        text = figure(folder)
+        if text is not None:
+            written.append(write_whole(docs / f"{name}.svg", text))
     return written
