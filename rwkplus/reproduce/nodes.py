@@ -48,7 +48,8 @@ METHODS: Mapping[str, str] = {
 }
 GUARDS = ("majority", "logistic regression")
 CANDIDATES = tuple(
-    {"dropout": dropout, "input_dropout": input_dropout} for dropout, input_dropout in product((0.5, 0.8), (0.0, 0.5))
+    {"dropout": dropout, "input_dropout": input_dropout}
+    for dropout, input_dropout in product((0.5, 0.8), (0.0, 0.5, 0.8))
 )
 COSTS = (0.1, 1.0, 10.0, 100.0)
 SETTINGS = Settings(epochs=200, lr=3e-3, halve_lr_every=50, weight_decay=5e-4, accelerator="cpu", threads=1)

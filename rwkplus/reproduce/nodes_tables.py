@@ -25,9 +25,7 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
         return None
     records = [read_result(result_name(name, False), folder) for name in random]
     records += [read_result(result_name(name, True), folder) for name in published]
-    candidates, settings = records[0]["config"]["candidates"], records[0]["config"]["settings"]
-    values = {key: sorted({candidate[key] for candidate in candidates}) for key in candidates[0]}
-    grid = "; ".join(f"{key} {' or '.join(map(str, found))}" for key, found in values.items())
+    settings = records[0]["config"]["settings"]
     parts = [
         "# Node classification\n",
         "RWKPlusConv, GCNConv and GINConv in one backbone: linear layer with BatchNorm and ReLU, two convolutions of "
@@ -38,8 +36,8 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
         "percent, by class, and initial weights.\n"
         f"- Adam with an L2 penalty of {settings['weight_decay']}, learning rate {settings['lr']} halved every "
         f"{settings['halve_lr_every']} epochs (the paper: 0.001, every 10), {settings['epochs']} epochs.\n"
-        f"- All methods choose among the same {len(candidates)} candidates ({grid}) by accuracy on the validation "
-        "nodes, which also choose the epoch; test nodes are looked at once.\n"
+        f"- All methods choose among the same candidates ({_candidates(records)}) by accuracy on the validation nodes, "
+        "which also choose the epoch; test nodes are looked at once.\n"
         "- *No edges* is the same backbone on a graph without edges; guards see features or classes alone.\n"
         "- Chameleon and Squirrel consist mostly of copied pages, so that test nodes stand in the training set; "
         "without the copies they are *filtered*.\n",
@@ -54,6 +52,20 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
         ]
         parts += [nodes_table(published, folder=folder, published=True)]
     return "\n".join([*parts, ran(*records), *_initialization(folder)])
+
+
+def _candidates(records: Sequence[dict[str, Any]]) -> str:
+    """What methods choose among; on which sets, if not on all of them among the same."""
+    sets: dict[str, list[str]] = {}
+    for config in (record["config"] for record in records):
+        values = {
+            key: sorted({candidate[key] for candidate in config["candidates"]}) for key in config["candidates"][0]
+        }
+        grid = ", ".join(f"{key} {' or '.join(map(str, found))}" for key, found in values.items())
+        sets.setdefault(grid, []).append(config["dataset"])
+    if len(sets) == 1:
+        return next(iter(sets))
+    return "; ".join(f"{', '.join(dict.fromkeys(names))}: {grid}" for grid, names in sets.items())
 
 
 def nodes_table(names: Sequence[str], *, folder: Path = RESULTS, published: bool = False) -> str:

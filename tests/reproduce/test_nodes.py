@@ -116,8 +116,19 @@ def test_pages_show_paper_ours_and_guards(tmp_path):
     nodes_init.run_initializations(datasets=["Cora"], seeds=1, epochs=1)
     page = nodes_page()
     assert "## Published splits" in page
-    assert "dropout 0.5 or 0.8; input_dropout 0.0 or 0.5" in page
+    assert "candidates (dropout 0.5 or 0.8, input_dropout 0.0 or 0.8) by accuracy" in page
     assert "seeds 1000" in page
+
+
+def test_sets_with_other_candidates_are_told_apart(monkeypatch):
+    nodes.run_nodes("Cora", seeds=1, epochs=1, methods=["majority"])
+    nodes.run_nodes("Actor", seeds=1, epochs=1, methods=["majority"])
+    monkeypatch.setattr(nodes, "CANDIDATES", nodes.CANDIDATES[:1])
+    nodes.run_nodes("CiteSeer", seeds=1, epochs=1, methods=["majority"])
+    assert (
+        "(Cora, Actor: dropout 0.5 or 0.8, input_dropout 0.0 or 0.8; CiteSeer: dropout 0.5, input_dropout 0.0)"
+        in nodes_page()
+    )
 
 
 @pytest.mark.parametrize(("published", "correction"), [(False, 1 / 3), (True, 0)])
