@@ -19,13 +19,14 @@ from sklearn.preprocessing import StandardScaler
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.registry import cache_folder
 from rwkplus.data.web_graph import WebGraph
+from rwkplus.errors import DataError
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
 from rwkplus.reproduce.results import add_entries, add_row, finished, run_folder
 from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.processes import is_first_process
 from rwkplus.tasks.sampled_batches import Cutting
-from rwkplus.tasks.sampled_task import parts_of, train_sampled
+from rwkplus.tasks.sampled_task import num_classes, parts_of, train_sampled
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Classes
 
@@ -113,7 +114,8 @@ def run_twibot(
     tell = on_step or (lambda _: None)
     tell("graph")
     graph = plan.graph()
-    parts_of(graph)  # an error before guards are computed and written
+    if num_classes(graph, parts_of(graph)) != 2:  # an error before guards are computed and written
+        raise DataError(f"y of {plan.data or 'the graph'} must be 1 for bots and 0 for others.")
     config = plan.config(graph)
     values = {"rows": [], "guards": {}} | finished(plan.name, config)
     if not values["guards"] and is_first_process():

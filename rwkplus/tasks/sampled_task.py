@@ -15,7 +15,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.data.csr_graph import CSRGraph, check_stored
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs.node_numbers import node_numbers
 from rwkplus.models.gnn import GNN
 from rwkplus.models.registry import build
@@ -36,6 +36,7 @@ from rwkplus.tasks.targets import Classes
 from rwkplus.tasks.trained import device_of
 
 METRIC = "positive_f1"
+"""Of two classes, of which the second is often rare."""
 Scores = dict[str, float]
 
 
@@ -50,7 +51,7 @@ class SampledResult:
     trained: TrainedNodes
     best_epoch: int
     scores: dict[str, Scores]
-    """Every score, by part of the graph: ``val`` and ``test``; those named ``positive`` are of the second class."""
+    """Every score, by part of the graph: ``val`` and ``test``; those named ``positive`` are of the second of two."""
     history: list[Row]
     validation_seconds: float
     """Time spent judging the network in all epochs."""
@@ -66,7 +67,7 @@ class SampledTask(GraphTask):
 
     Args:
         model: The network.
-        target: Two classes and their weights.
+        target: Classes and their weights.
         settings: Learning rate and metric.
         graph: The whole graph.
     """
@@ -122,31 +123,34 @@ def train_sampled(
     *,
     settings: Settings,
     cutting: Cutting | None = None,
-    class_weights: tuple[float, float] = (1.0, 1.0),
+    class_weights: Sequence[float] | None = None,
     checkpoints: Checkpoints | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> SampledResult:
-    """Train the backbone to find the second of two classes of nodes.
+    """Train the backbone to tell classes of nodes apart.
 
-    The epoch with the best F1 score of that class on the validation nodes is kept. In several processes, started by
+    The epoch that does best on the validation nodes is kept: of two classes, the one with the best F1 score of the
+    second, otherwise the most accurate one; ``settings.metric`` names another score. In several processes, started by
     torchrun or ``settings.devices``, batches are divided by the nodes they are drawn for, and the graph is in memory
     once for all processes of a machine.
 
     Args:
-        graph: With ``x``, ``y`` of 0 and 1, and ``train_mask``, ``val_mask`` and ``test_mask`` without common nodes.
+        graph: With ``x``, classes numbered from 0 in ``y``, and ``train_mask``, ``val_mask`` and ``test_mask`` without
+            common nodes; ``y`` of other nodes is not looked at.
         model_params: Keyword arguments of :class:`~rwkplus.models.GNN`.
         settings: Epochs, learning rate, nodes per batch and so on; ``validation`` means nothing here.
         cutting: How to make batches.
-        class_weights: What an error in each class counts.
+        class_weights: What an error in each class counts; all the same by default.
         checkpoints: Where to leave traces to resume from.
         on_epoch: Called with the scores of every epoch.
     """
     begin = time.perf_counter()
     check_stored(graph)
-    settings = settings if settings.metric else replace(settings, metric=METRIC)
     cutting = cutting or Cutting()
     parts = parts_of(graph)
-    params, target = node_params(GNN, model_params), Classes((0, 1), class_weights)
+    params, target = node_params(GNN, model_params), _target(num_classes(graph, parts), class_weights)
+    if settings.metric is None and target.width == 2:
+        settings = replace(settings, metric=METRIC)
     channels = _width(graph, discrete=params.get("categories") is not None)
     with isolated(settings.random_state):
         model = cast(GNN, build(GNN, channels, target.width, params))
@@ -177,25 +181,41 @@ def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
 
 
 def parts_of(graph: CSRGraph) -> dict[str, NDArray[np.int64]]:
-    """Nodes to learn from, to validate and to test by their masks, each of both classes and no node in two."""
-    parts = {name: _chosen(graph, f"{name}_mask") for name in ("train", "val", "test")}
+    """Nodes to learn from, to validate and to test by their masks; no node is in two."""
+    where = graph.folder or "the graph"
+    parts = {
+        name: node_numbers(graph[f"{name}_mask"], graph.num_nodes, f"{name}_mask of {where}")
+        for name in ("train", "val", "test")
+    }
     for first, second in combinations(parts, 2):
         both = np.intersect1d(parts[first], parts[second])
         if both.size:
             raise DataError(
-                f"{first}_mask and {second}_mask of {graph.folder or 'the graph'} have {both.size} nodes in common, "
+                f"{first}_mask and {second}_mask of {where} have {both.size} nodes in common, "
                 f"the first of them {both[0]}: scores would be of nodes that the network knows."
             )
     return parts
 
 
-def _chosen(graph: CSRGraph, mask: str) -> NDArray[np.int64]:
-    name = f"{mask} of {graph.folder or 'the graph'}"
-    nodes = node_numbers(graph[mask], graph.num_nodes, name)
-    y = graph["y"][nodes]
-    if y.ndim != 1 or not np.isin(y, (0, 1)).all() or np.unique(y).size < 2:
-        raise DataError(f"{name} must choose nodes of both classes, y = 0 and y = 1.")
-    return nodes
+def num_classes(graph: CSRGraph, parts: Mapping[str, NDArray[np.int64]]) -> int:
+    """How many classes the nodes to learn from have; the others must have some of them, and more than one."""
+    where, found = graph.folder or "the graph", {name: np.unique(graph["y"][nodes]) for name, nodes in parts.items()}
+    number = found["train"].size
+    if graph["y"].ndim != 1 or not np.array_equal(found["train"], np.arange(number)):
+        raise DataError(f"y of {where} must number classes from 0, all of them among the nodes of train_mask.")
+    for name, classes in found.items():
+        if classes.size < 2:
+            raise DataError(f"{name}_mask of {where} must choose nodes of two classes or more.")
+        unknown = np.setdiff1d(classes, found["train"])
+        if unknown.size:
+            raise DataError(f"{name}_mask of {where} has nodes of class {unknown[0]}, and train_mask has none.")
+    return number
+
+
+def _target(number: int, weights: Sequence[float] | None) -> Classes:
+    if weights is not None and len(weights) != number:
+        raise ParameterError(f"class_weights must be {number} numbers, one for each class; got {len(weights)}.")
+    return Classes(tuple(range(number)), None if weights is None else tuple(weights))
 
 
 def _labels(graph: CSRGraph, nodes: NDArray[np.int64]) -> Tensor:

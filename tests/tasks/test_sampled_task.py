@@ -56,6 +56,27 @@ def test_networks_learn_from_parts(cut, conv):
     assert result.validation_seconds > 0
 
 
+@pytest.mark.parametrize("cut", ALL_CUTS)
+def test_there_may_be_more_than_two_classes(cut, tmp_path):
+    y = np.arange(46) % 3
+    graph = changed(y=y, x=np.eye(3)[y] + 0.1 * ring_of_two_kinds()["x"])
+    settings = replace(SETTINGS, epochs=40)
+    result = train_sampled(graph, SMALL, settings=settings, cutting=ALL_CUTS[cut], class_weights=(1, 1, 2))
+    assert result.scores["test"]["accuracy"] > 0.8
+    assert result.scores["val"]["accuracy"] == max(row["val_score"] for row in result.history)
+    assert not any("positive" in name for name in result.scores["test"])
+    again = TrainedNodes.load(result.trained.save(tmp_path / "model.safetensors"))
+    assert again.target == Classes((0, 1, 2), (1, 1, 2))
+
+
+def test_nodes_outside_all_parts_need_no_class():
+    graph = ring_of_two_kinds()
+    test = graph["test_mask"] & (np.arange(46) < 44)
+    unknown = changed(y=np.where(np.arange(46) < 44, graph["y"], -1), test_mask=test)
+    known = train_sampled(changed(test_mask=test), SMALL, settings=SETTINGS, cutting=CUTS["clusters"])
+    assert train_sampled(unknown, SMALL, settings=SETTINGS, cutting=CUTS["clusters"]).scores == known.scores
+
+
 def test_a_resumed_run_ends_with_the_same_numbers(tmp_path):
     graph = ring_of_two_kinds()
 
@@ -126,8 +147,14 @@ def test_masks_and_classes_must_be_there():
     without = {name: values for name, values in graph.nodes.items() if name != "val_mask"}
     with pytest.raises(DataError, match="no array 'val_mask'"):
         train_sampled(CSRGraph(graph.indptr, graph.indices, without), SMALL, settings=SETTINGS)
-    with pytest.raises(DataError, match="train_mask of the graph must choose nodes of both classes"):
+    with pytest.raises(DataError, match="train_mask of the graph must choose nodes of two classes or more"):
         train_sampled(changed(y=np.zeros_like(graph["y"])), SMALL, settings=SETTINGS)
+    with pytest.raises(DataError, match="y of the graph must number classes from 0"):
+        train_sampled(changed(y=1 + graph["y"]), SMALL, settings=SETTINGS)
+    with pytest.raises(DataError, match="test_mask of the graph has nodes of class 2, and train_mask has none"):
+        train_sampled(changed(y=np.where(np.arange(46) == 45, 2, graph["y"])), SMALL, settings=SETTINGS)
+    with pytest.raises(ParameterError, match="class_weights must be 2 numbers, one for each class; got 3"):
+        train_sampled(graph, SMALL, settings=SETTINGS, class_weights=(1, 2, 3))
     with pytest.raises(ParameterError, match="cut must be one of clusters, neighbors, full"):
         Cutting("metis")
 
@@ -148,7 +175,7 @@ def test_graphs_and_parameters_that_cannot_be_meant_are_refused():
         train_sampled(graph, {"heads": 2}, settings=SETTINGS)
     with pytest.raises(DataError, match="train_mask and val_mask of the graph have 31 nodes in common"):
         train_sampled(changed(val_mask=graph["train_mask"]), SMALL, settings=SETTINGS)
-    with pytest.raises(DataError, match="both classes"):
+    with pytest.raises(DataError, match="y of the graph must number classes from 0"):
         train_sampled(changed(y=graph["y"][:, None]), SMALL, settings=SETTINGS)
     with pytest.raises(ShapeError, match="val_mask of the graph holds 3 splits, one per column"):
         train_sampled(changed(val_mask=np.stack([graph["val_mask"]] * 3, 1)), SMALL, settings=SETTINGS)
