@@ -69,6 +69,11 @@ def bold_names(values: Mapping[str, object]) -> Text:
     return text
 
 
+def title_of(dataset: str) -> str:
+    """What a page calls a database: as it was given, but the folder where the user is by its name."""
+    return dataset if Path(dataset).name.strip(".") else Path(dataset).resolve().name
+
+
 def is_unused(folder: Path) -> bool:
     """Whether a folder holds at most the configuration of a run that came to nothing."""
     return folder.is_dir() and {item.name for item in folder.iterdir()} <= {CONFIG_FILE}

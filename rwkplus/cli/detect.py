@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import check_output, err, out, print_json, with_options
+from rwkplus.cli.console import check_output, err, out, print_json, title_of, with_options
 from rwkplus.cli.options import Directed, Ignore, Json, Multigraph, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 from rwkplus.files import write_whole
@@ -203,7 +203,7 @@ def _write(judged: Judged, folder: Path) -> Path | None:
     )
     page = folder / "report.html"
     if judged.detector.explains:
-        graphs, name, scores = judged.graphs, judged.name, judged.scores
+        graphs, name, scores = judged.graphs, title_of(judged.name), judged.scores
         write_detection_report(page, judged.detector, graphs, name, scores, judged.usual, judged.known, judged.why)
     else:
         page.unlink(missing_ok=True)  # that of an earlier run

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rwkplus.cli.console import check_output, out
+from rwkplus.cli.console import check_output, out, title_of
 from rwkplus.cli.options import Dataset, Directed, Multigraph, NodeFeaturesOption
 from rwkplus.errors import ParameterError
 
@@ -30,5 +30,5 @@ def explain(
     trained = load_model(model)
     reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
     graphs = load(dataset, **reading, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
-    path = write_network_report(out_file, trained, graphs, dataset)
+    path = write_network_report(out_file, trained, graphs, title_of(dataset))
     out.print(f"The page to look at is {path}.", soft_wrap=True)

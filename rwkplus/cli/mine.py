@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import check_output, out, print_json, progress
+from rwkplus.cli.console import check_output, out, print_json, progress, title_of
 from rwkplus.cli.options import Dataset, Directed, Ignore, Json, Multigraph, NodeFeaturesOption, Seed
 from rwkplus.errors import ParameterError
 
@@ -59,7 +59,7 @@ def mine(
     with progress("mining", total=number if isinstance(number, int) else None) as advance:
         miner.fit(graphs, _classes(graphs), on_pattern=advance)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
-    report = write_mining_report(out_folder / "report.html", miner, graphs, dataset)
+    report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
     if as_json:
         rows = [_row(pattern) for pattern in miner.patterns_]
         print_json({"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_, "patterns": rows})

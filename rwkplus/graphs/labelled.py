@@ -1,5 +1,7 @@
 """Names for columns that have none, and graphs as people look at them: nodes and edges with labels."""
 
+from collections import Counter, defaultdict
+
 import networkx as nx
 from torch import Tensor
 from torch_geometric.data import Batch
@@ -44,7 +46,7 @@ def _check_labelled(x: Tensor, fitted: Colors) -> None:
 def labelled_graphs(batch: Batch) -> list[nx.Graph]:
     """Graphs to look at: node and edge attribute ``label``, or the column of the largest measurement.
 
-    They are directed where an edge has no reverse.
+    They are directed where an edge has no reverse. Several edges between the same nodes are one, with all their labels.
     """
     nodes = _names(batch, "x")
     edges = _names(batch, "edge_attr") if batch.get("edge_attr") is not None else None
@@ -53,10 +55,20 @@ def labelled_graphs(batch: Batch) -> list[nx.Graph]:
     graphs = [nx.DiGraph() for _ in first[1:]]
     for v, (i, label) in enumerate(zip(batch.batch.tolist(), nodes, strict=True)):
         graphs[i].add_node(v - first[i], label=label)
+    found: dict[tuple[int, int, int], Counter[str]] = defaultdict(Counter)
     for k, (u, v) in enumerate(batch.edge_index.t().tolist()):
         i = owner[k]
-        graphs[i].add_edge(u - first[i], v - first[i], label=None if edges is None else edges[k])
+        found[i, u - first[i], v - first[i]]["" if edges is None else edges[k]] += 1
+    for (i, u, v), labels in found.items():
+        graphs[i].add_edge(u, v, label=_in_words(labels))
     return [graph.to_undirected() if _is_symmetric(graph) else graph for graph in graphs]
+
+
+def _in_words(labels: Counter[str]) -> str | None:
+    """The label of an edge; of several edges all labels with their numbers, as in ``card (2), cash``."""
+    if labels.keys() == {""}:
+        return None if labels.total() == 1 else f"{labels.total()} edges"
+    return ", ".join(label if number == 1 else f"{label} ({number})" for label, number in sorted(labels.items()))
 
 
 def _is_symmetric(graph: nx.DiGraph) -> bool:

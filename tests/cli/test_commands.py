@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from typer.main import get_command
 
-from rwkplus.cli.console import with_options
+from rwkplus.cli.console import title_of, with_options
 from rwkplus.cli.main import app
 from rwkplus.data import load
 from rwkplus.errors import DataError
@@ -234,6 +234,16 @@ def test_commands_read_tables_in_which_every_line_is_an_edge(tmp_path, command, 
     with pytest.raises(DataError, match="line 3: the edge between 'a' and 'b'"):
         invoke(command, str(tmp_path), *options)
     invoke(command, str(tmp_path), *options, "--multigraph")
+
+
+def test_pages_call_the_folder_where_the_user_is_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert [title_of(name) for name in (".", "./", "MUTAG", "data/edges.csv")] == [
+        tmp_path.name,
+        tmp_path.name,
+        "MUTAG",
+        "data/edges.csv",
+    ]
 
 
 @pytest.mark.parametrize(
