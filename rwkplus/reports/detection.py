@@ -61,8 +61,8 @@ def detection_report(
     drawing = "Unusual nodes are drawn in full, their neighbors weaker, the rest faint" if detector.explains else WHOLE
     pictures = f"{drawing}{beside}."
     lead = (
-        f"{len(flagged)} of {len(items)} graphs have scores above {detector.threshold_:.3g} and are flagged by "
-        f"{type(detector).__name__}.{more} {pictures if flagged else why_none(detector, scores)}"
+        f"{type(detector).__name__} flags {len(flagged)} of {len(items)} graphs, by scores above "
+        f"{detector.threshold_:.3g}.{more} {pictures if flagged else why_none(detector, scores)}"
     )
     bars = histogram(scores, detector.threshold_)
     body = [

@@ -135,7 +135,7 @@ def test_measurements_that_happen_to_look_like_labels_are_compared_as_measuremen
 def test_no_anomaly_makes_a_page_as_well(judged):
     detector, graphs, _, _, usual, _ = judged
     page = detection_report(detector, graphs, "calm", np.zeros(len(graphs)), usual)
-    assert "0 of 40 graphs have scores above" in page
+    assert "flags 0 of 40 graphs, by scores above" in page
     assert "<section>" not in page
 
 
