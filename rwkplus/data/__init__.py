@@ -8,6 +8,7 @@ from rwkplus.data.planted_anomalies import anomalous_chains, anomalous_molecules
 from rwkplus.data.registry import REGISTRY, load
 from rwkplus.data.screens import Screen, load_screen
 from rwkplus.data.synthetic import functional_groups
+from rwkplus.data.web_graph import WebGraph
 
 __all__ = [
     "NODE_SETS",
@@ -15,6 +16,7 @@ __all__ = [
     "CSRGraph",
     "MoleculeSet",
     "Screen",
+    "WebGraph",
     "anomalous_chains",
     "anomalous_molecules",
     "functional_groups",
