@@ -47,10 +47,7 @@ METHODS: Mapping[str, str] = {
     "no edges": "GCNConv",
 }
 GUARDS = ("majority", "logistic regression")
-CANDIDATES = tuple(
-    {"dropout": dropout, "input_dropout": input_dropout}
-    for dropout, input_dropout in product((0.5, 0.8), (0.0, 0.5, 0.8))
-)
+DROPOUT, INPUT_DROPOUT = (0.5, 0.8), (0.0, 0.5, 0.8)
 COSTS = (0.1, 1.0, 10.0, 100.0)
 SETTINGS = Settings(epochs=200, lr=3e-3, halve_lr_every=50, weight_decay=5e-4, accelerator="cpu", threads=1)
 """The paper halves a rate of 0.001 every 10 epochs, so that nothing is learned after 50; this was chosen, with the
@@ -65,6 +62,7 @@ def run_nodes(
     seeds: int = 5,
     epochs: int = 200,
     published: bool = False,
+    input_dropout: Sequence[float] = INPUT_DROPOUT,
     methods: Sequence[str] = (*METHODS, *GUARDS),
     on_step: Callable[[str], None] | None = None,
 ) -> list[Row]:
@@ -75,17 +73,19 @@ def run_nodes(
     goes on where it stopped, and one with more seeds adds to what is there. A file of other settings is refused.
     """
     _check(dataset, published, methods)
-    data = prepared(dataset)
+    data, among = prepared(dataset), candidates(input_dropout)
     name, steps = result_name(dataset, published), walk_length(dataset)
+    other = () if tuple(input_dropout) == INPUT_DROPOUT else input_dropout
     config = {
         "command": f"rwkplus reproduce node-classification --dataset {dataset} --epochs {epochs}"
+        + "".join(f" --input-dropout {share:g}" for share in other)
         + (" --published-split" if published else ""),
         "dataset": dataset,
         "nodes": data.num_nodes,
         "directed edges": data.edge_index.values().numel(),
         "settings": SETTINGS.to_dict() | {"epochs": epochs},
         "steps": steps,
-        "candidates": [dict(candidate) for candidate in CANDIDATES],
+        "candidates": among,
     }
     rows: list[Row] = finished(name, config).get("rows", [])
     for seed, method in product(range(seeds), methods):
@@ -94,10 +94,21 @@ def run_nodes(
         if any((row["method"], row["seed"]) == (method, seed) for row in rows):
             continue
         split = published_split(data) if published else node_split(data.y.numpy(), seed)
-        run = _guard if method in GUARDS else _network
-        row = {"method": method, "seed": seed} | run(method, data, split, steps, seed, epochs)
+        if method in GUARDS:
+            scores = _guard(method, data, split)
+        else:
+            settings = replace(SETTINGS, epochs=epochs, random_state=seed)
+            scores = _network(method, data, split, [{"steps": steps, **candidate} for candidate in among], settings)
+        row = {"method": method, "seed": seed} | scores
         rows = add_row(name, config, row, ("method", "seed"))["rows"]
     return rows
+
+
+def candidates(input_dropout: Sequence[float]) -> list[dict[str, float]]:
+    """What every method chooses among."""
+    return [
+        {"dropout": dropout, "input_dropout": share} for dropout, share in product(DROPOUT, map(float, input_dropout))
+    ]
 
 
 def prepared(dataset: str) -> Data:
@@ -135,12 +146,12 @@ def result_name(dataset: str, published: bool) -> str:
     return f"nodes/{dataset}{'-published' if published else ''}"
 
 
-def _network(method: str, data: Data, split: Split, steps: int, seed: int, epochs: int) -> Row:
+def _network(method: str, data: Data, split: Split, among: Sequence[dict[str, Any]], settings: Settings) -> Row:
     """Train all candidates, and test the one that the validation nodes prefer."""
     if method == "no edges":
         data = data.clone()
         data.edge_index = torch.zeros(2, 0, dtype=torch.long)
-    fits = [_fit(METHODS[method], candidate, data, split, steps, seed, epochs) for candidate in CANDIDATES]
+    fits = [_fit({"conv": METHODS[method], **params}, data, split, settings) for params in among]
     metric = metric_for(fits[0].target, "accuracy")
     ranks = [metric.rank(_validation(fit, "accuracy"), _validation(fit, "loss")) for fit in fits]
     best = ranks.index(max(ranks))
@@ -149,17 +160,13 @@ def _network(method: str, data: Data, split: Split, steps: int, seed: int, epoch
         "accuracy": test["accuracy"],
         "f1": test["f1"],
         "validation": _validation(fits[best], "accuracy"),
-        "candidate": dict(CANDIDATES[best]),
+        "candidate": {name: value for name, value in among[best].items() if name != "steps"},
         "epoch": fits[best].facts["best_epoch"],
         "seconds": sum(fit.facts["seconds"] for fit in fits),
     }
 
 
-def _fit(
-    conv: str, candidate: Mapping[str, Any], data: Data, split: Split, steps: int, seed: int, epochs: int
-) -> TrainedNodes:
-    params = {**candidate, "conv": conv, "steps": steps}
-    settings = replace(SETTINGS, epochs=epochs, random_state=seed)
+def _fit(params: Mapping[str, Any], data: Data, split: Split, settings: Settings) -> TrainedNodes:
     return train_nodes(GNN, data, train=split[0], validation=split[1], model_params=params, settings=settings)
 
 
@@ -167,7 +174,7 @@ def _validation(fit: TrainedNodes, score: str) -> float:
     return float(fit.facts["validation"][score])
 
 
-def _guard(method: str, data: Data, split: Split, *_: int) -> Row:
+def _guard(method: str, data: Data, split: Split) -> Row:
     """Classifiers that see no edges; the penalty of the linear one is chosen by the validation nodes."""
     parts = (data.x.values(), data.x.col_indices(), data.x.crow_indices())
     x, y = csr_matrix(tuple(part.numpy() for part in parts), data.x.shape), data.y.numpy()

@@ -27,7 +27,10 @@ def small(name="Cora", size=60):
 def _small_and_elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(nodes, "load_nodes", small)
-    monkeypatch.setattr(nodes, "CANDIDATES", nodes.CANDIDATES[:1] + nodes.CANDIDATES[-1:])
+    monkeypatch.setattr(nodes, "DROPOUT", (0.5,))
+
+
+CANDIDATES = [{"dropout": 0.5, "input_dropout": share} for share in nodes.INPUT_DROPOUT]
 
 
 def test_rows_are_written_one_by_one_and_not_repeated(monkeypatch):
@@ -41,15 +44,15 @@ def test_rows_are_written_one_by_one_and_not_repeated(monkeypatch):
     monkeypatch.setattr(nodes, "train_nodes", counted)
     rows = nodes.run_nodes("Cora", seeds=1, epochs=2)
     assert [row["method"] for row in rows] == [*nodes.METHODS, *nodes.GUARDS]
-    assert len(runs) == len(nodes.METHODS) * len(nodes.CANDIDATES)
+    assert len(runs) == len(nodes.METHODS) * len(CANDIDATES)
     record = read_result("nodes/Cora")
     assert record["values"]["rows"] == rows
     assert record["config"]["steps"] == 4
     more = nodes.run_nodes("Cora", seeds=2, epochs=2, methods=["GINConv", "majority"])
     assert more[: len(rows)] == rows
     assert [(row["method"], row["seed"]) for row in more[len(rows) :]] == [("GINConv", 1), ("majority", 1)]
-    assert len(runs) == (len(nodes.METHODS) + 1) * len(nodes.CANDIDATES)
-    assert more[0]["candidate"] in nodes.CANDIDATES
+    assert len(runs) == (len(nodes.METHODS) + 1) * len(CANDIDATES)
+    assert more[0]["candidate"] in CANDIDATES
 
 
 def test_rows_of_other_settings_are_not_overwritten(monkeypatch):
@@ -85,7 +88,7 @@ def test_validation_nodes_choose_and_test_nodes_are_looked_at_once(monkeypatch):
     monkeypatch.setattr(nodes.TrainedNodes, "scores", watched)
     nodes.run_nodes("Cora", seeds=1, epochs=2, methods=["GCNConv"])
     train, validation, test = (set(part.tolist()) for part in nodes.node_split(small().y.numpy(), 0))
-    assert judged == [validation, validation, test]
+    assert judged == [validation, validation, validation, test]
     assert len(train) == 36
     assert not train & (validation | test)
 
@@ -116,19 +119,20 @@ def test_pages_show_paper_ours_and_guards(tmp_path):
     nodes_init.run_initializations(datasets=["Cora"], seeds=1, epochs=1)
     page = nodes_page()
     assert "## Published splits" in page
-    assert "candidates (dropout 0.5 or 0.8, input_dropout 0.0 or 0.8) by accuracy" in page
+    assert "candidates (dropout 0.5, input_dropout 0.0 or 0.5 or 0.8) by accuracy" in page
     assert "seeds 1000" in page
 
 
-def test_sets_with_other_candidates_are_told_apart(monkeypatch):
+def test_sets_with_other_candidates_are_told_apart():
     nodes.run_nodes("Cora", seeds=1, epochs=1, methods=["majority"])
     nodes.run_nodes("Actor", seeds=1, epochs=1, methods=["majority"])
-    monkeypatch.setattr(nodes, "CANDIDATES", nodes.CANDIDATES[:1])
-    nodes.run_nodes("CiteSeer", seeds=1, epochs=1, methods=["majority"])
+    nodes.run_nodes("CiteSeer", seeds=1, epochs=1, input_dropout=(0, 0.5), methods=["majority"])
+    page = nodes_page()
     assert (
-        "(Cora, Actor: dropout 0.5 or 0.8, input_dropout 0.0 or 0.8; CiteSeer: dropout 0.5, input_dropout 0.0)"
-        in nodes_page()
+        "(Cora, Actor: dropout 0.5, input_dropout 0.0 or 0.5 or 0.8; CiteSeer: dropout 0.5, input_dropout 0.0 or 0.5)"
+        in page
     )
+    assert "--dataset CiteSeer --epochs 1 --input-dropout 0 --input-dropout 0.5`" in page
 
 
 @pytest.mark.parametrize(("published", "correction"), [(False, 1 / 3), (True, 0)])

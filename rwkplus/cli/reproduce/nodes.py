@@ -13,18 +13,22 @@ def node_classification(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Splits with initial weights of their own.", min=1)] = 5,
     epochs: Annotated[int, typer.Option(help="Epochs of every training run.", min=1)] = 200,
+    input_dropout: Annotated[
+        list[float] | None, typer.Option(help="Share to choose among; may be repeated. \\[default: 0, 0.5, 0.8]")
+    ] = None,
     published_split: Annotated[
         bool, typer.Option("--published-split", help="Split that comes with the data (Cora, CiteSeer, PubMed).")
     ] = False,
 ) -> None:
     """RWKPlusConv, GCNConv and GINConv in one backbone, guards beside (Sec. 5.2); writes results/nodes/."""
-    from rwkplus.reproduce.nodes import DATASETS, GUARDS, METHODS, PUBLISHED, run_nodes
+    from rwkplus.reproduce.nodes import DATASETS, GUARDS, INPUT_DROPOUT, METHODS, PUBLISHED, run_nodes
     from rwkplus.reproduce.nodes_tables import nodes_table
 
     names = list(dataset or (PUBLISHED[:2] if published_split else DATASETS))
+    how = {"seeds": seeds, "epochs": epochs, "input_dropout": tuple(input_dropout or INPUT_DROPOUT)}
     with progress("node classification", total=len(names) * seeds * len((*METHODS, *GUARDS))) as advance:
         for name in names:
-            run_nodes(name, seeds=seeds, epochs=epochs, published=published_split, on_step=advance)
+            run_nodes(name, **how, published=published_split, on_step=advance)  # type: ignore[arg-type]
     out.print(nodes_table(names, published=published_split))
 
 
