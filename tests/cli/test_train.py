@@ -287,7 +287,7 @@ def test_remedies_are_options(rwkplus, tmp_path):
     assert "leave it out: --ignore amount." in " ".join(stderr.split())
     (tmp_path / "both.csv").write_text("source,target,label\na,b,card\nb,a,cash\n")
     _, _, stderr = rwkplus("detect", tmp_path / "both.csv")
-    assert 'JSON lines with "directed": true' in " ".join(stderr.split())
+    assert "--multigraph says so, or --directed if it leads" in " ".join(stderr.split())
     wrong = ("--kernel", "node-centric", "--route", "blocks", "--out", tmp_path / "gram.npz")
     _, _, stderr = rwkplus("kernel", "functional-groups", *wrong)
     assert "error: --kernel node-centric has explicit features only: use --route auto." in " ".join(stderr.split())
