@@ -1,0 +1,274 @@
+"""The three kinds of columns that graphs, nodes and edges can have: labels, numbers and text."""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from math import isnan
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import GraphError
+
+Rows: TypeAlias = NDArray[np.int64] | slice
+Array: TypeAlias = NDArray[Any]
+
+
+def read_only(array: Array) -> Array:
+    """The same array, which nobody can change through this name."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Labels: a code per row, -1 where the label is missing, and what the codes mean."""
+
+    codes: Array  # (N,), the smallest signed integers that hold them
+    names: tuple[str, ...]
+    one_hot: bool = False
+    """Whether they came as one-hot rows of numbers, where a row of zeros is a node or edge that matches nothing."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", read_only(self.codes))
+
+    @classmethod
+    def of(cls, labels: Iterable[Hashable]) -> "Categories":
+        """Number the distinct labels; numbers sort as numbers, everything else by name. None and nan are missing."""
+        labels = labels if isinstance(labels, Collection) else list(labels)
+        try:
+            ordered = sorted((label for label in set(labels) if not is_missing(label)), key=_order)
+        except TypeError as error:
+            raise GraphError(f"labels must be hashable values such as strings or integers: {error}.") from error
+        code = {label: i for i, label in enumerate(ordered)}
+        codes = np.fromiter((code.get(label, -1) for label in labels), np.int64, len(labels))
+        return cls.numbered(codes, _names(ordered))
+
+    @classmethod
+    def numbered(cls, codes: Array, names: Iterable[str], *, one_hot: bool = False) -> "Categories":
+        """Take codes as they are, in as few bytes as hold them."""
+        names = tuple(names)
+        size = np.min_scalar_type(-max(len(names), 1))
+        return cls(np.asarray(codes).astype(size, copy=False), names, one_hot)
+
+    def __len__(self) -> int:
+        return self.codes.size
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether the labels are known only by the number of their column in one-hot rows."""
+        return self.one_hot and self.names == tuple(map(str, range(len(self.names))))
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows have no label."""
+        return self.codes < 0
+
+    def take(self, rows: Rows) -> "Categories":
+        """Some of the rows."""
+        return replace(self, codes=self.codes[rows])
+
+    def values(self) -> NDArray[np.object_]:
+        """The name of every row, None where it is missing."""
+        return np.array([*self.names, None], dtype=object)[self.codes]
+
+    def renamed(self, names: Sequence[str]) -> "Categories":
+        """The same rows with codes for other names, which include those in use."""
+        code = {name: i for i, name in enumerate(names)}
+        table = np.array([*(code.get(name, -1) for name in self.names), -1])
+        return Categories.numbered(table[self.codes], names, one_hot=self.one_hot)
+
+    def canonical(self) -> bytes:
+        """Bytes that are equal for equal columns, whatever numbers their labels have."""
+        used = np.unique(self.codes[self.codes >= 0])
+        order = sorted(used.tolist(), key=lambda code: self.names[code])
+        rank = np.full(len(self.names) + 1, -1)
+        rank[order] = np.arange(len(order))
+        return rank[self.codes].astype(np.int32).tobytes() + repr([self.names[code] for code in order]).encode()
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Attributes: one or several numbers per row, nan where the value is missing."""
+
+    numbers: Array  # (N,) or (N, D): integers or floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", read_only(self.numbers))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def width(self) -> int:
+        """Numbers per row."""
+        return 1 if self.numbers.ndim == 1 else self.numbers.shape[1]
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows lack a number."""
+        missing = np.isnan(self.numbers) if self.numbers.dtype.kind == "f" else np.zeros(self.numbers.shape, bool)
+        return missing if missing.ndim == 1 else missing.any(1)
+
+    def take(self, rows: Rows) -> "Numbers":
+        """Some of the rows."""
+        return Numbers(self.numbers[rows])
+
+    def values(self) -> Array:
+        """The numbers."""
+        return self.numbers
+
+    def matrix(self) -> NDArray[np.float64]:
+        """The numbers as rows of floats: ``(N, D)``."""
+        return self.numbers.reshape(len(self), self.width).astype(np.float64, copy=False)
+
+    def canonical(self) -> bytes:
+        """Bytes that are equal for equal columns."""
+        return repr(self.numbers.shape[1:]).encode() + (self.numbers.astype(np.float64) + 0.0).tobytes()
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """Ids and names: carried along, never a feature; None where one is missing."""
+
+    texts: NDArray[np.object_]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", read_only(self.texts))
+
+    @classmethod
+    def of(cls, values: Iterable[object]) -> "Text":
+        """Keep values as they are."""
+        values = list(values)
+        texts = np.empty(len(values), dtype=object)
+        texts[:] = values
+        return cls(texts)
+
+    def __len__(self) -> int:
+        return self.texts.size
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows have no text."""
+        return np.equal(self.texts, None).astype(bool)
+
+    def take(self, rows: Rows) -> "Text":
+        """Some of the rows."""
+        return Text(self.texts[rows])
+
+    def values(self) -> NDArray[np.object_]:
+        """The texts."""
+        return self.texts
+
+    def canonical(self) -> bytes:
+        """Bytes that are equal for equal columns."""
+        return repr(self.texts.tolist()).encode(errors="surrogatepass")
+
+
+Column: TypeAlias = Categories | Numbers | Text
+
+
+def equal(one: Column, other: Column) -> bool:
+    """Whether two columns are of one kind and have equal rows; numbers of labels do not matter, nor do unused ones."""
+    if type(one) is not type(other) or len(one) != len(other):
+        return False
+    if isinstance(one, Categories) and isinstance(other, Categories) and one.names == other.names:
+        return bool((one.codes == other.codes).all())
+    return one.canonical() == other.canonical()
+
+
+def concatenate(columns: Sequence[Column]) -> Column:
+    """Put columns of one kind below one another."""
+    first = columns[0]
+    if isinstance(first, Numbers):
+        return Numbers(np.concatenate([part.numbers for part in columns if isinstance(part, Numbers)]))
+    if isinstance(first, Text):
+        return Text(np.concatenate([part.texts for part in columns if isinstance(part, Text)]))
+    parts = [part for part in columns if isinstance(part, Categories)]
+    names = first.names
+    if any(part.names != names for part in parts):
+        names = tuple(sorted({name for part in parts for name in part.names}, key=_written_order))
+    codes = np.concatenate([part.renamed(names).codes for part in parts])
+    return Categories.numbered(codes, names, one_hot=all(part.one_hot for part in parts))
+
+
+def join(columns: Sequence[tuple[str, Categories]]) -> Categories:
+    """Make one label of several: ``C, charge 1``. It is missing where one of them is."""
+    if len(columns) == 1:
+        return columns[0][1]
+    key = np.zeros(len(columns[0][1]), np.int64)
+    missing = np.zeros(key.size, bool)
+    for _, column in columns:
+        missing |= column.missing
+        key = key * max(len(column.names), 1) + np.maximum(column.codes, 0)
+    distinct, place = np.unique(key[~missing], return_inverse=True)
+    codes = np.full(key.size, -1)
+    codes[~missing] = place
+    parts: list[list[str]] = []
+    for name, column in reversed(columns):
+        width = max(len(column.names), 1)
+        parts.append([_in_words(name, column.names[code], first=name == columns[0][0]) for code in distinct % width])
+        distinct = distinct // width
+    return Categories.numbered(codes, [", ".join(filter(None, words)) for words in zip(*reversed(parts), strict=True)])
+
+
+def _in_words(column: str, value: str, *, first: bool) -> str:
+    """What one column says within a joint label; truth values say the column's name or nothing."""
+    if value in ("True", "False"):
+        return column if value == "True" else f"not {column}"
+    return value if first or not _is_number(value) else f"{column} {value}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is none: None, nan, and what pandas has for them."""
+    if value is None:
+        return True
+    if isinstance(value, float | np.floating):
+        return isnan(value)
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def label_codes(num_labels: int, new: Sequence[str]) -> NDArray[np.uint64]:
+    """What hashes know labels by: their numbers, but for names that fitting did not see, which come last, the name.
+
+    The number of such a label depends on what other graphs come with it, its name does not. One more entry, the last
+    one, is for the label -1.
+    """
+    codes = np.arange(num_labels + 1, dtype=np.uint64)
+    for i, name in enumerate(new, num_labels - len(new)):
+        codes[i] = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+    codes[-1] = np.iinfo(np.uint64).max
+    return codes
+
+
+def _order(label: Hashable) -> tuple[str, Real | int, str]:
+    return type(label).__name__, label if isinstance(label, Real) else 0, str(label)
+
+
+def _written_order(name: str) -> tuple[bool, float, str]:
+    """Order of labels of which only the names are known: numbers first, as numbers."""
+    return (False, float(name), name) if _is_number(name) else (True, 0.0, name)
+
+
+def _names(ordered: Sequence[Hashable]) -> tuple[str, ...]:
+    """Names of distinct labels; 1 and "1" differ, and no other is written differently because of them."""
+    if all(isinstance(label, str) for label in ordered):
+        return tuple(ordered)  # type: ignore[arg-type]
+    times = Counter(str(label) for label in ordered)
+    names = tuple(repr(label) if isinstance(label, str) and times[label] > 1 else str(label) for label in ordered)
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise GraphError(f"several distinct labels are written {twice}: use labels with distinct names.")
+    return names

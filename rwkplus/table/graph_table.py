@@ -1,0 +1,405 @@
+"""Graphs, nodes and edges of a database as typed columns."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from html import escape
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import GraphError
+from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, concatenate, equal, read_only
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Columns: TypeAlias = Mapping[str, Column]
+Ints: TypeAlias = NDArray[np.int64]
+SIDES = ("graphs", "nodes", "edges")
+ARRAYS = {"node_ptr": np.int64, "edge_ptr": np.int64, "source": np.int32, "target": np.int32}
+SHOWN = 6
+"""Labels that a description lists."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphTable(Sequence["GraphTable"]):
+    """Many graphs side by side, immutable; rows of nodes and edges are sorted by graph.
+
+    ``table[3]`` is the table of one graph, ``table[2:5]``, ``table[[1, 5]]`` and ``table[mask]`` of several, so that
+    scikit-learn can split it. :meth:`of` makes a table of whatever graphs there are.
+
+    Example:
+        >>> import networkx as nx
+        >>> water = nx.Graph([(0, 1), (0, 2)])
+        >>> nx.set_node_attributes(water, {0: "O", 1: "H", 2: "H"}, "label")
+        >>> GraphTable.of([water])
+        GraphTable: 1 undirected graph, 3 nodes, 2 edges
+          nodes  label: 2 labels (H, O)
+    """
+
+    node_ptr: Ints  # (B + 1,): rows of the node table that belong to each graph
+    edge_ptr: Ints  # (B + 1,)
+    source: NDArray[np.int32]  # (E,): number of a node within its graph; an undirected edge stands once
+    target: NDArray[np.int32]  # (E,)
+    graphs: Columns = field(default_factory=dict)
+    nodes: Columns = field(default_factory=dict)
+    edges: Columns = field(default_factory=dict)
+    directed: bool = False
+    weight: str | None = None
+    """Edge column that is a weight: it scales walks instead of describing the edge."""
+    targets: tuple[str, ...] = ()
+    """Graph columns that are to be learned."""
+
+    def __post_init__(self) -> None:
+        for side in SIDES:
+            object.__setattr__(self, side, MappingProxyType(dict(getattr(self, side))))
+        for name, kind in ARRAYS.items():
+            object.__setattr__(self, name, read_only(getattr(self, name).astype(kind, copy=False)))
+
+    @classmethod
+    def of(
+        cls,
+        data: Any = None,  # noqa: ANN401
+        *,
+        edges: Any = None,  # noqa: ANN401
+        nodes: Any = None,  # noqa: ANN401
+        graphs: Any = None,  # noqa: ANN401
+        **options: Any,  # noqa: ANN401
+    ) -> "GraphTable":
+        """Make a table of graphs in any form, see :func:`rwkplus.io.read_graphs` for all forms and options.
+
+        Args:
+            data: Graphs of networkx, PyG or igraph, SMILES or RDKit molecules, a SciPy adjacency, a data frame of edges
+                or of molecules, the path of a file or folder, or a table.
+            edges: A data frame with a row per edge.
+            nodes: A data frame with a row per node.
+            graphs: A data frame with a row per graph.
+            options: ``source``, ``target``, ``graph``, ``ignore``, ``weight``, ``labels``, ...
+        """
+        from rwkplus.io import read_graphs
+
+        return read_graphs(data, edges=edges, nodes=nodes, graphs=graphs, **options)
+
+    def __len__(self) -> int:
+        return self.node_ptr.size - 1
+
+    @property
+    def shape(self) -> tuple[int]:
+        """One axis: with this, scikit-learn splits the table by arrays of rows instead of making a list of graphs."""
+        return (len(self),)
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes of all graphs."""
+        return int(self.node_ptr[-1])
+
+    @property
+    def num_edges(self) -> int:
+        """Edges of all graphs; an undirected edge counts once."""
+        return self.source.size
+
+    @property
+    def node_graph(self) -> Ints:
+        """Graph of every node."""
+        return np.repeat(np.arange(len(self)), np.diff(self.node_ptr))
+
+    @property
+    def edge_graph(self) -> Ints:
+        """Graph of every edge."""
+        return np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
+
+    @property
+    def y(self) -> Array | None:
+        """Targets of the graphs, ``(B,)`` or ``(B, tasks)``: numbers, or names of classes; None where there are none.
+
+        A missing target is nan or None.
+        """
+        columns = [self.graphs[name].values() for name in self.targets]
+        if len(columns) < 2:
+            return columns[0] if columns else None
+        return np.stack([np.asarray(column, dtype=np.float64) for column in columns], 1)
+
+    def graph_id(self, i: int) -> Any:  # noqa: ANN401
+        """What the user calls a graph: its name, or its number."""
+        names = self.graphs.get("name")
+        name = None if names is None else names.values()[i]
+        return i if name is None else name
+
+    def node_ids(self, i: int) -> list[Any]:
+        """What the user calls the nodes of a graph: their ids, or their numbers."""
+        start, stop = int(self.node_ptr[i]), int(self.node_ptr[i + 1])
+        ids = self.nodes.get("id")
+        return list(range(stop - start)) if ids is None else ids.values()[start:stop].tolist()  # type: ignore[no-any-return]
+
+    def called(self, i: int) -> str:
+        """A graph as errors name it."""
+        name = self.graph_id(i)
+        return f"graph {name}" if isinstance(name, int) else f"graph {name!r}"
+
+    def __getitem__(self, index: Any) -> "GraphTable":  # type: ignore[override] # noqa: ANN401
+        if isinstance(index, slice) and index.step in (None, 1):
+            start, stop, _ = index.indices(len(self))
+            return self._block(start, max(start, stop))
+        chosen = np.arange(len(self))[_plain_index(index)]
+        if chosen.ndim == 0:
+            return self._block(int(chosen), int(chosen) + 1)
+        nodes, node_ptr = _rows_of(chosen, self.node_ptr)
+        edges, edge_ptr = _rows_of(chosen, self.edge_ptr)
+        return self._taken(chosen, nodes, edges, node_ptr, edge_ptr)
+
+    def __iter__(self) -> Iterator["GraphTable"]:
+        return (self._block(i, i + 1) for i in range(len(self)))
+
+    def blocks(self, max_nodes: int) -> Iterator["GraphTable"]:
+        """Cut into tables of at most ``max_nodes`` nodes, or of one larger graph: the unit of work and of memory."""
+        start = 0
+        while start < len(self):
+            stop = int(np.searchsorted(self.node_ptr, self.node_ptr[start] + max_nodes, side="right")) - 1
+            stop = min(max(stop, start + 1), len(self))
+            yield self._block(start, stop)
+            start = stop
+
+    def _block(self, start: int, stop: int) -> "GraphTable":
+        """Graphs that follow one another: views, no copies."""
+        node_ptr, edge_ptr = self.node_ptr[start : stop + 1], self.edge_ptr[start : stop + 1]
+        nodes = slice(int(node_ptr[0]), int(node_ptr[-1]))
+        edges = slice(int(edge_ptr[0]), int(edge_ptr[-1]))
+        return self._taken(slice(start, stop), nodes, edges, node_ptr - node_ptr[0], edge_ptr - edge_ptr[0])
+
+    def _taken(self, graphs: Any, nodes: Any, edges: Any, node_ptr: Ints, edge_ptr: Ints) -> "GraphTable":  # noqa: ANN401
+        return replace(
+            self,
+            node_ptr=node_ptr,
+            edge_ptr=edge_ptr,
+            source=self.source[edges],
+            target=self.target[edges],
+            graphs={name: column.take(graphs) for name, column in self.graphs.items()},
+            nodes={name: column.take(nodes) for name, column in self.nodes.items()},
+            edges={name: column.take(edges) for name, column in self.edges.items()},
+        )
+
+    def with_columns(
+        self, *, graphs: Columns | None = None, nodes: Columns | None = None, edges: Columns | None = None
+    ) -> "GraphTable":
+        """Add columns, or replace those of the same names."""
+        table = replace(
+            self,
+            graphs={**self.graphs, **(graphs or {})},
+            nodes={**self.nodes, **(nodes or {})},
+            edges={**self.edges, **(edges or {})},
+        )
+        for side, size in (("graphs", len(self)), ("nodes", self.num_nodes), ("edges", self.num_edges)):
+            for name, column in getattr(table, side).items():
+                if len(column) != size:
+                    raise GraphError(f"column {name!r} of the {side} has {len(column)} rows, but there are {size}.")
+        return table
+
+    def with_targets(self, y: Iterable[Any], name: str = "y") -> "GraphTable":
+        """The same graphs with these targets: numbers, or names of classes."""
+        values = np.asarray(y if isinstance(y, np.ndarray) else list(y))
+        column: Column = Numbers(values) if values.dtype.kind in "iufb" else Categories.of(values.tolist())
+        return replace(self.with_columns(graphs={name: column}), targets=(name,))
+
+    def with_degrees(self, max_degree: int | None = None) -> "GraphTable":
+        """Give every node its degree as label ``degree``; degrees above ``max_degree`` share the last one."""
+        return self.with_columns(nodes={"degree": degree_labels(self, max_degree)})
+
+    def without(self, columns: Sequence[str]) -> "GraphTable":
+        """Leave columns of nodes and edges out on purpose.
+
+        Args:
+            columns: Names of columns; ``"edges.label"`` and ``"nodes.label"`` tell two of one name apart. ``"x"``,
+                ``"edge_attr"`` and ``"edge_weight"`` are, as in PyG, all that describes nodes, edges and their weights.
+        """
+        left_out = set(columns)
+        if not left_out:
+            return self
+        weight = self.weight
+        if weight is not None and left_out & {weight, f"edges.{weight}", "edge_weight"}:
+            left_out, weight = left_out | {f"edges.{weight}"}, None
+
+        def kept(side: str, kind: str | None) -> dict[str, Column]:
+            own: Columns = getattr(self, side)
+            every = kind is not None and kind in left_out and kind not in own
+            return {
+                name: column
+                for name, column in own.items()
+                if name not in left_out
+                and f"{side}.{name}" not in left_out
+                and not (every and not isinstance(column, Text) and name != self.weight)
+            }
+
+        return replace(self, nodes=kept("nodes", "x"), edges=kept("edges", "edge_attr"), weight=weight)
+
+    @staticmethod
+    def concatenate(tables: Sequence["GraphTable"]) -> "GraphTable":
+        """Put the graphs of several tables with the same columns below one another."""
+        first = tables[0]
+        if len(tables) == 1:
+            return first
+        for i, table in enumerate(tables):
+            _check_same_columns(first, table, i)
+        offsets = {
+            name: np.concatenate([[0], *(np.diff(getattr(t, name)) for t in tables)]).cumsum()
+            for name in ("node_ptr", "edge_ptr")
+        }
+        parts = {
+            side: {name: concatenate([getattr(t, side)[name] for t in tables]) for name in getattr(first, side)}
+            for side in SIDES
+        }
+        ends = {name: np.concatenate([getattr(t, name) for t in tables]) for name in ("source", "target")}
+        return replace(first, **offsets, **ends, **parts)  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GraphTable):
+            return NotImplemented
+        return (
+            (self.directed, self.weight, self.targets) == (other.directed, other.weight, other.targets)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
+            and all(_equal_columns(getattr(self, side), getattr(other, side)) for side in SIDES)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def digest(self) -> str:
+        """A fingerprint: tables of equal contents have equal ones, in every process."""
+        hashed = blake2b(repr((self.directed, self.weight, self.targets)).encode(), digest_size=16)
+        for array in (np.diff(self.node_ptr), np.diff(self.edge_ptr), self.source, self.target):
+            hashed.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
+        for side in SIDES:
+            for name, column in sorted(getattr(self, side).items()):
+                hashed.update(f"{side}.{name}.{type(column).__name__}".encode(errors="surrogatepass"))
+                hashed.update(column.canonical())
+        return hashed.hexdigest()
+
+    def to_networkx(self) -> "list[nx.Graph]":
+        """Graphs of networkx with all columns as attributes; nodes are called by their ids."""
+        from rwkplus.io.networkx import to_networkx
+
+        return to_networkx(self)
+
+    def to_pyg(self) -> list[Any]:
+        """Graphs of PyG: labels as one-hot rows, followed by attributes (extra: ``nn``)."""
+        from rwkplus.io.pyg import to_pyg
+
+        return to_pyg(self)
+
+    def to_pandas(self) -> Any:  # noqa: ANN401
+        """Three data frames ``graphs``, ``nodes`` and ``edges``; see :meth:`to_frames` for other libraries."""
+        return self.to_frames("pandas")
+
+    def to_frames(self, library: str = "pandas") -> Any:  # noqa: ANN401
+        """Three data frames ``graphs``, ``nodes`` and ``edges`` of ``"pandas"``, ``"polars"`` or ``"pyarrow"``."""
+        from rwkplus.io.frames import to_frames
+
+        return to_frames(self, library)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a folder that :meth:`of` opens without reading it into memory (extra: ``arrow``)."""
+        from rwkplus.io.parquet import write_table
+
+        return write_table(self, path)
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        graphs = _counted(len(self), f"{kind} graph")
+        lines = [f"GraphTable: {graphs}, {_counted(self.num_nodes, 'node')}, {_counted(self.num_edges, 'edge')}"]
+        for side in SIDES:
+            parts = [f"{name}: {self._about(side, name)}" for name in getattr(self, side)]
+            lines += [f"  {side if i == 0 else '':6} {part}" for i, part in enumerate(parts)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """What is in the table, for notebooks."""
+        rows = "".join(
+            f"<tr><td>{side}</td><td><b>{escape(name)}</b></td><td>{escape(self._about(side, name))}</td></tr>"
+            for side in SIDES
+            for name in getattr(self, side)
+        )
+        head = escape(repr(self).splitlines()[0])
+        return f"<div><p>{head}</p><table>{rows}</table></div>"
+
+    def _about(self, side: str, name: str) -> str:
+        """One column in words."""
+        column: Column = getattr(self, side)[name]
+        if isinstance(column, Categories):
+            more = ", ..." if len(column.names) > SHOWN else ""
+            text = f"{_counted(len(column.names), 'label')} ({', '.join(column.names[:SHOWN])}{more})"
+        elif isinstance(column, Numbers):
+            text = _range(column)
+            if side == "edges" and name == self.weight:
+                text += ", weight"
+        else:
+            text = "ids" if name == "id" else "names" if name == "name" else "text, taken for ids and not compared"
+        if side == "graphs" and name in self.targets:
+            text += ", target"
+        missing = int(column.missing.sum())
+        return f"{text}, {missing:,} missing" if missing else text
+
+
+def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:
+    """The number of edges that leave each node, as a label; a loop counts once."""
+    first = table.node_ptr[:-1][table.edge_graph]
+    ends = [first + table.source]
+    if not table.directed:
+        ends.append((first + table.target)[table.source != table.target])
+    degree = np.bincount(np.concatenate(ends), minlength=table.num_nodes)
+    cap = max_degree or int(degree.max(initial=1)) or 1
+    names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
+    return Categories.numbered(np.minimum(degree, cap), names)
+
+
+def pointers(sizes: Sequence[int] | Ints) -> Ints:
+    """Where the rows of each graph begin, and where all end ``(B + 1,)``, from their numbers ``(B,)``."""
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def _rows_of(chosen: Ints, ptr: Ints) -> tuple[Ints, Ints]:
+    """Rows that belong to the chosen graphs, one graph after the other, and where each begins."""
+    sizes = ptr[chosen + 1] - ptr[chosen]
+    new = np.concatenate([[0], sizes.cumsum()])
+    return np.arange(new[-1]) + np.repeat(ptr[chosen] - new[:-1], sizes), new
+
+
+def _plain_index(index: Any) -> Any:  # noqa: ANN401
+    """Lists and tuples as arrays; an empty one is of integers."""
+    if isinstance(index, list | tuple):
+        return np.asarray(index, dtype=None if len(index) else np.int64)
+    return index
+
+
+def _equal_columns(one: Columns, other: Columns) -> bool:
+    return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
+
+
+def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
+    for side in SIDES:
+        for name in {*getattr(first, side), *getattr(table, side)}:
+            mine, theirs = getattr(first, side).get(name), getattr(table, side).get(name)
+            if type(mine) is not type(theirs):
+                has, lacks = (0, i) if theirs is None or mine is not None else (i, 0)
+                raise GraphError(
+                    f"the {side} of table {has} have a column {name!r} that those of table {lacks} do not have, or not "
+                    f"of the same kind. Give it to both, or leave it out: ignore=({name!r},)."
+                )
+    if (first.directed, first.weight) != (table.directed, table.weight):
+        raise GraphError(f"table {i} differs from table 0 in whether edges are directed, or have weights.")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _range(column: Numbers) -> str:
+    values = column.numbers
+    if column.width > 1 or values.ndim > 1:
+        return f"{column.width} numbers"
+    known = values[~column.missing]
+    if not known.size:
+        return "numbers"
+    low, high = known.min(), known.max()
+    return f"numbers, {low:g} to {high:g}" if low < high else f"numbers, all {low:g}"

@@ -1,0 +1,504 @@
+"""What fitted graphs looked like, so that later graphs are read the same way or refused."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import GraphError, RWKPlusWarning
+from rwkplus.table.arrays import Floats, GraphArrays, Ints
+from rwkplus.table.classes import AttributeClasses, structural_rows
+from rwkplus.table.columns import Categories, Column, Numbers, join, label_codes
+from rwkplus.table.graph_table import GraphTable
+from rwkplus.types import UnknownLabel, check_ignore
+
+Side = Literal["nodes", "edges"]
+ALIKE = ("0",)
+"""The label of nodes that have none, where all are to be alike."""
+CARRIED = ("id", "name")
+
+
+@dataclass(frozen=True)
+class Colors:
+    """What describes nodes or edges: labels, attributes, both or neither."""
+
+    side: Side
+    labels: tuple[str, ...]  # label columns, which together make one label
+    names: tuple[str, ...]  # of that label
+    seen: tuple[bool, ...]  # which of the names a fitted graph had
+    unnamed: bool  # whether the names are but numbers of one-hot columns
+    attributes: tuple[tuple[str, int], ...]  # attribute columns and their widths
+    classes: tuple[AttributeClasses, ...] = ()  # how attributes become labels, where they do
+    structural: bool = False  # whether labels tell the place of a node in its graph instead
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything describes them."""
+        return bool(self.labels or self.attributes or self.structural)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether all there is are labels."""
+        return not self.attributes or bool(self.classes) or self.structural
+
+    @property
+    def width(self) -> int:
+        """Number of features: one for every label, and the attributes; at least one for nodes."""
+        if self.discrete:
+            return max(len(self.names), 1)
+        return len(self.names) + sum(width for _, width in self.attributes)
+
+
+class Described(NamedTuple):
+    """Nodes or edges of some graphs, as a reader sees them."""
+
+    label: Categories | None
+    attributes: Floats | None  # (N, D)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads graphs as those that it was fitted to."""
+
+    nodes: Colors
+    edges: Colors
+    weighted: bool
+    ignore: tuple[str, ...]
+
+    @classmethod
+    def fit(cls, table: GraphTable, ignore: Sequence[str] = ()) -> "Reader":
+        """Note which columns there are, which labels, and what is left out on purpose."""
+        check_ignore(ignore, {name for side in (table.nodes, table.edges) for name in side})
+        table = table.without(ignore)
+        nodes, edges = (_colors(table, side) for side in ("nodes", "edges"))
+        return cls(nodes, edges, table.weight is not None, tuple(ignore))
+
+    @classmethod
+    def fit_labels(
+        cls, table: GraphTable, ignore: Sequence[str], *, n_classes: int, structural: bool = False, seed: int = 0
+    ) -> "Reader":
+        """Like :meth:`fit`, for those who compare labels only: attributes are cut into classes.
+
+        Nodes without labels are all alike, or have their place in the graph as label (``structural``).
+        """
+        plain = cls.fit(table, ignore)
+        if plain.weighted:
+            raise GraphError(
+                f"these graphs have weights (column {table.weight!r} of the edges), which are not read here. Leave "
+                f"them out, ignore=({table.weight!r},), or give them as an attribute."
+            )
+        _check_nodes(table)
+        table = table.without(ignore)
+        reader = replace(plain, edges=_with_classes(plain.edges, table, n_classes, "e", seed))
+        if structural:
+            classes = AttributeClasses.learn("place", reader._places(table), n_classes, "s", seed)
+            colors = Colors("nodes", (), (), (), False, (), (classes,), structural=True)
+            reader = replace(reader, nodes=_renamed(colors, classes.read(reader._places(table))))
+        else:
+            reader = replace(reader, nodes=_with_classes(plain.nodes, table, n_classes, "c", seed))
+        if not reader.nodes.exists:
+            reader = replace(reader, nodes=replace(reader.nodes, names=ALIKE, seen=(True,)))
+        return reader
+
+    @property
+    def discrete(self) -> bool:
+        """Whether nodes and edges carry labels rather than attributes."""
+        return self.nodes.discrete and self.edges.discrete
+
+    def read(self, table: GraphTable, unknown_label: UnknownLabel = "new", *, labels: bool = True) -> GraphArrays:
+        """Read graphs into arrays.
+
+        Labels that fitting did not see are kept as labels of their own (``"new"``: they match nothing that was fitted,
+        but each other), blanked (``"ignore"``: no walk passes) or refused (``"error"``).
+
+        Args:
+            table: The graphs.
+            unknown_label: What to do with labels that fitting did not see.
+            labels: Whether to give numbers of labels; otherwise features, one-hot for labels.
+        """
+        table = self._own(table)
+        nodes, edges = self._described("nodes", table), self._described("edges", table)
+        node_part = _Part.of(self.nodes, nodes, table, unknown_label, labels=labels)
+        edge_part = _Part.of(self.edges, edges, table, unknown_label, labels=labels)
+        edge_ptr, rows, source, target = directed_edges(table)
+        return GraphArrays(
+            node_ptr=table.node_ptr.copy(),
+            edge_ptr=edge_ptr,
+            source=source,
+            target=target,
+            weight=_weights(table)[rows] if self.weighted else None,
+            x=node_part.features,
+            label=node_part.label,
+            edge_attr=edge_part.features[rows] if self.edges.exists and not labels else None,
+            edge_label=edge_part.label[rows] if self.edges.exists and labels else None,
+            num_labels=node_part.width,
+            num_edge_labels=edge_part.width,
+            label_code=label_codes(node_part.width, node_part.new),
+            edge_label_code=label_codes(edge_part.width, edge_part.new),
+        )
+
+    def warn_of_strangers(self, table: GraphTable) -> None:
+        """Warn where no label was fitted: nothing matches, however alike graphs are."""
+        table = self._own(table)
+        for colors in (self.nodes, self.edges):
+            label = self._described(colors.side, table).label
+            if colors.discrete and colors.exists and label is not None:
+                known = np.array([*(seen for seen in _known(colors, label)), False])
+                _warn_of_strangers(colors, ~known[label.codes] & (label.codes >= 0))
+
+    def labelled(self, table: GraphTable) -> GraphTable:
+        """The graphs with one column ``label``, as the reader sees it, on nodes and, where they have any, on edges."""
+        table = self._own(table)
+        columns: dict[Side, dict[str, Column]] = {"nodes": {}, "edges": {}}
+        for colors in (self.nodes, self.edges):
+            described = self._described(colors.side, table)
+            if described.label is not None:
+                columns[colors.side]["label"] = described.label
+            elif described.attributes is not None:
+                largest = described.attributes.argmax(1)
+                names = [f"x{k}" for k in range(described.attributes.shape[1])]
+                columns[colors.side]["label"] = Categories.numbered(largest, names)
+        kept = {name: table.nodes[name] for name in CARRIED if name in table.nodes}
+        return replace(table, nodes={**kept, **columns["nodes"]}, edges=columns["edges"], weight=None)
+
+    def _own(self, table: GraphTable) -> GraphTable:
+        """The table without what is left out; refused where it lacks a column, or has one more."""
+        table = table.without(self.ignore)
+        if (table.weight is not None) != self.weighted and (table.num_edges or table.weight is not None):
+            raise GraphError(
+                f"the fitted graphs {'had' if self.weighted else 'had no'} edge weights, these "
+                f"{'have none' if self.weighted else 'have'}. Give weights to both (ones are neutral) or to neither."
+            )
+        return table
+
+    def _described(self, side: Side, table: GraphTable) -> Described:
+        colors: Colors = getattr(self, side)
+        if colors.structural:
+            return Described(colors.classes[0].read(self._places(table)), None)
+        found = _alike(colors, _split(table, side))
+        _check_columns(colors, found, table)
+        attributes = None
+        if colors.attributes:
+            parts = [_numbers(table, side, name, width, found) for name, width in colors.attributes]
+            attributes = np.concatenate(parts, 1)
+        labels = [(name, _labels(table, side, column)) for name, column in found.labels.items()]
+        if colors.classes:
+            widths = np.cumsum([width for _, width in colors.attributes])[:-1]
+            assert attributes is not None
+            cut = np.split(attributes, widths, axis=1)
+            labels += [(c.column, c.read(part)) for c, part in zip(colors.classes, cut, strict=True)]
+            attributes = None
+        return Described(join(labels) if labels else None, attributes)
+
+    @staticmethod
+    def _places(table: GraphTable) -> Floats:
+        _, _, source, target = directed_edges(table)
+        return structural_rows(table.node_ptr, source, target)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values that :meth:`from_dict` reads."""
+        return {
+            "nodes": _colors_to_dict(self.nodes),
+            "edges": _colors_to_dict(self.edges),
+            "weighted": self.weighted,
+            "ignore": list(self.ignore),
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Reader":
+        """Read what :meth:`to_dict` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``."""
+        if set(values) != {"nodes", "edges", "weighted", "ignore"} or not isinstance(values["weighted"], bool):
+            raise ValueError("it does not say how its graphs are read")
+        nodes, edges = (_colors_from_dict(side, values[side]) for side in ("nodes", "edges"))
+        return cls(nodes, edges, values["weighted"], _strings(values["ignore"]))
+
+
+def directed_edges(table: GraphTable) -> tuple[Ints, Ints, Ints, Ints]:
+    """Every edge in the directions that walks can take.
+
+    Returns:
+        Where the edges of each graph begin ``(B + 1,)``; and for every direction the row of the edge in the table, its
+        first and its second node, counted over all graphs ``(E',)``. A loop has one direction.
+    """
+    first = np.repeat(table.node_ptr[:-1], np.diff(table.edge_ptr))
+    source, target = first + table.source, first + table.target
+    if table.directed:
+        return table.edge_ptr.copy(), np.arange(source.size), source, target
+    loop = source == target
+    both = np.stack([np.ones_like(loop), ~loop], 1).ravel()
+    rows = np.repeat(np.arange(source.size), 2)[both]
+    ends = np.stack([source, target], 1).ravel()[both], np.stack([target, source], 1).ravel()[both]
+    before = np.concatenate([[0], np.cumsum(2 - loop)])
+    return before[table.edge_ptr], rows, *ends
+
+
+class _Part(NamedTuple):
+    """Labels or features of nodes or edges, by the numbers that fitting gave them."""
+
+    label: Ints  # (N,)
+    features: Floats  # (N, D)
+    width: int
+    new: tuple[str, ...]  # names behind the fitted ones
+
+    @classmethod
+    def of(
+        cls, colors: Colors, described: Described, table: GraphTable, unknown_label: UnknownLabel, *, labels: bool
+    ) -> "_Part":
+        size = table.num_nodes if colors.side == "nodes" else table.num_edges
+        new: tuple[str, ...] = ()
+        if described.label is None:
+            label, width = np.zeros(size, np.int64), 1
+        else:
+            label, width, new = _aligned(colors, described.label, table, unknown_label)
+        if labels:
+            return cls(label, np.empty((size, 0)), max(width, 1), new)
+        parts = [] if described.label is None and described.attributes is not None else [_one_hot(label, width)]
+        if described.attributes is not None:
+            parts.append(described.attributes)
+        return cls(np.empty(0, np.int64), np.concatenate(parts, 1), width, new)
+
+
+def _aligned(
+    colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel
+) -> tuple[Ints, int, tuple[str, ...]]:
+    """Numbers of labels as fitted, how many there are, and the names that are new."""
+    if colors.unnamed or label.unnamed:
+        _check_width(colors, label, table)
+        place, new = np.arange(len(label.names)), ()
+    else:
+        number = {name: i for i, name in enumerate(colors.names)}
+        new = tuple(name for name in label.names if name not in number)
+        place = np.array([number.setdefault(name, len(number)) for name in label.names], dtype=np.int64)
+    codes = np.append(place, -1)[label.codes]
+    width = len(colors.names) + len(new)
+    if colors.discrete and unknown_label != "new":
+        seen = np.array([*colors.seen, *[False] * len(new), True])
+        unknown = ~seen[codes]
+        if unknown.any():
+            if unknown_label == "error":
+                name = label.values()[np.argmax(unknown)]
+                raise GraphError(
+                    f"{_place(table, colors.side, unknown)}: the label {name!r} was in no fitted graph."
+                    " Fit on graphs that have it, or choose unknown_label='ignore'."
+                )
+            _warn_of_strangers(colors, unknown)
+            codes = np.where(unknown, -1, codes)
+    return codes, width, new
+
+
+def _known(colors: Colors, label: Categories) -> list[bool]:
+    if colors.unnamed or label.unnamed:
+        return [i < len(colors.seen) and colors.seen[i] for i in range(len(label.names))]
+    seen = dict(zip(colors.names, colors.seen, strict=True))
+    return [seen.get(name, False) for name in label.names]
+
+
+def _check_width(colors: Colors, label: Categories, table: GraphTable) -> None:
+    if len(label.names) != len(colors.names):
+        raise GraphError(
+            f"{table.called(0)}: the {colors.side} have {len(label.names)} columns of labels, those of the fitted "
+            f"graphs had {len(colors.names)}. Encode both with the same columns, or give labels by name."
+        )
+
+
+def _warn_of_strangers(colors: Colors, unknown: NDArray[np.bool_]) -> None:
+    if unknown.size and unknown.all():
+        warnings.warn(
+            f"no label of the {colors.side} was there when the estimator was fitted: are these graphs of the same "
+            "kind, and their labels spelled the same way?",
+            RWKPlusWarning,
+            stacklevel=5,
+        )
+
+
+class _Found(NamedTuple):
+    """Columns of a table that describe nodes or edges."""
+
+    labels: dict[str, Categories]
+    attributes: dict[str, Numbers]
+
+
+def _split(table: GraphTable, side: Side) -> _Found:
+    columns = {name: c for name, c in getattr(table, side).items() if side == "nodes" or name != table.weight}
+    labels = {name: column for name, column in columns.items() if isinstance(column, Categories)}
+    return _Found(labels, {name: column for name, column in columns.items() if isinstance(column, Numbers)})
+
+
+def _alike(colors: Colors, found: _Found) -> _Found:
+    """Columns of the kinds that were fitted, where a few rows happened to look like the other kind.
+
+    Rows of numbers may be one-hot by accident, and labels that are written as numbers may be all there are.
+    """
+    labels, attributes = dict(found.labels), dict(found.attributes)
+    for name, _ in colors.attributes:
+        if name in labels and labels[name].one_hot:
+            column = labels.pop(name)
+            attributes[name] = Numbers(_one_hot(column.codes, len(column.names)))
+    for name in colors.labels:
+        whole = name in attributes and attributes[name].numbers.dtype.kind == "i" and attributes[name].width == 1
+        if whole and not colors.unnamed:
+            labels[name] = Categories.of(attributes.pop(name).numbers.ravel().tolist())
+    return _Found(labels, attributes)
+
+
+def _colors(table: GraphTable, side: Side) -> Colors:
+    found = _split(table, side)
+    attributes = tuple((name, column.width) for name, column in found.attributes.items())
+    if not found.labels:
+        return Colors(side, (), (), (), False, attributes)
+    label = join([(name, _labels(table, side, column)) for name, column in found.labels.items()])
+    return _renamed(Colors(side, tuple(found.labels), (), (), label.unnamed, attributes), label)
+
+
+def _with_classes(colors: Colors, table: GraphTable, n_classes: int, prefix: str, seed: int) -> Colors:
+    """Cut attributes into classes; those of single numbers are fewer where there are several columns."""
+    if not colors.attributes:
+        return colors
+    found = _split(table, colors.side)
+    each = max(2, round(n_classes ** (1 / len(colors.attributes)))) if n_classes > 1 else 1
+    classes = tuple(
+        AttributeClasses.learn(name, _numbers(table, colors.side, name, width, found), each, prefix, seed)
+        for name, width in colors.attributes
+    )
+    parts = [(name, column) for name, column in found.labels.items()]
+    parts += [(c.column, c.read(found.attributes[c.column].matrix())) for c in classes]
+    return _renamed(replace(colors, classes=classes, unnamed=False), join(parts))
+
+
+def _renamed(colors: Colors, label: Categories) -> Colors:
+    seen = np.zeros(len(label.names) + 1, bool)
+    seen[label.codes] = True
+    return replace(colors, names=label.names, seen=tuple(seen[:-1].tolist()))
+
+
+def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
+    """Refuse graphs that are described by other columns than the fitted ones."""
+    if not (table.num_edges if colors.side == "edges" else table.num_nodes):
+        return
+    same_labels = set(found.labels) == set(colors.labels) or len(found.labels) == len(colors.labels) == 1
+    if same_labels and set(found.attributes) == {name for name, _ in colors.attributes}:
+        return
+    fitted = [*colors.labels, *(name for name, _ in colors.attributes)]
+    here = [*found.labels, *found.attributes]
+    for name in here:
+        if name not in fitted:
+            more = f" Those had {_listed(fitted)}." if fitted else ""
+            raise GraphError(
+                f"{table.called(0)}: the {colors.side} have a column {name!r}, those of the fitted graphs had none of "
+                f"that name.{more} Treat both the same, or leave it out: ignore=({name!r},)."
+            )
+    lacking = [name for name in fitted if name not in here]
+    if not lacking:
+        name = next(name for name in fitted if (name in found.labels) != (name in colors.labels))
+        kinds = ("labels", "other numbers") if name in colors.labels else ("numbers", "labels")
+        raise GraphError(
+            f"{table.called(0)}: column {name!r} of the {colors.side} holds {kinds[1]}, that of the fitted graphs held "
+            f"{kinds[0]}. Give both the same."
+        )
+    names = f": {', '.join(colors.names[:5])}" if lacking[0] in colors.labels else ""
+    raise GraphError(
+        f"{table.called(0)}: the {colors.side} have no column {lacking[0]!r}, those of the fitted graphs had "
+        f"one{names}. Treat both the same, or fit with ignore=({lacking[0]!r},)."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _labels(table: GraphTable, side: Side, column: Categories) -> Categories:
+    """Labels, refused where they are missing; rows of zeros are not missing but match nothing."""
+    if not column.one_hot and column.missing.any():
+        name = next(name for name, c in getattr(table, side).items() if c is column)
+        count = int(column.missing.sum())
+        raise GraphError(
+            f"{_place(table, side, column.missing)} has no {name!r}, as {count:,} of {len(column):,} {side}. Fill "
+            f"the gaps, or leave the column out: ignore=({f'{side}.{name}'!r},)."
+        )
+    return column
+
+
+def _numbers(table: GraphTable, side: Side, name: str, width: int, found: _Found) -> Floats:
+    column = found.attributes.get(name)
+    if column is None:  # graphs without edges cannot show what theirs would carry
+        return np.empty((0, width))
+    values = column.matrix()
+    if column.width != width:
+        raise GraphError(
+            f"{table.called(0)}: {name!r} holds {column.width} numbers, the fitted graphs had {width}. Give both the "
+            "same columns."
+        )
+    wrong = ~np.isfinite(values).all(1)
+    if wrong.any():
+        raise GraphError(
+            f"{_place(table, side, wrong)}: {name!r} contains nan, inf or numbers too large, as in "
+            f"{int(wrong.sum()):,} of {wrong.size:,} {side}. Impute or remove such values first."
+        )
+    return values
+
+
+def _weights(table: GraphTable) -> Floats:
+    if table.weight is None:
+        return np.empty(0)
+    column = table.edges[table.weight]
+    return _numbers(table, "edges", table.weight, 1, _Found({}, {table.weight: column}))[:, 0]  # type: ignore[dict-item]
+
+
+def _place(table: GraphTable, side: Side, marked: NDArray[np.bool_]) -> str:
+    """The first marked node or edge as the user calls it."""
+    row = int(np.argmax(marked))
+    graph = int((table.node_graph if side == "nodes" else table.edge_graph)[row])
+    ids = table.node_ids(graph)
+    if side == "nodes":
+        return f"{table.called(graph)}: node {ids[row - int(table.node_ptr[graph])]!r}"
+    return f"{table.called(graph)}: edge {ids[table.source[row]]!r}-{ids[table.target[row]]!r}"
+
+
+def _check_nodes(table: GraphTable) -> None:
+    empty = np.diff(table.node_ptr) == 0
+    if empty.any():
+        i = int(np.argmax(empty))
+        raise GraphError(f"{table.called(i)} has no nodes: there is nothing to learn from it or to judge.")
+
+
+def _one_hot(label: Ints, width: int) -> Floats:
+    rows = np.zeros((label.size, width))
+    known = np.flatnonzero(label >= 0)
+    rows[known, label[known]] = 1.0
+    return rows
+
+
+def _colors_to_dict(colors: Colors) -> dict[str, Any]:
+    return {
+        "labels": list(colors.labels),
+        "names": list(colors.names),
+        "seen": [int(seen) for seen in colors.seen],
+        "unnamed": colors.unnamed,
+        "attributes": [[name, width] for name, width in colors.attributes],
+        "classes": [classes.to_dict() for classes in colors.classes],
+        "structural": colors.structural,
+    }
+
+
+def _colors_from_dict(side: str, values: dict[str, Any]) -> Colors:
+    attributes = tuple((str(name), int(width)) for name, width in values["attributes"])
+    classes = tuple(AttributeClasses.from_dict(part) for part in values["classes"])
+    names, seen = _strings(values["names"]), tuple(bool(part) for part in values["seen"])
+    structural, unnamed = values["structural"], values["unnamed"]
+    if not isinstance(structural, bool) or not isinstance(unnamed, bool) or len(set(names)) != len(names):
+        raise ValueError(f"it does not say what its {side} had")
+    widths = [1 if structural else 0, *(width for _, width in attributes)]
+    expected = [] if not classes else [classes[0].mean.size] if structural else widths[1:]
+    if len(seen) != len(names) or [part.mean.size for part in classes] != expected or any(w < 1 for w in widths[1:]):
+        raise ValueError(f"the columns of its {side} do not fit together")
+    labels = _strings(values["labels"])
+    return Colors(side, labels, names, seen, unnamed, attributes, classes, structural)  # type: ignore[arg-type]
+
+
+def _strings(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        raise TypeError("names must be a list of words")
+    return tuple(values)
