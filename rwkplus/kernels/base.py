@@ -1,4 +1,4 @@
-"""What the estimators share: reading graphs through the door, and the scikit-learn manners."""
+"""What the estimators share: the choices that define a walk kernel, and how graphs are read."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
-from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs import Graphs, Schema, as_batch
 from rwkplus.kernels.steps import step_weights
+from rwkplus.table import Graphs, GraphTable, Reader
+from rwkplus.table.blocks import ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_choice, check_ignore
 
 
@@ -28,12 +28,11 @@ class WalkEstimator(BaseEstimator):
     ignore: Sequence[str]
     n_jobs: int | None
 
-    schema_: Schema
+    reader_: Reader
 
-    def _read_first(self, graphs: Graphs) -> Batch:
-        """Check parameters and graphs, and keep what the colors mean; whatever was fitted before is gone."""
-        if hasattr(self, "map_"):
-            del self.map_  # lest half of a new fit looks like a fit
+    def _read_first(self, graphs: Graphs) -> ReadGraphs:
+        """Check parameters and graphs, and keep how they are read; whatever was fitted before is gone."""
+        self.__dict__.pop("map_", None)  # lest half of a new fit looks like a fit
         check_choice("kernel", self.kernel, KernelName)
         check_choice("walks", self.walks, Walks)
         check_choice("assignment", self.assignment, Assignment)
@@ -45,24 +44,28 @@ class WalkEstimator(BaseEstimator):
             raise ParameterError(f"include_zero_step must be True, False or None, got {self.include_zero_step!r}.")
         zero_step = self.kernel == "node-centric" if self.include_zero_step is None else self.include_zero_step
         weights = step_weights(self.steps, self.combine, self.decay, zero_step)
-        batch = as_batch(graphs, ignore=self.ignore)
-        self.schema_ = Schema.of(batch)
-        self.n_features_in_ = self.schema_.nodes.width
-        self.step_weights_ = weights
-        if self.kernel == "node-centric" and not self.schema_.discrete:
+        table = GraphTable.of(graphs)
+        reader = Reader.fit(table, self.ignore)
+        if not reader.nodes.exists:
             raise GraphError(
-                "the node-centric kernel needs discrete labels: one-hot rows in x, and in edge_attr where there is "
-                "one. Use kernel='rwk+' for continuous features."
+                f"{table.called(0)} has nodes without labels or attributes. Give them some, such as their degrees: "
+                "GraphTable.of(graphs).with_degrees()."
             )
-        return batch
+        if self.kernel == "node-centric" and not reader.discrete:
+            raise GraphError(
+                f"the node-centric kernel needs labels, but there are attributes ({', '.join(reader.attributes)}). Use "
+                "kernel='rwk+' for attributes, or leave them out with ignore=."
+            )
+        self.reader_, self.n_features_in_, self.step_weights_ = reader, reader.nodes.width, weights
+        return ReadGraphs(table, reader)
 
-    def _read_later(self, graphs: Graphs) -> Batch:
+    def _read_later(self, graphs: Graphs) -> ReadGraphs:
         """Read graphs as the fitted ones were read."""
         check_is_fitted(self)
-        batch = self.schema_.conform(as_batch(graphs, ignore=self.ignore), self.unknown_label)
+        table = GraphTable.of(graphs)
         if self.unknown_label == "new":
-            self.schema_.warn_of_strangers(batch)
-        return batch
+            self.reader_.warn_of_strangers(table)
+        return ReadGraphs(table, self.reader_, self.unknown_label)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "map_")  # comes last

@@ -8,9 +8,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from rwkplus.errors import NumericError
-from rwkplus.graphs.arrays import Floats, GraphArrays
 from rwkplus.kernels.gram import finite
 from rwkplus.ops import PackedGraphs, pair_scores, self_scores
+from rwkplus.table.arrays import Floats, GraphArrays
 
 BLOCK_NODES = 1_024
 """Nodes of the rows computed at a time: the unit of work for joblib."""

@@ -1,20 +1,22 @@
 """Explicit feature maps: graphs to sparse vectors whose inner products are the kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rwkplus.errors import ParameterError
-from rwkplus.graphs.arrays import GraphArrays, Ints
 from rwkplus.kernels.gram import finite
 from rwkplus.kernels.hashing import hashes
 from rwkplus.kernels.node_colors import ColorCounts, ColorTable, count_colors, merge_colors
 from rwkplus.kernels.sequence_tree import SequenceTree, merge
 from rwkplus.kernels.sequences import WalkCounts, count_walks
+from rwkplus.table.arrays import GraphArrays, Ints
+from rwkplus.table.blocks import ReadGraphs, map_blocks
 from rwkplus.types import Assignment, KernelName
 
 Vocabulary = SequenceTree | ColorTable
@@ -33,43 +35,42 @@ class FeatureMap:
     assignment: Assignment
     hash_width: int | None = None
 
-    def fit(self, graphs: GraphArrays, n_jobs: int | None) -> tuple[Vocabulary | None, sparse.csr_matrix]:
+    def fit(self, graphs: ReadGraphs, n_jobs: int | None) -> tuple[Vocabulary | None, sparse.csr_matrix]:
         """Collect the vocabulary of ``graphs``, unless features are hashed, and map them: ``(B, F)``."""
-        counted = self._count(graphs, n_jobs)
-        vocabulary = _merge([block.tree for block in counted]) if self.hash_width is None else None
-        return vocabulary, self._stacked(counted, vocabulary, graphs)
+        if self.hash_width is not None:
+            return None, self.transform(graphs, None, n_jobs)[0]
+        counted = list(map_blocks(partial(count_block, how=self), graphs, BLOCK_NODES, n_jobs))
+        vocabulary = _merge([block.tree for block in counted])
+        return vocabulary, stacked(self._placed(counted.pop(0), vocabulary) for _ in range(len(counted)))
 
     def transform(
-        self, graphs: GraphArrays, vocabulary: Vocabulary | None, n_jobs: int | None
+        self, graphs: ReadGraphs, vocabulary: Vocabulary | None, n_jobs: int | None
     ) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
         """Map later graphs; features outside the vocabulary only show in the squared norms ``(B,)``."""
-        counted = self._count(graphs, n_jobs)
-        features = self._stacked(counted, vocabulary, graphs)
-        return features, np.concatenate([self._squared_norms(block) for block in counted])
+        mapped = map_blocks(partial(_map_block, how=self, vocabulary=vocabulary), graphs, BLOCK_NODES, n_jobs)
+        norms: list[NDArray[np.float64]] = []
+
+        def features() -> Iterator[sparse.csr_matrix]:
+            for rows, squared in mapped:
+                norms.append(squared)
+                yield rows
+
+        return stacked(features()), np.concatenate(norms)
 
     def used_levels(self) -> list[int]:
         """Lengths of walks that have a weight."""
         return np.flatnonzero(self.weights).tolist()
 
-    def _count(self, graphs: GraphArrays, n_jobs: int | None) -> list[WalkCounts | ColorCounts]:
-        blocks = [graphs.block(start, stop) for start, stop in graphs.blocks(BLOCK_NODES)]
-        if len(blocks) == 1:
-            return [_count_block(blocks[0], self)]
-        return list(Parallel(n_jobs=n_jobs)(delayed(_count_block)(block, self) for block in blocks))
-
-    def _stacked(
-        self, counted: Sequence[WalkCounts | ColorCounts], vocabulary: Vocabulary | None, graphs: GraphArrays
-    ) -> sparse.csr_matrix:
-        features = sparse.vstack([self._columns(block, vocabulary, graphs) for block in counted], format="csr")
-        finite(features.data)
-        return features
-
-    def _columns(
+    def columns(
         self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary | None, graphs: GraphArrays
     ) -> sparse.csr_matrix:
+        """Features of counted walks: by their place in the vocabulary, or folded."""
         if self.hash_width is not None:
             return self._folded(counted, self.hash_width, graphs)
         assert vocabulary is not None
+        return self._placed(counted, vocabulary)
+
+    def _placed(self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary) -> sparse.csr_matrix:
         levels = list(vocabulary.locate(counted.tree))  # type: ignore[arg-type]
         sizes = level_sizes(vocabulary)
         return sparse.hstack(
@@ -94,7 +95,8 @@ class FeatureMap:
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         return sparse.csr_matrix(entries, shape=(counted.counts[0].shape[0], width))
 
-    def _squared_norms(self, counted: WalkCounts | ColorCounts) -> NDArray[np.float64]:
+    def squared_norms(self, counted: WalkCounts | ColorCounts) -> NDArray[np.float64]:
+        """Squared length of the features of each graph, known or not: ``(B,)``."""
         with np.errstate(over="ignore"):
             norms: NDArray[np.float64] = np.sum(
                 [self.weights[i] * np.asarray(counted.counts[i].power(2).sum(1)).ravel() for i in self.used_levels()],
@@ -110,13 +112,53 @@ def level_sizes(vocabulary: Vocabulary) -> list[int]:
     return [level.prefix.size for level in vocabulary.sequences]
 
 
-def _count_block(graphs: GraphArrays, how: FeatureMap) -> WalkCounts | ColorCounts:
+def count_block(graphs: ReadGraphs, how: FeatureMap) -> WalkCounts | ColorCounts:
+    """Count the walks or walk colors of a block of graphs."""
+    return _counted(graphs.arrays(), how)
+
+
+def _map_block(
+    graphs: ReadGraphs, how: FeatureMap, vocabulary: Vocabulary | None
+) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
+    """Features of a block of graphs, and their squared lengths."""
+    arrays = graphs.arrays()
+    counted = _counted(arrays, how)
+    return how.columns(counted, vocabulary, arrays), how.squared_norms(counted)
+
+
+def stacked(blocks: Iterator[sparse.csr_matrix]) -> sparse.csr_matrix:
+    """Put blocks of rows below one another; each is given up once it has been copied."""
+    data, indices, sizes, width = [], [], [np.zeros(1, np.int64)], 0
+    for block in blocks:
+        data.append(finite(block.data))
+        indices.append(block.indices)
+        sizes.append(np.diff(block.indptr).astype(np.int64))
+        width = block.shape[1]
+    indptr = np.concatenate(sizes).cumsum()
+    if len(data) == 1:
+        return sparse.csr_matrix((data[0], indices[0], indptr), shape=(indptr.size - 1, width))
+    values, columns = _joined(data), _joined(indices)
+    return sparse.csr_matrix((values, columns, indptr), shape=(indptr.size - 1, width))
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate arrays, freeing each as soon as it is copied."""
+    whole = np.empty(sum(part.size for part in parts), parts[0].dtype)
+    start = 0
+    while parts:
+        part = parts.pop(0)
+        whole[start : start + part.size] = part
+        start += part.size
+    return whole
+
+
+def _counted(graphs: GraphArrays, how: FeatureMap) -> WalkCounts | ColorCounts:
     if how.kernel != "node-centric":
         return count_walks(graphs, how.steps, match_all=how.kernel == "rwk+", closed=how.closed)
     if graphs.weight is not None:
         raise ParameterError(
-            "the node-centric kernel compares discrete walk colors and cannot use edge_weight. "
-            "Leave it out on purpose with ignore=('edge_weight',), or use kernel='rwk+'."
+            "the node-centric kernel compares walk colors and cannot use edge weights. Leave them out on purpose with "
+            "ignore=('edge_weight',), or use kernel='rwk+'."
         )
     if how.closed:
         raise ParameterError("walks='closed' is for kernel='rwk+' and 'rwk-'; node-centric colors are open walks.")

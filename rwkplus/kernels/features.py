@@ -10,11 +10,10 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.arrays import as_arrays
 from rwkplus.kernels.base import WalkEstimator
 from rwkplus.kernels.feature_map import FeatureMap, level_sizes
 from rwkplus.kernels.node_colors import ColorTable
+from rwkplus.table import Graphs
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer
 
 
@@ -38,19 +37,18 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         sparse_output: Return a sparse matrix; False allows ``set_output(transform="pandas")``.
         unknown_label: What to do with labels that ``fit`` did not see: they make features of their own,
             which the vocabulary does not have (``"new"``), walks do not pass them (``"ignore"``), or ``"error"``.
-        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         n_jobs: Parallel jobs, through joblib; any joblib backend works, Dask and Ray included.
 
     Attributes:
-        schema_: What node and edge colors mean.
+        reader_: How graphs are read: their columns and labels.
         step_weights_: Weight of the walks of 0, 1, ... edges.
 
     Example:
-        >>> from rwkplus.graphs import from_smiles
-        >>> features = RandomWalkFeatures(steps=1).fit(from_smiles(["CCO", "CC=O"]))
+        >>> features = RandomWalkFeatures(steps=1).fit(["CCO", "CC=O"])
         >>> features.get_feature_names_out().tolist()
         ['C-C', 'C-O', 'C=O', 'O-C', 'O=C']
-        >>> features.transform(from_smiles(["OCCO"])).toarray()
+        >>> features.transform(["OCCO"]).toarray()
         array([[2., 2., 0., 2., 0.]])
     """
 
@@ -94,8 +92,8 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
 
     def transform(self, graphs: Graphs) -> sparse.csr_matrix | NDArray[np.float64]:
         """Return the features of graphs: ``(B, F)``."""
-        arrays = as_arrays(self._read_later(graphs), labels=True)
-        features, _ = self.map_.transform(arrays, self.vocabulary_, self.n_jobs)
+        read = self._read_later(graphs)
+        features, _ = self.map_.transform(read, self.vocabulary_, self.n_jobs)
         return self._output(features)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
@@ -107,21 +105,18 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         if isinstance(self.vocabulary_, ColorTable):
             names = [[f"color{i}.{k}" for k in range(size)] for i, size in enumerate(level_sizes(self.vocabulary_))]
         else:
-            nodes, edges = self.schema_.nodes, self.schema_.edges
-            names = self.vocabulary_.names(
-                [nodes.name(i) for i in range(nodes.width)],
-                None if edges is None else [edges.name(i) for i in range(edges.width)],
-            )
+            edges = self.reader_.edges
+            names = self.vocabulary_.names(self.reader_.nodes.names, edges.names if edges.exists else None)
         return np.array([name for i in self.map_.used_levels() for name in names[i]], dtype=object)
 
     def _fit(self, graphs: Graphs) -> sparse.csr_matrix:
-        batch = self._read_first(graphs)
+        read = self._read_first(graphs)
         if self.hash_width is not None and not is_positive_integer(self.hash_width):
             raise ParameterError(f"hash_width must be an integer of at least 1, got {self.hash_width!r}.")
-        if not self.schema_.discrete:
+        if not self.reader_.discrete:
             raise GraphError(
-                "explicit walk features need discrete labels: one-hot rows in x, and in edge_attr where there is one. "
-                "Use RandomWalkNystroem or RandomWalkKernel for continuous colors, or ignore=('edge_attr',)."
+                f"explicit walk features need labels, but there are attributes ({', '.join(self.reader_.attributes)}). "
+                "Use RandomWalkNystroem or RandomWalkKernel for attributes, or leave them out with ignore=."
             )
         feature_map = FeatureMap(
             self.kernel,
@@ -131,7 +126,7 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
             self.assignment,
             self.hash_width,
         )
-        self.vocabulary_, features = feature_map.fit(as_arrays(batch, labels=True), self.n_jobs)
+        self.vocabulary_, features = feature_map.fit(read, self.n_jobs)
         self.map_ = feature_map
         return features
 

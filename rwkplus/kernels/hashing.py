@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.graphs.arrays import GraphArrays
 from rwkplus.kernels.node_colors import ColorTable
 from rwkplus.kernels.sequence_tree import Level, SequenceTree
 from rwkplus.ops.random_streams import STEP, mix
+from rwkplus.table.arrays import GraphArrays
 
 Hashes = NDArray[np.uint64]
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from rwkplus.graphs.arrays import Codes, GraphArrays, Ints
 from rwkplus.ops.walk_hashes import hash_step
+from rwkplus.table.arrays import Codes, GraphArrays, Ints
 from rwkplus.types import Assignment
 
 PRIMES = np.array([2_147_483_647, 2_147_483_629])

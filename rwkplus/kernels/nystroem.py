@@ -10,9 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.convert import graph_list
 from rwkplus.kernels.random_walk import RandomWalkKernel
+from rwkplus.table import Graphs, GraphTable
 from rwkplus.types import is_positive_integer
 
 
@@ -57,12 +56,12 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise ParameterError(f"n_components must be an integer of at least 1, got {self.n_components!r}.")
         if not (self.kernel is None or isinstance(self.kernel, RandomWalkKernel)):
             raise ParameterError(f"kernel must be a RandomWalkKernel or None, got {self.kernel!r}.")
-        items = graph_list(graphs)
+        table = GraphTable.of(graphs)
         given = self.random_state
         random = given if isinstance(given, Generator) else check_random_state(given)
-        landmarks = np.sort(random.permutation(len(items))[: self.n_components])
+        landmarks = np.sort(random.permutation(len(table))[: self.n_components])
         kernel = RandomWalkKernel() if self.kernel is None else clone(self.kernel)
-        gram = kernel.fit_transform([items[i] for i in landmarks])
+        gram = kernel.fit_transform(table[landmarks])
         values, vectors = np.linalg.eigh(gram)
         # Directions the landmarks do not span stay zero instead of being blown up.
         inverse_root = np.where(values > values.max(initial=0) * 1e-12, 1 / np.sqrt(np.maximum(values, 1e-300)), 0.0)
@@ -72,8 +71,8 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit_transform(self, graphs: Graphs, y: object = None) -> NDArray[np.float64]:
         """Fit, and return the features of the same graphs, which are read only once."""
-        items = graph_list(graphs)
-        return self.fit(items).transform(items)
+        table = GraphTable.of(graphs)
+        return self.fit(table).transform(table)
 
     def transform(self, graphs: Graphs) -> NDArray[np.float64]:
         """Return the features of graphs: ``(B, n_components)``."""

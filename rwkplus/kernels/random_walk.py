@@ -10,11 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
 from rwkplus.kernels.base import WalkEstimator
 from rwkplus.kernels.blocks import BlockKernel
 from rwkplus.kernels.feature_map import FeatureMap
@@ -22,6 +19,9 @@ from rwkplus.kernels.gram import cosine, feature_gram, finite
 from rwkplus.kernels.routes import cheaper_route
 from rwkplus.kernels.steps import geometric_tail
 from rwkplus.kernels.storage import ResumableMatrix, fingerprint
+from rwkplus.table import Graphs
+from rwkplus.table.arrays import Floats, GraphArrays
+from rwkplus.table.blocks import ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, Route, UnknownLabel, Walks, check_choice
 
 EXPLICIT_ROWS = 8_192
@@ -46,12 +46,12 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
             Algorithm 1 on pairs of graphs; ``"auto"`` takes the cheaper one and tells in ``route_``.
         unknown_label: Labels that ``fit`` did not see match each other (``"new"``), let no walk pass
             (``"ignore"``) or are refused (``"error"``). They never match a fitted graph.
-        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         n_jobs: Parallel jobs, through joblib; any joblib backend works, Dask and Ray included.
 
     Attributes:
         route_: The route taken.
-        schema_: What node and edge colors mean.
+        reader_: How graphs are read: their columns and labels.
         step_weights_: Weight of the walks of 0, 1, ... edges.
         truncation_error_: With ``combine="geometric"``, a bound on the share of K(G, G) that lies beyond
             ``steps``, worst case over the fitted graphs; infinite where the series may diverge.
@@ -109,86 +109,84 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
             out: File for the matrix (``.npy``), filled block by block as a memory map; a call with the same
                 graphs and settings after an interruption goes on where that one stopped.
         """
-        arrays = self._fit(graphs)
-        return self._gram(arrays, arrays, out, symmetric=True)
+        return self._gram(self._fit(graphs), out, symmetric=True)
 
     def transform(self, graphs: Graphs, out: str | Path | None = None) -> Floats:
         """Return the kernel of ``graphs`` with the fitted graphs: ``(B, K)``."""
-        return self._gram(self._arrays(self._read_later(graphs)), self.fitted_, out, symmetric=False)
+        return self._gram(self._read_later(graphs), out, symmetric=False)
 
     def diagonal(self, graphs: Graphs | None = None) -> Floats:
         """Return the self-similarity K(G, G) of graphs, not normalized; of the fitted ones by default."""
         check_is_fitted(self)
-        return self._diagonal(self.fitted_ if graphs is None else self._arrays(self._read_later(graphs)))
+        return self._diagonal(self.fitted_ if graphs is None else self._read_later(graphs))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns: the fitted graphs."""
         check_is_fitted(self)
-        return np.array([f"graph{i}" for i in range(self.fitted_.num_graphs)], dtype=object)
+        return np.array([f"graph{i}" for i in range(len(self.fitted_))], dtype=object)
 
-    def _fit(self, graphs: Graphs) -> GraphArrays:
-        batch = self._read_first(graphs)
+    def _fit(self, graphs: Graphs) -> ReadGraphs:
+        read = self._read_first(graphs)
         check_choice("route", self.route, Route)
-        self.route_ = self._choose_route(batch)
+        self.route_ = self._choose_route(read)
         closed = self.walks == "closed"
         features = FeatureMap(self.kernel, self.steps, self.step_weights_, closed, self.assignment)
         self.blocks_ = BlockKernel(self.kernel == "rwk+", self.step_weights_, closed)
-        self.fitted_ = self._arrays(batch)
+        self.fitted_ = read
         if self.route_ == "explicit":
-            self.vocabulary_, self.features_ = features.fit(self.fitted_, self.n_jobs)
+            self.vocabulary_, self.features_ = features.fit(read, self.n_jobs)
         geometric = isinstance(self.combine, str) and self.combine == "geometric"  # combine may be an array
         if self.normalize or geometric:
-            self.diagonal_ = self._diagonal(self.fitted_)
+            self.diagonal_ = self._diagonal(read)
         if geometric:
-            tail = geometric_tail(self.fitted_, self.steps, self.decay, self.kernel)
+            tail = geometric_tail(self._arrays(read), self.steps, self.decay, self.kernel)
             walked = self.diagonal_ > 0
             self.truncation_error_ = float((tail[walked] / self.diagonal_[walked]).max(initial=0.0))
         self.map_ = features
-        return self.fitted_
+        return read
 
-    def _choose_route(self, batch: Batch) -> str:
+    def _choose_route(self, graphs: ReadGraphs) -> str:
         if self.kernel == "node-centric":
             if self.route == "blocks":
                 raise ParameterError("kernel='node-centric' has explicit features only: use route='auto'.")
             return "explicit"
-        if not self.schema_.discrete:
+        if not self.reader_.discrete:
             if self.route == "explicit":
                 raise GraphError(
-                    "route='explicit' needs discrete labels: one-hot rows in x, and in edge_attr where there is one. "
-                    "Use route='auto' or 'blocks' for continuous colors."
+                    f"route='explicit' needs labels, but there are attributes ({', '.join(self.reader_.attributes)}). "
+                    "Use route='auto' or 'blocks' for attributes."
                 )
             return "blocks"
         if self.route != "auto":
             return self.route
-        return cheaper_route(as_arrays(batch, labels=True), self.steps, closed=self.walks == "closed")
+        return cheaper_route(graphs.arrays(), self.steps, closed=self.walks == "closed")
 
-    def _arrays(self, batch: Batch) -> GraphArrays:
-        return as_arrays(batch, labels=self.route_ == "explicit")
+    def _arrays(self, graphs: ReadGraphs) -> GraphArrays:
+        return graphs.arrays(labels=self.route_ == "explicit")
 
-    def _diagonal(self, graphs: GraphArrays) -> Floats:
+    def _diagonal(self, graphs: ReadGraphs) -> Floats:
         if self.route_ == "blocks":
-            return self.blocks_.diagonal(graphs, self.n_jobs)
+            return self.blocks_.diagonal(self._arrays(graphs), self.n_jobs)
         if graphs is self.fitted_:
             with np.errstate(over="ignore"):
                 return finite(np.asarray(self.features_.power(2).sum(1)).ravel())
         return finite(self.map_.transform(graphs, self.vocabulary_, self.n_jobs)[1])
 
-    def _gram(self, rows: GraphArrays, cols: GraphArrays, out: str | Path | None, *, symmetric: bool) -> Floats:
-        shape = (rows.num_graphs, cols.num_graphs)
+    def _gram(self, graphs: ReadGraphs, out: str | Path | None, *, symmetric: bool) -> Floats:
         settings = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
         exact = self.step_weights_.tolist()  # an array in combine may print alike and differ
-        key = "" if out is None else fingerprint((settings, exact, symmetric), (rows, cols))
-        matrix = ResumableMatrix(shape, out, key)
+        key = "" if out is None else fingerprint((settings, exact, symmetric), (graphs.table, self.fitted_.table))
+        matrix = ResumableMatrix((len(graphs), len(self.fitted_)), out, key)
         skip = frozenset(matrix.finished)
         norms = self.diagonal_ if self.normalize and symmetric else None
         if self.route_ == "blocks":
             if self.normalize and not symmetric:
-                norms = self._diagonal(rows)
-            parts = self._block_rows(rows, cols, symmetric, skip)
+                norms = self._diagonal(graphs)
+            parts = self._block_rows(graphs, symmetric, skip)
         elif symmetric:
             parts = self._explicit_rows(self.features_, symmetric, skip)
         else:
-            features, squared = self.map_.transform(rows, self.vocabulary_, self.n_jobs)
+            features, squared = self.map_.transform(graphs, self.vocabulary_, self.n_jobs)
             norms = finite(squared) if self.normalize else None
             parts = self._explicit_rows(features, symmetric, skip)
         for start, stop, first, values in parts:
@@ -196,7 +194,7 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
                 cosine(values, norms[start:stop], self.diagonal_[first:])
             matrix.write(start, stop, first, values, mirror=symmetric and self.route_ == "blocks")
         gram = matrix.complete()
-        if symmetric and self.normalize and rows.num_graphs > 1 and np.ptp(gram) < 1e-9:
+        if symmetric and self.normalize and len(graphs) > 1 and np.ptp(gram) < 1e-9:
             warnings.warn(
                 "all graphs look alike to this kernel: every normalized entry is the same. "
                 "Do the node labels vary? More steps or closed walks may tell the graphs apart.",
@@ -218,8 +216,10 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
             yield start, stop, 0, finite(feature_gram(block, self.features_))
 
     def _block_rows(
-        self, rows: GraphArrays, cols: GraphArrays, symmetric: bool, skip: frozenset[tuple[int, int]]
+        self, graphs: ReadGraphs, symmetric: bool, skip: frozenset[tuple[int, int]]
     ) -> Iterator[tuple[int, int, int, Floats]]:
+        cols = self._arrays(self.fitted_)
+        rows = cols if symmetric else self._arrays(graphs)
         # Labels that only the rows have match no column.
         rows = rows.with_width(cols.x.shape[1], 0 if cols.edge_attr is None else cols.edge_attr.shape[1])
         return self.blocks_.row_blocks(rows, cols, self.n_jobs, symmetric=symmetric, skip=skip)

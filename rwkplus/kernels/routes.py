@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rwkplus.graphs.arrays import Floats, GraphArrays
 from rwkplus.kernels import blocks as pairwise
+from rwkplus.table.arrays import Floats, GraphArrays
 
 # Rough nanoseconds on one core, read off runs on MUTAG, NCI1 and ENZYMES; only their ratio matters.
 _PER_WALK = 60.0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rwkplus.graphs.arrays import Ints
+from rwkplus.table.arrays import Ints
 
 
 class Level(NamedTuple):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rwkplus.graphs.arrays import GraphArrays, Ints
 from rwkplus.kernels.sequence_tree import Level, SequenceTree
+from rwkplus.table.arrays import GraphArrays, Ints
 
 
 @dataclass(frozen=True)

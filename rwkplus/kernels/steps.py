@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import ParameterError, RWKPlusWarning
-from rwkplus.graphs.arrays import GraphArrays
+from rwkplus.table.arrays import GraphArrays
 from rwkplus.types import Combine, KernelName, is_positive_integer
 
 

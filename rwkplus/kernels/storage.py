@@ -11,7 +11,8 @@ import numpy as np
 from numpy.lib.format import open_memmap
 
 from rwkplus.files import read_json, write_whole
-from rwkplus.graphs.arrays import Floats, GraphArrays
+from rwkplus.table import GraphTable
+from rwkplus.table.arrays import Floats
 
 
 class ResumableMatrix:
@@ -73,13 +74,9 @@ class ResumableMatrix:
         return set()
 
 
-def fingerprint(settings: object, parts: Iterable[GraphArrays]) -> str:
+def fingerprint(settings: object, tables: Iterable[GraphTable]) -> str:
     """Digest of settings and graphs."""
     digest = hashlib.sha256(repr(settings).encode())
-    for graphs in parts:
-        for name, value in vars(graphs).items():
-            digest.update(name.encode())
-            digest.update(
-                np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
-            )
+    for table in tables:
+        digest.update(table.digest().encode())
     return digest.hexdigest()

@@ -1,7 +1,7 @@
 """Graphs as typed columns, and how fitted estimators read them; NumPy only."""
 
 from rwkplus.table.columns import Categories, Column, Numbers, Text
-from rwkplus.table.graph_table import GraphTable
+from rwkplus.table.graph_table import Graphs, GraphTable
 from rwkplus.table.reader import Reader
 
-__all__ = ["Categories", "Column", "GraphTable", "Numbers", "Reader", "Text"]
+__all__ = ["Categories", "Column", "GraphTable", "Graphs", "Numbers", "Reader", "Text"]

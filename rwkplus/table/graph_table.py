@@ -1,7 +1,7 @@
 """Graphs, nodes and edges of a database as typed columns."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from html import escape
 from pathlib import Path
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Columns: TypeAlias = Mapping[str, Column]
 Ints: TypeAlias = NDArray[np.int64]
+Graphs: TypeAlias = object
+"""What estimators take: graphs in any form that :meth:`GraphTable.of` reads."""
 SIDES = ("graphs", "nodes", "edges")
 ARRAYS = {"node_ptr": np.int64, "edge_ptr": np.int64, "source": np.int32, "target": np.int32}
 SHOWN = 6
@@ -83,6 +85,10 @@ class GraphTable(Sequence["GraphTable"]):
         from rwkplus.io import read_graphs
 
         return read_graphs(data, edges=edges, nodes=nodes, graphs=graphs, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _rebuilt, ({name: dict(v) if name in SIDES else v for name, v in plain.items()},)
 
     def __len__(self) -> int:
         return self.node_ptr.size - 1
@@ -339,6 +345,11 @@ class GraphTable(Sequence["GraphTable"]):
             text += ", target"
         missing = int(column.missing.sum())
         return f"{text}, {missing:,} missing" if missing else text
+
+
+def _rebuilt(values: dict[str, Any]) -> GraphTable:
+    """A table from its fields, for pickles of one's own, such as joblib's."""
+    return GraphTable(**values)
 
 
 def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:

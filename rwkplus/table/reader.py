@@ -108,6 +108,11 @@ class Reader:
         """Whether nodes and edges carry labels rather than attributes."""
         return self.nodes.discrete and self.edges.discrete
 
+    @property
+    def attributes(self) -> list[str]:
+        """Columns of numbers that describe nodes or edges."""
+        return [name for colors in (self.nodes, self.edges) for name, _ in colors.attributes]
+
     def read(self, table: GraphTable, unknown_label: UnknownLabel = "new", *, labels: bool = True) -> GraphArrays:
         """Read graphs into arrays.
 
