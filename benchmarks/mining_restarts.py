@@ -6,9 +6,9 @@ import torch
 from benchmarks.measure import cpu_seconds, record
 from rwkplus.data.testbeds import triangle_chains
 from rwkplus.graphs import as_batch
-from rwkplus.mining.gradient import explained_patterns, initial_logits, walk_database
-from rwkplus.mining.palette import paint
-from rwkplus.mining.refine import adjacency
+from rwkplus.descriptive.gradient import explained_patterns, initial_logits, walk_database
+from rwkplus.descriptive.palette import paint
+from rwkplus.descriptive.refine import adjacency
 
 RESTARTS, PATTERNS, SIZE = 50, 2, 3
 SETTINGS = {"epochs": 150, "kicks": 0}

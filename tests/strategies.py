@@ -11,6 +11,8 @@ import torch
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
+from rwkplus.table import GraphTable, Reader
+
 COLORS = 3
 EDGE_COLORS = 2
 FEATURES = 2
@@ -134,6 +136,12 @@ def as_data(graph):
 
 def data_list(graphs):
     return [as_data(graph) for graph in graphs]
+
+
+def arrays_of(graphs, *, labels=True):
+    """Graphs as the loops read them."""
+    table = GraphTable.of(graphs)
+    return Reader.fit(table).read(table, labels=labels)
 
 
 def batched(graphs):

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
-from torch_geometric.data import Batch
 
 from rwkplus.detect.explanation import Explanation
 from rwkplus.errors import ParameterError
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.arrays import Floats, Ints
-from rwkplus.graphs.labelled import ONE_COLOR, labelled_graphs
-from rwkplus.mining.reading import LabelReader
+from rwkplus.table import Graphs, GraphTable, Reader
+from rwkplus.table.arrays import Floats, Ints
+from rwkplus.table.reader import ALIKE
+from rwkplus.viz.graphs import graphs_to_draw
 
 
 class GraphDetector(OutlierMixin, BaseEstimator, ABC):
@@ -46,16 +45,15 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     def fit(self, graphs: Graphs, y: object = None) -> Self:
         """Learn what is usual in ``graphs``; a share ``contamination`` of them may be anomalies."""
         check_contamination(self.contamination)
-        if hasattr(self, "threshold_"):
-            del self.threshold_  # lest half of a new fit looks like a fit
-        self.decision_scores_ = self._learn(graphs)
+        self.__dict__.pop("threshold_", None)  # lest half of a new fit looks like a fit
+        self.decision_scores_ = self._learn(GraphTable.of(graphs))
         self.threshold_ = max(float(np.quantile(self.decision_scores_, 1 - self.contamination)), self._rounding)
         return self
 
     def anomaly_scores(self, graphs: Graphs) -> Floats:
         """How anomalous graphs are: higher is more so ``(B,)``."""
         check_is_fitted(self)
-        return self._scores(graphs)
+        return self._scores(GraphTable.of(graphs))
 
     def score_samples(self, graphs: Graphs) -> Floats:
         """How usual graphs are: the lower, the more anomalous ``(B,)``."""
@@ -76,7 +74,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     def explain(self, graphs: Graphs) -> list[Explanation]:
         """Tell which nodes make each graph unusual, whether it is flagged or not."""
         check_is_fitted(self)
-        return self._explain(graphs)
+        return self._explain(GraphTable.of(graphs))
 
     @property
     def explains(self) -> bool:
@@ -84,21 +82,21 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         return True
 
     @property
-    def label_reader(self) -> LabelReader | None:
-        """How nodes and edges came by the labels that a fitted detector sees; None where it sees measurements."""
+    def label_reader(self) -> Reader | None:
+        """How nodes and edges came by the labels that a fitted detector sees; None where it sees attributes."""
         return None
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Fields of graphs that are left out on purpose."""
+        """Columns that are left out on purpose."""
         return tuple(self.ignore)
 
     def labelled(self, graphs: Graphs) -> list[nx.Graph]:
         """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
         check_is_fitted(self)
-        batch = self._label(graphs)
-        drawn = labelled_graphs(batch)
-        if batch.node_label_names == ONE_COLOR:
+        reader = self._seen_by()
+        drawn = graphs_to_draw(reader.labelled(GraphTable.of(graphs)))
+        if reader.nodes.names == ALIKE:
             for graph in drawn:
                 nx.set_node_attributes(graph, "", "label")
         return drawn
@@ -134,17 +132,18 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         return -np.inf
 
     @abstractmethod
-    def _learn(self, graphs: Graphs) -> Floats:
+    def _learn(self, table: GraphTable) -> Floats:
         """Learn from graphs and score each of them as if the others were all there is."""
 
     @abstractmethod
-    def _scores(self, graphs: Graphs) -> Floats: ...
+    def _scores(self, table: GraphTable) -> Floats: ...
 
     @abstractmethod
-    def _explain(self, graphs: Graphs) -> list[Explanation]: ...
+    def _explain(self, table: GraphTable) -> list[Explanation]: ...
 
     @abstractmethod
-    def _label(self, graphs: Graphs) -> Batch: ...
+    def _seen_by(self) -> Reader:
+        """How graphs are read, for pictures."""
 
     @abstractmethod
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rwkplus.detect.base import GraphDetector, check_contamination
 from rwkplus.files import damaged, from_json, read_tensors, write_tensors
 
-FORMAT = "rwkplus detector, version 1"
+FORMAT = "rwkplus detector, version 2"
 
 
 def save_detector(detector: GraphDetector, path: str | Path) -> Path:

@@ -12,7 +12,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
-from rwkplus.graphs.arrays import Floats
+from rwkplus.table.arrays import Floats
 
 Method = Literal["nearest", "density", "lof", "svm", "forest"]
 NARROWEST = 1e-3

@@ -5,21 +5,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from torch_geometric.data import Batch
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.files import from_json
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
-from rwkplus.graphs.convert import graph_list
-from rwkplus.graphs.labelled import named
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.cover import explained
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.files import pack_miner, saved_params, unpack_miner
-from rwkplus.mining.reading import LabelReader
+from rwkplus.table import GraphTable, Reader
+from rwkplus.table.arrays import Floats, GraphArrays
+from rwkplus.table.reader import check_nodes
 
 
 class PatternDetector(GraphDetector):
@@ -49,52 +46,51 @@ class PatternDetector(GraphDetector):
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Fields of graphs that the miner leaves out."""
+        """Columns that the miner leaves out."""
         return tuple(self.miner_.ignore)
 
-    def _learn(self, graphs: Graphs) -> Floats:
+    def _learn(self, table: GraphTable) -> Floats:
         if not (self.miner is None or isinstance(self.miner, PatternMiner)):
             raise ParameterError(f"miner must be a PatternMiner or None, got {self.miner!r}.")
         default = PatternMiner("auto", criterion="blocks", n_controls=3, random_state=0)
         self.miner_ = default if self.miner is None else clone(self.miner)
-        graphs = graph_list(graphs)
-        self.miner_.fit(graphs)
+        self.miner_.fit(table)
         if self.miner_.interrupted_:
             raise KeyboardInterrupt
         if not self.miner_.patterns_:
             raise GraphError(
                 "no patterns were found, so nothing is usual. SurpriseDetector (--detector surprise) needs none."
             )
-        return self._scores(graphs)
+        return self._scores(table)
 
-    def _scores(self, graphs: Graphs) -> Floats:
-        arrays, source, unexplained = self._unexplained(graphs)
+    def _scores(self, table: GraphTable) -> Floats:
+        arrays, source, unexplained = self._unexplained(table)
         edges = np.bincount(arrays.graph[source], minlength=arrays.num_graphs)
         left = np.bincount(arrays.graph[source], unexplained, arrays.num_graphs)
         return np.where(edges > 0, left / np.maximum(edges, 1), 1.0)
 
-    def _explain(self, graphs: Graphs) -> list[Explanation]:
+    def _explain(self, table: GraphTable) -> list[Explanation]:
         """A node is as unusual as many of its edges are unexplained; a node without edges is."""
-        arrays, source, unexplained = self._unexplained(graphs)
+        arrays, source, unexplained = self._unexplained(table)
         degree = np.bincount(source, minlength=arrays.num_nodes)
         left = np.bincount(source, unexplained, arrays.num_nodes)
-        return explanations(arrays, np.where(degree > 0, left / np.maximum(degree, 1), 1.0))
+        return explanations(table, arrays, np.where(degree > 0, left / np.maximum(degree, 1), 1.0))
 
     @property
-    def label_reader(self) -> LabelReader:
+    def label_reader(self) -> Reader:
         """How nodes and edges came by labels."""
         return self.miner_.reader_
 
-    def _label(self, graphs: Graphs) -> Batch:
-        return named(self.miner_.reader_.read(graphs))
+    def _seen_by(self) -> Reader:
+        return self.miner_.reader_
 
-    def _unexplained(self, graphs: Graphs) -> tuple[GraphArrays, NDArray[np.int64], NDArray[np.bool_]]:
+    def _unexplained(self, table: GraphTable) -> tuple[GraphArrays, NDArray[np.int64], NDArray[np.bool_]]:
         """The graphs, the first node of every directed edge, and whether no pattern explains the edge."""
+        check_nodes(table)
         miner = self.miner_
-        batch = miner.schema_.conform(miner.reader_.read(graphs), "new")
-        arrays = as_arrays(batch, labels=True)
+        arrays = miner.reader_.read(table)
         database = MiningDatabase.of(arrays)
-        shapes = (pattern.shape(miner.schema_) for pattern in miner.patterns_)
+        shapes = (pattern.shape(miner.reader_) for pattern in miner.patterns_)
         return arrays, database.source, ~explained(database, shapes)
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -107,5 +103,3 @@ class PatternDetector(GraphDetector):
         self.miner_ = unpack_miner(PatternMiner(), header["fitted"], arrays)
         if not self.miner_.patterns_:
             raise ValueError("it holds no patterns")
-        for pattern in self.miner_.patterns_:
-            _ = pattern.shape(self.miner_.schema_).plan  # raises where labels or edges are wrong

@@ -93,9 +93,8 @@ def _explain(detector: GraphDetector, judged: Sequence[tuple[nx.Graph, dict[str,
     odd = [(graph, record) for graph, record in judged if record["anomaly"]]
     if not odd:
         return
-    for (graph, record), why in zip(odd, detector.explain([graph for graph, _ in odd]), strict=True):
-        names = list(graph)
-        record["nodes"] = [names[v] for v in why.nodes]
+    for (_, record), why in zip(odd, detector.explain([graph for graph, _ in odd]), strict=True):
+        record["nodes"] = list(why.nodes)
 
 
 def _parsed(text: bytes | None) -> JsonGraph | Refused:

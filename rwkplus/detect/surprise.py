@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from torch_geometric.data import Batch
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations, highest_by_graph
-from rwkplus.detect.reading import LabelledReader
 from rwkplus.detect.surprise_table import (
     learn_levels,
     look_up,
@@ -19,11 +18,9 @@ from rwkplus.detect.surprise_table import (
     where_labelled,
 )
 from rwkplus.errors import ParameterError
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.arrays import Floats, GraphArrays
-from rwkplus.graphs.labelled import named
-from rwkplus.mining.reader_files import pack_reader, unpack_reader
-from rwkplus.mining.reading import LabelReader
+from rwkplus.table import GraphTable, Reader
+from rwkplus.table.arrays import Floats, GraphArrays, Ints
+from rwkplus.table.reader import check_nodes
 from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer, seed_of
 
 
@@ -43,7 +40,7 @@ class SurpriseDetector(GraphDetector):
         n_colors: Classes to cut measurements on nodes or edges into; labels are used as they are.
         unknown_label: Labels that ``fit`` did not see are surprising (``"new"``), an ``"error"``, or no surprise
             (``"ignore"``), nor is anything that walks see beyond them.
-        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         random_state: Seed of the classes of measurements, scikit-learn's ``RandomState``, or None for a seed of chance.
 
     Attributes:
@@ -83,41 +80,55 @@ class SurpriseDetector(GraphDetector):
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
         check_ignore(self.ignore)
 
-    def _learn(self, graphs: Graphs) -> Floats:
+    def _learn(self, table: GraphTable) -> Floats:
         self._check()
         self.seed_ = seed_of(self.random_state)
-        self.reader_, arrays = LabelledReader.learn(graphs, self.ignore, self.unknown_label, self.n_colors, self.seed_)
+        self.reader_ = Reader.fit_labels(table, self.ignore, n_classes=self.n_colors, seed=self.seed_)
+        arrays = self.reader_.read(table)
         self.levels_, surprises = learn_levels(arrays, self.steps)
         return highest_by_graph(arrays, node_scores(arrays, surprises))
 
-    def _scores(self, graphs: Graphs) -> Floats:
-        arrays = self.reader_.read(graphs)
+    def _scores(self, table: GraphTable) -> Floats:
+        arrays = self._read(table)
         return highest_by_graph(arrays, self._node_scores(arrays))
 
-    def _explain(self, graphs: Graphs) -> list[Explanation]:
-        arrays = self.reader_.read(graphs)
-        return explanations(arrays, self._node_scores(arrays))
+    def _explain(self, table: GraphTable) -> list[Explanation]:
+        arrays = self._read(table)
+        return explanations(table, arrays, self._node_scores(arrays))
 
     @property
-    def label_reader(self) -> LabelReader:
+    def label_reader(self) -> Reader:
         """How nodes and edges came by labels."""
-        return self.reader_.labels
+        return self.reader_
 
-    def _label(self, graphs: Graphs) -> Batch:
-        return named(self.reader_.labels.read(graphs))
+    def _seen_by(self) -> Reader:
+        return self.reader_
+
+    def _read(self, table: GraphTable) -> GraphArrays:
+        check_nodes(table)
+        return self.reader_.read(table, self.unknown_label)
 
     def _node_scores(self, arrays: GraphArrays) -> Floats:
-        surprises = look_up(self.levels_, arrays, self.reader_.new_edges(arrays))
+        surprises = look_up(self.levels_, arrays, self._new_edges(arrays))
         return node_scores(arrays, where_labelled(arrays, surprises) if self.unknown_label == "ignore" else surprises)
 
+    def _new_edges(self, arrays: GraphArrays) -> Ints | None:
+        """Edges of later graphs whose label was not there."""
+        if arrays.edge_label is None:
+            return None
+        known = self.reader_.edges.seen
+        seen = np.zeros(max(arrays.num_edge_labels, len(known)) + 1, bool)
+        seen[: len(known)] = known
+        seen[-1] = True  # the number of no label is -1
+        return np.flatnonzero(~seen[arrays.edge_label])
+
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        header, arrays = pack_reader(self.reader_.labels, self.reader_.schema)
-        return header, arrays | pack_levels(self.levels_)
+        return {"reader": self.reader_.to_dict()}, pack_levels(self.levels_)
 
     def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self._check()
         self.seed_ = seed_of(self.random_state)
-        self.reader_ = LabelledReader(*unpack_reader(header, arrays, self.ignore), self.unknown_label)
+        self.reader_ = Reader.from_dict(header["reader"])
         self.levels_ = unpack_levels(arrays)
         if len(self.levels_) != self.steps + 1:
             raise ValueError("its tables are of other steps")

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.graphs.arrays import Floats, GraphArrays, Ints
 from rwkplus.kernels.node_colors import node_colors
+from rwkplus.table.arrays import Floats, GraphArrays, Ints
 
 
 class Level(NamedTuple):

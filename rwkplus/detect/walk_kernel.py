@@ -1,28 +1,27 @@
 """Anomalies as graphs far from all others, by a walk kernel."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+import networkx as nx
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
-from torch_geometric.data import Batch, Data
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.detect.explanation import Explanation, explanations
 from rwkplus.detect.novelty import CountForest, Method, Novelty, distance, novelty, with_new_share
-from rwkplus.detect.reference_files import check_same_scores, pack_graphs, unpack_graphs
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.files import from_json
-from rwkplus.graphs import Graphs, Schema, as_batch
-from rwkplus.graphs.arrays import Floats, GraphArrays, as_arrays
-from rwkplus.graphs.convert import graph_list
-from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
-from rwkplus.mining.reading import checked_batch
+from rwkplus.table import Graphs, GraphTable, Reader
+from rwkplus.table.arrays import Floats
+from rwkplus.table.packing import pack_table, unpack_table
+from rwkplus.table.reader import ALIKE, check_nodes, with_equal_nodes
 from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer, seed_of
 
 BLOCK = 2_000
@@ -33,28 +32,27 @@ SAME = 1 - 1e-9
 """Similarity of graphs that the kernel cannot tell apart."""
 
 
-def default_kernel(batch: Batch) -> RandomWalkKernel:
+def default_kernel(table: GraphTable) -> RandomWalkKernel:
     """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes."""
-    schema = Schema.of(batch)
-    name: KernelName = "node-centric" if schema.discrete and not schema.weighted else "rwk+"
+    reader = Reader.fit(table)
+    name: KernelName = "node-centric" if reader.discrete and not reader.weighted else "rwk+"
     return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
 
 
-def color_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
+def color_counts() -> RandomWalkFeatures:
     """What a forest reads: how many nodes have each walk color, after 0 to 3 steps."""
-    return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac", ignore=ignore)
+    return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac")
 
 
 def most_similar(
     graphs: Graphs, others: Graphs, count: int, ignore: Sequence[str] = ()
 ) -> list[list[tuple[int, float]]]:
     """For each graph, the numbers of the ``count`` most similar among others, and their similarities."""
-    batch = named(checked_batch(graphs, ignore))
-    other = named(checked_batch(others, ignore), Schema.of(batch))
-    if Schema.of(other).discrete:
-        similarity = default_kernel(batch).fit(batch).transform(other).T
-    else:  # the graphs may be few, with measurements that happen to look like labels
-        similarity = default_kernel(other).fit(other).transform(batch)
+    table, other = (with_equal_nodes(GraphTable.of(part).without(ignore)) for part in (graphs, others))
+    if Reader.fit(other).discrete:
+        similarity = default_kernel(table).fit(table).transform(other).T
+    else:  # the graphs may be few, with attributes that happen to look like labels
+        similarity = default_kernel(other).fit(other).transform(table)
     best = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
     return [[(int(i), float(values[i])) for i in row] for values, row in zip(similarity, best, strict=True)]
 
@@ -78,7 +76,7 @@ class WalkKernelDetector(GraphDetector):
             and ``"rwk+"`` of 3 steps, single nodes included, for measurements and edge weights.
         n_references: Most references to keep.
         n_neighbors: Neighbors that count for ``"nearest"`` (1 by default) and ``"lof"`` (20).
-        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         random_state: Seed of the draw of references and of the forest, scikit-learn's ``RandomState``, or None for a
             seed of chance.
 
@@ -117,29 +115,33 @@ class WalkKernelDetector(GraphDetector):
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Fields of graphs that detector or kernel leave out."""
+        """Columns that detector or kernel leave out."""
         return (*self.ignore, *(() if self.kernel is None else self.kernel.ignore))
 
     def similarity(self, graphs: Graphs) -> Floats:
         """Return the similarity of each graph to each reference, at most 1: ``(B, R)``."""
         check_is_fitted(self)
-        return np.concatenate([self.kernel_.transform(block) for block in self._blocks(graphs)])
+        return self._similarity(self._own(GraphTable.of(graphs)))
 
-    def _learn(self, graphs: Graphs) -> Floats:
+    def _similarity(self, table: GraphTable) -> Floats:
+        return np.concatenate([self.kernel_.transform(block) for block in _blocks(table)])
+
+    def _learn(self, table: GraphTable) -> Floats:
         self._check()
-        items = self._read(graphs, None)
+        check_nodes(table)
+        table = with_equal_nodes(table.without(self.ignored))
         self.seed_ = seed_of(self.random_state)
         random = np.random.default_rng(self.seed_)
-        self.reference_indices_ = np.sort(random.permutation(len(items))[: self.n_references])
-        self._refer_to([items[i] for i in self.reference_indices_])
-        scores = np.empty(len(items))
-        rest = np.setdiff1d(np.arange(len(items)), self.reference_indices_)
+        self.reference_indices_ = np.sort(random.permutation(len(table))[: self.n_references])
+        self._refer_to(table[self.reference_indices_])
+        scores = np.empty(len(table))
+        rest = np.setdiff1d(np.arange(len(table)), self.reference_indices_)
         scores[self.reference_indices_] = self.reference_scores_
         if rest.size:
-            scores[rest] = self._scores([items[i] for i in rest])
+            scores[rest] = self._scores(table[rest])
         return scores
 
-    def _refer_to(self, references: list[Data]) -> None:
+    def _refer_to(self, references: GraphTable) -> None:
         if self.method == "lof" and len(references) < 2:
             raise GraphError("method='lof' compares graphs with their neighbors and needs at least two of them.")
         self.references_ = references
@@ -155,62 +157,63 @@ class WalkKernelDetector(GraphDetector):
             seen = self.kernel_.fit_transform(references)
         self.reference_scores_ = self.novelty_.fit(seen).own_scores(seen)
 
-    def _seen(self, graphs: list[Data]) -> Any:  # noqa: ANN401
+    def _seen(self, table: GraphTable) -> Any:  # noqa: ANN401
         """What novelty is judged by: similarities to the references, or counts of colors and the share of new ones."""
         if self.counts_ is None:
-            return self.kernel_.transform(graphs)
+            return self.kernel_.transform(table)
         levels = self.counts_.steps + 1
-        return with_new_share(self.counts_.transform(graphs), [levels * (graph.num_nodes or 0) for graph in graphs])
+        return with_new_share(self.counts_.transform(table), levels * np.diff(table.node_ptr))
 
     def _new_kernel(self) -> RandomWalkKernel:
         if self.kernel is not None:
             return cast(RandomWalkKernel, clone(self.kernel))
-        return default_kernel(as_batch(self.references_))
+        return default_kernel(self.references_)
 
-    def _scores(self, graphs: Graphs) -> Floats:
-        return np.concatenate([self.novelty_.scores(self._seen(block)) for block in self._blocks(graphs)])
+    def _scores(self, table: GraphTable) -> Floats:
+        blocks = _blocks(self._own(table))
+        return np.concatenate([self.novelty_.scores(self._seen(block)) for block in blocks])
 
-    def _blocks(self, graphs: Graphs) -> Iterator[list[Data]]:
-        items = self._read(graphs, self.kernel_.schema_)
-        return (items[start : start + BLOCK] for start in range(0, len(items), BLOCK))
-
-    def _read(self, graphs: Graphs, fitted: Schema | None) -> list[Data]:
-        return graph_list(named(checked_batch(graphs, self.ignored), fitted))
+    def _own(self, table: GraphTable) -> GraphTable:
+        """Later graphs, all nodes alike only where those of the references were."""
+        check_nodes(table)
+        table = table.without(self.ignored)
+        return with_equal_nodes(table) if self.kernel_.reader_.nodes.names == ALIKE else table
 
     @property
     def explains(self) -> bool:
         """Whether graphs have labels, which explanations are made of."""
-        return bool(self.kernel_.schema_.discrete)
+        return bool(self.kernel_.reader_.discrete)
 
-    def _explain(self, graphs: Graphs) -> list[Explanation]:
+    def _explain(self, table: GraphTable) -> list[Explanation]:
         """A node is as unusual as many steps give it a color that the nearest reference does not have.
 
         References that are the very same are left out: one of them may be the graph itself.
         """
-        graphs = graph_list(graphs)
         if not self.explains:
-            raise GraphError("explanations need labels: one-hot rows in x, and in edge_attr where there is one.")
-        similarity = self.similarity(graphs)
+            raise GraphError("explanations need labels, and these graphs are compared by attributes.")
+        own = self._own(table)
+        similarity = self._similarity(own)
         which, place = np.unique(np.where(similarity < SAME, similarity, -1).argmax(1), return_inverse=True)
-        arrays = self._arrays(self._read(graphs, self.kernel_.schema_))
-        known = self._arrays([self.references_[k] for k in which])
+        arrays, known = (self.kernel_.reader_.read(part) for part in (own, self.references_[which]))
         colors, theirs = (np.stack(list(node_colors(part, self.kernel_.steps))) for part in (arrays, known))
         missing = np.zeros(arrays.num_nodes)
         for i, nearest in enumerate(place.tolist()):
             mine, other = (slice(part.node_ptr[k], part.node_ptr[k + 1]) for part, k in ((arrays, i), (known, nearest)))
             for step in range(len(colors)):
                 missing[mine] += ~np.isin(colors[step, mine], theirs[step, other])
-        return explanations(arrays, missing / len(colors))
+        return explanations(own, arrays, missing / len(colors))
 
     @property
     def _rounding(self) -> float:
         return float(distance(np.array(SAME))) if self.method == "nearest" else -np.inf
 
-    def _label(self, graphs: Graphs) -> Batch:
-        return named(checked_batch(graphs, self.ignored))
+    def _seen_by(self) -> Reader:
+        return self.kernel_.reader_
 
-    def _arrays(self, graphs: list[Data]) -> GraphArrays:
-        return as_arrays(self.kernel_.schema_.conform(as_batch(graphs), "new"), labels=True)
+    def labelled(self, graphs: Graphs) -> list[nx.Graph]:
+        """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
+        check_is_fitted(self)
+        return super().labelled(self._own(GraphTable.of(graphs)))
 
     def _check(self) -> None:
         check_choice("method", self.method, Method)
@@ -225,7 +228,7 @@ class WalkKernelDetector(GraphDetector):
             )
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        header, arrays = pack_graphs(self.references_)
+        header, arrays = pack_table(self.references_)
         header["kernel"] = None if self.kernel is None else self.kernel.get_params()
         indices = {"reference_indices": self.reference_indices_, "reference_scores": self.reference_scores_}
         return header, arrays | indices
@@ -235,5 +238,22 @@ class WalkKernelDetector(GraphDetector):
         self._check()
         self.seed_ = seed_of(self.random_state)
         self.reference_indices_ = arrays["reference_indices"]
-        self._refer_to(unpack_graphs(header, arrays))
-        check_same_scores(self.reference_scores_, arrays["reference_scores"])
+        self._refer_to(unpack_table(header, arrays))
+        _check_same_scores(self.reference_scores_, arrays["reference_scores"])
+
+
+def _blocks(table: GraphTable) -> Iterator[GraphTable]:
+    return (table[start : start + BLOCK] for start in range(0, len(table), BLOCK))
+
+
+def _check_same_scores(now: Floats, then: Floats) -> None:
+    """Warn where a model that was fitted anew differs from the one that was saved."""
+    if now.shape != then.shape:
+        raise ValueError("its scores do not fit its graphs")
+    if not np.allclose(now, then, rtol=1e-6, atol=1e-9):
+        warnings.warn(
+            "the model was fitted anew and scores its own graphs differently than when it was saved, probably by "
+            "another version of scikit-learn. Fit and save it again for scores that can be compared.",
+            RWKPlusWarning,
+            stacklevel=5,
+        )

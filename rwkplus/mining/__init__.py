@@ -1,20 +1,8 @@
 """Unsupervised pattern mining: the small graphs that describe a database."""
 
-from rwkplus.mining.descriptive import DescriptiveKCN
 from rwkplus.mining.edit_distance import weighted_edit_distance
 from rwkplus.mining.files import load_patterns, save_patterns
-from rwkplus.mining.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.mining.miner import PatternMiner
 from rwkplus.mining.patterns import Occurrence, Pattern
 
-__all__ = [
-    "DescriptiveKCN",
-    "ExplainedPatterns",
-    "Occurrence",
-    "Pattern",
-    "PatternMiner",
-    "explained_patterns",
-    "load_patterns",
-    "save_patterns",
-    "weighted_edit_distance",
-]
+__all__ = ["Occurrence", "Pattern", "PatternMiner", "load_patterns", "save_patterns", "weighted_edit_distance"]

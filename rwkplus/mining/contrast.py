@@ -1,12 +1,14 @@
 """How the classes of a labelled database differ in a pattern's support."""
 
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import false_discovery_control, fisher_exact
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, RWKPlusWarning
+from rwkplus.table.columns import is_missing
 
 
 class ClassContrast(NamedTuple):
@@ -41,7 +43,12 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
     values = np.asarray(y)
     if values.ndim != 1 and values.shape[1:] != (1,):
         raise ParameterError(f"y has shape {values.shape}: give one class per graph, such as y[:, 0].")
-    names = [str(value) for value in values.ravel().tolist()]
+    known = np.array([not is_missing(value) for value in values.ravel().tolist()], dtype=bool)
+    if not known.all():
+        _warn_of_missing(int((~known).sum()), known.size)
+        place = np.cumsum(known) - 1
+        supports = [place[[i for i in graphs if known[i]]].tolist() for graphs in supports]
+    names = [_name(value) for value in values.ravel()[known].tolist()]
     classes, members = np.unique(names, return_inverse=True)
     if classes.size < 2:
         raise ParameterError(f"y has only the class {names[0]!r}: there is nothing to contrast." if names else "no y.")
@@ -58,6 +65,17 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
     corrected = false_discovery_control([contrast.p_value for contrast in raw])
     flat = [contrast._replace(corrected=float(p)) for contrast, p in zip(raw, corrected, strict=True)]
     return [tuple(flat[i : i + classes.size]) for i in range(0, len(flat), classes.size)]
+
+
+def _warn_of_missing(missing: int, graphs: int) -> None:
+    warnings.warn(
+        f"{missing} of {graphs} graphs have no class in y: the contrast leaves them out.", RWKPlusWarning, stacklevel=4
+    )
+
+
+def _name(value: object) -> str:
+    """A class as people write it: classes that are whole numbers among missing ones have become floats."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _contrast(name: str, support: int, size: int, support_of_all: int, num_graphs: int) -> ClassContrast:

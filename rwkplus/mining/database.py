@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, RWKPlusWarning
-from rwkplus.graphs.arrays import GraphArrays
 from rwkplus.ops.embeddings import Adjacency, Ints
+from rwkplus.table.arrays import GraphArrays
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,12 @@ def _swap(u: Ints, v: Ints, a: int, b: int, present: Counter[tuple[int, int]], f
 
 def _check_labels(graphs: GraphArrays, edge_label: Ints) -> None:
     for what, label, owner in (
-        ("x", graphs.label, graphs.graph),
-        ("edge_attr", edge_label, graphs.graph[graphs.source]),
+        ("a node", graphs.label, graphs.graph),
+        ("an edge", edge_label, graphs.graph[graphs.source]),
     ):
         if (label < 0).any():
             i = int(owner[np.argmax(label < 0)])
-            raise GraphError(f"graph {i}: {what} has a row of zeros. Patterns need a label on every node and edge.")
+            raise GraphError(f"graph {i}: {what} has no label (a row of zeros). Patterns need one on all of them.")
 
 
 def _check_undirected(graphs: GraphArrays, key: Ints, edge_label: Ints) -> None:
@@ -141,6 +141,6 @@ def _check_undirected(graphs: GraphArrays, key: Ints, edge_label: Ints) -> None:
     if lonely.any():
         i = int(graphs.graph[graphs.source[np.argmax(lonely)]])
         raise GraphError(
-            f"graph {i}: edge_index has an edge without its reverse (of the same label). Patterns are undirected: "
-            "add reverse edges with torch_geometric.transforms.ToUndirected()."
+            f"graph {i}: there is an edge without its reverse of the same label. Patterns are undirected: read the "
+            "edges as undirected ones, or add the reverse ones (networkx: .to_undirected(), PyG: ToUndirected())."
         )

@@ -2,24 +2,23 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError
 from rwkplus.files import damaged, from_json, read_json, read_tensors, write_tensors, write_whole
-from rwkplus.mining.patterns import Occurrence, Pattern
-from rwkplus.mining.reader_files import pack_reader, unpack_reader
+from rwkplus.mining.patterns import Pattern
+from rwkplus.table import Reader
 from rwkplus.types import seed_of
 
 if TYPE_CHECKING:
     from rwkplus.mining.miner import PatternMiner
 
-FORMAT = "rwkplus patterns, version 1"
-MINER_FORMAT = "rwkplus miner, version 1"
+FORMAT = "rwkplus patterns, version 2"
+FIRST_FORMAT = "rwkplus patterns, version 1"
+MINER_FORMAT = "rwkplus miner, version 2"
 FITTED = ("control_", "training_", "explained_", "saved_")
 
 
@@ -32,7 +31,7 @@ def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:
 def load_patterns(path: str | Path) -> list[Pattern]:
     """Read what :func:`save_patterns` wrote."""
     record = read_json(path)
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") not in (FORMAT, FIRST_FORMAT):
         raise DataError(f"{path} does not hold patterns: expected the format {FORMAT!r}.")
     if not isinstance(record.get("patterns"), list):
         raise DataError(f"{path} has no list of patterns. Is the file complete?")
@@ -47,15 +46,13 @@ def save_miner(miner: "PatternMiner", path: str | Path) -> Path:
 
 def pack_miner(miner: "PatternMiner") -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return everything fitted as JSON values and arrays."""
-    header, tensors = pack_reader(miner.reader_, miner.schema_)
-    tensors |= {name: getattr(miner, name) for name in FITTED}
-    for k, pattern in enumerate(miner.patterns_):
-        tensors[f"occurrences.{k}"] = np.array([[graph, *nodes] for graph, nodes in pattern.occurrences])
-    header |= {
+    tensors: dict[str, NDArray[Any]] = {name: getattr(miner, name) for name in FITTED}
+    header = {
+        "reader": miner.reader_.to_dict(),
         "parameters": saved_params(miner, miner.seed_),
         "threshold": miner.threshold_,
         "interrupted": miner.interrupted_,
-        "patterns": [replace(pattern, occurrences=()).to_dict() for pattern in miner.patterns_],
+        "patterns": [pattern.to_dict() for pattern in miner.patterns_],
     }
     return header, tensors
 
@@ -83,10 +80,8 @@ def unpack_miner(miner: "PatternMiner", header: dict[str, Any], tensors: dict[st
     miner.threshold_ = float(header["threshold"])
     miner.seed_ = seed_of(miner.random_state)
     miner.interrupted_ = bool(header.get("interrupted", False))
-    miner.reader_, miner.schema_ = unpack_reader(header, tensors, miner.ignore)
-    miner.patterns_ = []
-    for k, values in enumerate(header["patterns"]):
-        rows = tensors[f"occurrences.{k}"].tolist()
-        occurrences = tuple(Occurrence(graph, tuple(nodes)) for graph, *nodes in rows)
-        miner.patterns_.append(replace(Pattern.from_dict(values), occurrences=occurrences))
+    miner.reader_ = Reader.from_dict(header["reader"])
+    miner.patterns_ = [Pattern.from_dict(values) for values in header["patterns"]]
+    for pattern in miner.patterns_:
+        _ = pattern.shape(miner.reader_).plan  # raises where labels or edges are wrong
     return miner

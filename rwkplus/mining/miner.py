@@ -9,26 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
-from rwkplus.graphs import Graphs, Schema
-from rwkplus.graphs.arrays import as_arrays
-from rwkplus.graphs.convert import graph_list
-from rwkplus.graphs.labelled import named
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.candidates import labelled_shapes
 from rwkplus.mining.contrast import are_real_targets, class_contrasts
 from rwkplus.mining.cover import covered, explained, used_entries
 from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.decoded import decoded_shapes
 from rwkplus.mining.growth import Beam
 from rwkplus.mining.occurrences import find_occurrences
 from rwkplus.mining.patterns import Pattern
-from rwkplus.mining.reading import Coloring, LabelReader
 from rwkplus.mining.search import Criterion, Search, control_threshold
-from rwkplus.mining.settings import MinerSettings
+from rwkplus.mining.settings import Coloring, MinerSettings
 from rwkplus.mining.shape import Shape
+from rwkplus.table import Graphs, GraphTable, Reader
 
 LITTLE_GAIN = 0.01
 """Share of edges below which a pattern adds too little for a reader who left their number open."""
@@ -57,7 +51,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         search_graphs: Graphs looked at while searching; supports always count all graphs.
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases mined to learn what chance achieves; 0 to skip.
-        ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
+        ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance; the same seed gives the same
             patterns.
 
@@ -123,12 +117,15 @@ class PatternMiner(TransformerMixin, BaseEstimator):
             del self.explained_  # lest half of a new fit looks like a fit
         settings = MinerSettings.of(self)
         self.seed_ = settings.seed
-        self.reader_, batch = LabelReader.learn(graphs, self.colors, self.n_colors, self.ignore, settings.seed)
-        self.schema_ = Schema.of(batch)
-        database = MiningDatabase.of(as_arrays(batch, labels=True))
+        table = GraphTable.of(graphs)
+        structural = self.colors == "structural"
+        self.reader_ = Reader.fit_labels(
+            table, self.ignore, n_classes=self.n_colors, structural=structural, seed=settings.seed
+        )
+        database = MiningDatabase.of(self.reader_.read(table))
         settings.check_against(database)
         if y is not None and len(y) != database.num_graphs:
-            raise ParameterError(f"y has {len(y)} classes for {database.num_graphs} graphs.")
+            raise ParameterError(f"y has {len(y)} entries for {database.num_graphs} graphs: give one for each.")
         classes = None if y is None or are_real_targets(y) else y
         if classes is not None:
             class_contrasts([], classes)  # refuses what cannot be contrasted, before the work
@@ -136,7 +133,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         self.control_, self.threshold_, self.training_ = np.empty(0), 0.0, np.empty(0)
         self.interrupted_ = False
         try:
-            self._mine(settings, database, batch, on_pattern or (lambda: None))
+            self._mine(settings, database, table, on_pattern or (lambda: None))
         except KeyboardInterrupt:
             if not self.patterns_:
                 raise
@@ -153,15 +150,15 @@ class PatternMiner(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, graphs: Graphs, y: Sequence[object] | None = None) -> NDArray[np.float64]:
         """Mine, and return the similarities of the same graphs, which are read only once."""
-        items = graph_list(graphs)
-        return self.fit(items, y).transform(items)
+        table = GraphTable.of(graphs)
+        return self.fit(table, y).transform(table)
 
     def transform(self, graphs: Graphs) -> NDArray[np.float64]:
         """Return the similarity of each graph to each pattern: the cosine of their walks, ``(B, k)``."""
         self._check_patterns()
         kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
         kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
-        return kernel.transform(named(self.reader_.read(graphs)))
+        return kernel.transform(self.reader_.labelled(GraphTable.of(graphs)))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of :meth:`transform`: the patterns, in their order."""
@@ -174,9 +171,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         On graphs that were not mined, this tells how well the patterns describe what they have not seen.
         """
         self._check_patterns()
-        batch = self.schema_.conform(self.reader_.read(graphs), "new")
-        database = MiningDatabase.of(as_arrays(batch, labels=True))
-        marked = explained(database, (pattern.shape(self.schema_) for pattern in self.patterns_))
+        database = MiningDatabase.of(self.reader_.read(GraphTable.of(graphs)))
+        marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_))
         return float(marked.mean()) if marked.size else 0.0
 
     def save(self, path: str | Path) -> Path:
@@ -204,24 +200,30 @@ class PatternMiner(TransformerMixin, BaseEstimator):
             return f"<code>{type(self).__name__}</code>"
         return '<div style="display:flex;flex-wrap:wrap">' + "".join(p._repr_html_() for p in self.patterns_) + "</div>"
 
-    def _mine(self, settings: MinerSettings, database: MiningDatabase, batch: Batch, tell: Callable[[], None]) -> None:
+    def _mine(
+        self, settings: MinerSettings, database: MiningDatabase, table: GraphTable, tell: Callable[[], None]
+    ) -> None:
         chosen = settings.chosen_graphs(database)
         sample = database.graphs_subset(chosen)
         given: list[Shape] = []
         if "gradient" in self.candidates:
-            shapes, self.training_ = decoded_shapes(batch, chosen, settings.sizes, settings.seed)
+            from rwkplus.descriptive.decoded import decoded_shapes
+
+            labelled = self.reader_.labelled(table)
+            shapes, self.training_ = decoded_shapes(labelled, chosen, settings.sizes, settings.seed)
             given = list(labelled_shapes(sample, shapes))
         beam = Beam(self.beam_width, settings.sizes[1], settings.max_edges, max(2, min(3, chosen.size)), self.fidelity)
         search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
         self.control_ = search.control(sample, self.n_controls)
         self.threshold_ = control_threshold(self.control_)
-        self._collect(search, sample, database, settings, tell)
+        self._collect(search, sample, database, table, settings, tell)
 
     def _collect(
         self,
         search: Search,
         sample: MiningDatabase,
         database: MiningDatabase,
+        table: GraphTable,
         settings: MinerSettings,
         tell: Callable[[], None],
     ) -> None:
@@ -235,10 +237,11 @@ class PatternMiner(TransformerMixin, BaseEstimator):
             before |= used
             self.patterns_.append(
                 Pattern.of(
-                    self.schema_,
+                    self.reader_,
                     grown.shape,
                     database,
                     found,
+                    table,
                     criterion=self.criterion,
                     score=grown.score,
                     edge_coverage=float(used.mean()),

@@ -1,32 +1,27 @@
 """A mined pattern: a real graph, with everything known about where it occurs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
-from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, MissingExtraError
-from rwkplus.graphs import Schema
-from rwkplus.graphs.from_networkx import from_networkx
 from rwkplus.mining.contrast import ClassContrast
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.naming import describe
-from rwkplus.mining.occurrences import Occurrences
+from rwkplus.mining.occurrences import Found, Occurrence, Occurrences
 from rwkplus.mining.shape import Shape
+from rwkplus.table import GraphTable, Reader
 from rwkplus.viz import draw, label_colors
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+__all__ = ["Occurrence", "Pattern"]
 BOND_ORDERS = {"-": 1.0, "=": 2.0, "#": 3.0, ":": 1.5}
-
-
-class Occurrence(NamedTuple):
-    """One place where a pattern occurs."""
-
-    graph: int  #: its number in the database
-    nodes: tuple[int, ...]  #: of the graph, in the order of the pattern's nodes
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class Pattern:
     """Graphs that have the pattern."""
     num_graphs: int
     """Graphs in the database."""
-    occurrences: tuple[Occurrence, ...]
+    occurrences: Occurrences
     node_coverage: float
     """Share of all nodes that lie in an occurrence."""
     edge_coverage: float
@@ -61,47 +56,42 @@ class Pattern:
     @classmethod
     def of(
         cls,
-        schema: Schema,
+        reader: Reader,
         shape: Shape,
         database: MiningDatabase,
-        found: Occurrences,
+        found: Found,
+        table: GraphTable,
         *,
         criterion: str,
         score: float,
         edge_coverage: float,
         gain: float,
     ) -> "Pattern":
-        """Name the labels of a shape and number its occurrences within their graphs."""
-        edges = schema.edges
+        """Name the labels of a shape and look up its occurrences in their graphs."""
+        edges = reader.edges
         first_node = np.searchsorted(database.rows.graph, np.arange(database.num_graphs))
         graph = database.rows.graph[found.rows[:, 0]]
         local = found.rows - first_node[graph][:, None]
         return cls(
-            labels=tuple(schema.nodes.name(label) for label in shape.labels),
-            edges=tuple((i, j, None if edges is None else edges.name(edge)) for i, j, edge in shape.edges),
+            labels=tuple(reader.nodes.names[label] for label in shape.labels),
+            edges=tuple((i, j, edges.names[edge] if edges.exists else None) for i, j, edge in shape.edges),
             criterion=criterion,
             score=score,
             support=np.unique(graph).size,
             num_graphs=database.num_graphs,
-            occurrences=tuple(Occurrence(g, tuple(row)) for g, row in zip(graph.tolist(), local.tolist(), strict=True)),
+            occurrences=Occurrences.of(table, graph, local),
             node_coverage=np.unique(found.rows).size / database.rows.label.size,
             edge_coverage=edge_coverage,
             gain=gain,
             exhaustive=found.exhaustive,
         )
 
-    def shape(self, schema: Schema) -> Shape:
-        """Return the pattern with the numbers that a schema gives its labels."""
-
-        def number(names: tuple[str, ...] | None, name: str | None) -> int:
-            if name is None:
-                return 0
-            return int(name) if names is None else names.index(name)
-
-        edge_names = None if schema.edges is None else schema.edges.names
+    def shape(self, reader: Reader) -> Shape:
+        """Return the pattern with the numbers that a reader gives its labels."""
+        nodes, edges = reader.nodes.names, reader.edges.names
         return Shape(
-            tuple(number(schema.nodes.names, label) for label in self.labels),
-            tuple((i, j, number(edge_names, edge)) for i, j, edge in self.edges),
+            tuple(nodes.index(label) for label in self.labels),
+            tuple((i, j, 0 if edge is None else edges.index(edge)) for i, j, edge in self.edges),
         )
 
     def with_contrast(self, contrast: tuple[ClassContrast, ...]) -> "Pattern":
@@ -120,8 +110,8 @@ class Pattern:
 
     @property
     def graphs(self) -> tuple[int, ...]:
-        """Indices of the graphs that have the pattern."""
-        return tuple(sorted({occurrence.graph for occurrence in self.occurrences}))
+        """Numbers of the graphs that have the pattern, by which a table can be cut."""
+        return tuple(np.unique(self.occurrences.graph).tolist())
 
     @property
     def short_name(self) -> str:
@@ -138,9 +128,9 @@ class Pattern:
         graph.add_edges_from((i, j, {} if edge is None else {"label": edge}) for i, j, edge in self.edges)
         return graph
 
-    def to_data(self) -> Data:
-        """Return the pattern as a PyG graph with one-hot labels and their names."""
-        return from_networkx([self.to_networkx()])[0]
+    def to_data(self) -> "Data":
+        """Return the pattern as a PyG graph with one-hot labels and their names (extra: ``nn``)."""
+        return GraphTable.of([self.to_networkx()]).to_pyg()[0]
 
     def to_smiles(self) -> str:
         """Write the pattern as a SMARTS-like SMILES, where labels are elements and edges bonds."""
@@ -168,9 +158,8 @@ class Pattern:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return asdict(replace(self, occurrences=())) | {
-            "occurrences": [[occurrence.graph, *occurrence.nodes] for occurrence in self.occurrences]
-        }
+        plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "occurrences"}
+        return plain | {"contrast": [tuple(part) for part in self.contrast], "occurrences": self.occurrences.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Pattern":
@@ -181,7 +170,7 @@ class Pattern:
                     **values,
                     "labels": tuple(values["labels"]),
                     "edges": tuple((i, j, edge) for i, j, edge in values["edges"]),
-                    "occurrences": tuple(Occurrence(graph, tuple(nodes)) for graph, *nodes in values["occurrences"]),
+                    "occurrences": Occurrences.from_dict(values["occurrences"], len(values["labels"])),
                     "contrast": tuple(ClassContrast(*part) for part in values.get("contrast", ())),
                 }
             )

@@ -4,14 +4,12 @@ import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.decoded import LARGEST
-from rwkplus.mining.reading import Coloring
 from rwkplus.mining.search import Criterion
 from rwkplus.ops.embeddings import Ints
 from rwkplus.types import check_choice, check_integer, check_share, is_positive_integer, seed_of
@@ -21,6 +19,9 @@ DEFAULT_SIZES = {"maximal": (3, 12), "blocks": (3, 6)}
 SMALLEST = {"maximal": 3, "blocks": 2}
 """Nodes; of a single edge, labels and degrees explain all, so that there is no evidence for it."""
 CANDIDATES = ("grown", "sampled", "gradient")
+LARGEST_HIDDEN = 6
+"""Nodes of a hidden graph, which candidates from gradient descent are decoded from."""
+Coloring = Literal["auto", "structural"]
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,10 @@ class MinerSettings:
         number = _range("n_patterns", miner.n_patterns, 1, (1, MAX_AUTO_PATTERNS))
         open_ended = not isinstance(miner.n_patterns, Integral)
         sizes = _range("pattern_size", miner.pattern_size, SMALLEST[miner.criterion], DEFAULT_SIZES[miner.criterion])
-        if "gradient" in miner.candidates and sizes[0] > LARGEST:
+        if "gradient" in miner.candidates and sizes[0] > LARGEST_HIDDEN:
             raise ParameterError(
-                f"candidates from gradient descent have up to {LARGEST} nodes, pattern_size asks for {sizes[0]}: leave "
-                "'gradient' out."
+                f"candidates from gradient descent have up to {LARGEST_HIDDEN} nodes, pattern_size asks for "
+                f"{sizes[0]}: leave 'gradient' out."
             )
         fewest, most = number[0] if open_ended else 1, number[1]
         controlled = miner.n_controls > 0

@@ -1,22 +1,25 @@
-"""What the classes stand for into which measurements are cut."""
+"""What the classes stand for into which attributes are cut."""
 
 from html import escape
 
-from rwkplus.mining.color_classes import ColorClasses
-from rwkplus.mining.reading import LabelReader
+from rwkplus.table import Reader
+from rwkplus.table.classes import AttributeClasses
 
 SHOWN = 8
 """Columns whose typical values are listed."""
 
 
-def color_class_legend(reader: LabelReader) -> str:
+def color_class_legend(reader: Reader) -> str:
     """Typical values of the classes of nodes and of edges, as HTML; nothing where they bring labels of their own."""
-    of_nodes = "log degree and chances that a walk returns" if reader.structural else "the columns of x"
-    parts = (("Node", reader.nodes, of_nodes), ("Edge", reader.edges, "the columns of edge_attr"))
-    return "".join(_legend(kind, classes, what) for kind, classes, what in parts if classes is not None)
+    place = "log degree and chances that a walk returns"
+    return "".join(
+        _legend(kind, classes, place if colors.structural else classes.column)
+        for kind, colors in (("Node", reader.nodes), ("Edge", reader.edges))
+        for classes in colors.classes
+    )
 
 
-def _legend(kind: str, classes: ColorClasses, what: str) -> str:
+def _legend(kind: str, classes: AttributeClasses, what: str) -> str:
     rows = "".join(
         f"<dt>{escape(name)}</dt><dd>{', '.join(f'{value:.3g}' for value in center[:SHOWN])}"
         f"{' ...' if center.size > SHOWN else ''}</dd>"

@@ -3,21 +3,17 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import numpy as np
-from torch_geometric.data import Data
 
 from rwkplus.detect import Explanation, GraphDetector
 from rwkplus.detect.walk_kernel import most_similar
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.arrays import Floats
-from rwkplus.graphs.convert import as_data
-from rwkplus.graphs.graph_names import name_of, node_name
 from rwkplus.reports.color_classes import color_class_legend
 from rwkplus.reports.page import page, write_page
 from rwkplus.reports.surroundings import how_many_drawn, surroundings
+from rwkplus.table import Graphs, GraphTable
+from rwkplus.table.arrays import Floats
 from rwkplus.viz import draw, label_colors, legend
 from rwkplus.viz.histogram import histogram
 
@@ -34,7 +30,7 @@ def detection_report(
     graphs: Graphs,
     name: str,
     scores: Floats,
-    usual: Sequence[Any] | None = None,
+    usual: Graphs | None = None,
     known: Mapping[int, str] | None = None,
     why: Mapping[int, Explanation] | None = None,
 ) -> str:
@@ -49,19 +45,17 @@ def detection_report(
         known: What is known to be wrong with some graphs, by their number, to be printed beside.
         why: What :meth:`GraphDetector.explain` said of the flagged graphs, by their number, if it was asked before.
     """
-    items = as_data(graphs, detector.ignored)
-    others = as_data(usual, detector.ignored) if usual else []
-    compared = [(name_of(others, i), other) for i, other in enumerate(others)]
-    if usual is None:
-        compared = [(name_of(items, i), item) for i, item in enumerate(items) if scores[i] <= detector.threshold_]
+    table = GraphTable.of(graphs)
+    table = table.with_names()  # of those that are compared with, the numbers would be others
+    compared = table[scores <= detector.threshold_] if usual is None else GraphTable.of(usual)
     flagged = flagged_graphs(detector, scores)
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
-    beside = "; the small pictures are the most similar usual graphs" if compared else ""
+    beside = "; the small pictures are the most similar usual graphs" if len(compared) else ""
     drawing = "Unusual nodes are drawn in full, their neighbors weaker, the rest faint" if detector.explains else WHOLE
     pictures = f"{drawing}{beside}."
     lead = (
-        f"{type(detector).__name__} flags {len(flagged)} of {len(items)} graphs, by scores above "
+        f"{type(detector).__name__} flags {len(flagged)} of {len(table)} graphs, by scores above "
         f"{detector.threshold_:.3g}.{more} {pictures if flagged else why_none(detector, scores)}"
     )
     bars = histogram(scores, detector.threshold_)
@@ -70,14 +64,14 @@ def detection_report(
         f'<figure style="max-width:36rem">{bars}<figcaption>scores of all graphs</figcaption></figure>',
     ]
     if shown:
-        chosen = [items[i] for i in shown]
-        drawn = _Pictures(detector, chosen, _reasons(detector, items, shown, why), compared)
+        reasons = _reasons(detector, table, shown, why)
+        drawn = _Pictures(detector, table[shown], reasons, compared)
         body.append(legend(drawn.colors))
         if detector.label_reader is not None:
             body.append(color_class_legend(detector.label_reader))
         for k, i in enumerate(shown):
             facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
-            body.append(drawn.section(k, f"Graph {name_of(items, i)}", facts))
+            body.append(drawn.section(k, f"Graph {table.graph_id(i)}", facts))
     return page(f"Anomalies in {name}", "".join(body))
 
 
@@ -87,7 +81,7 @@ def write_detection_report(
     graphs: Graphs,
     name: str,
     scores: Floats,
-    usual: Sequence[Any] | None = None,
+    usual: Graphs | None = None,
     known: Mapping[int, str] | None = None,
     why: Mapping[int, Explanation] | None = None,
 ) -> Path:
@@ -103,25 +97,18 @@ def flagged_graphs(detector: GraphDetector, scores: Floats) -> list[int]:
 
 
 def _reasons(
-    detector: GraphDetector, graphs: Sequence[Data], shown: Sequence[int], why: Mapping[int, Explanation] | None
+    detector: GraphDetector, table: GraphTable, shown: Sequence[int], why: Mapping[int, Explanation] | None
 ) -> Sequence[Explanation | None]:
     """What is unusual about the graphs shown; None from a detector that cannot tell."""
     if not detector.explains:
         return [None] * len(shown)
-    return detector.explain([graphs[i] for i in shown]) if why is None else [why[i] for i in shown]
-
-
-def graphs_to_draw(detector: GraphDetector, graphs: Sequence[Data]) -> list[nx.Graph]:
-    """Graphs with the labels that the detector sees and the names that their owner gave to nodes."""
-    drawn = detector.labelled(graphs)
-    for labels, graph in zip(drawn, graphs, strict=True):
-        nx.set_node_attributes(labels, {v: str(node_name(graph, v)) for v in labels}, "name")
-    return drawn
+    return detector.explain(table[list(shown)]) if why is None else [why[i] for i in shown]
 
 
 def unusual_nodes(graph: nx.Graph, why: Explanation) -> str:
     """Labels and names of the most unusual nodes of a graph to draw."""
-    ordered = sorted(why.nodes, key=lambda v: -why.node_scores[v])
+    scores = why.scores
+    ordered = sorted(why.nodes, key=lambda v: -scores[v])
     named = [f"{graph.nodes[v]['label']} {graph.nodes[v]['name']}".strip() for v in ordered[:NAMED]]
     return ", ".join(named) + (" ..." if len(ordered) > NAMED else "")
 
@@ -147,11 +134,11 @@ class _Pictures:
     def __init__(
         self,
         detector: GraphDetector,
-        flagged: Sequence[Data],
+        flagged: GraphTable,
         reasons: Sequence[Explanation | None],
-        usual: Sequence[tuple[str, Data]],
+        usual: GraphTable,
     ) -> None:
-        self.graphs = graphs_to_draw(detector, flagged)
+        self.graphs = detector.labelled(flagged)
         self.reasons = reasons
         self.nearest = _nearest(detector, flagged, usual)
         labels = {str(label) for graph in self._all() for _, label in graph.nodes(data="label")}
@@ -160,7 +147,8 @@ class _Pictures:
     def section(self, k: int, title: str, facts: Mapping[str, str]) -> str:
         """One flagged graph."""
         graph, why = self.graphs[k], self.reasons[k]
-        close = surroundings(graph, () if why is None else sorted(why.part, key=lambda v: -why.node_scores[v]))
+        scores = {} if why is None else why.scores
+        close = surroundings(graph, () if why is None else sorted(why.part, key=lambda v: -scores[v]))
         facts = {**facts, "nodes": how_many_drawn(graph, close)}
         if why is not None:
             facts["unusual"] = unusual_nodes(graph, why) or "no single node"
@@ -180,17 +168,14 @@ class _Pictures:
         return [*self.graphs, *(graph for row in self.nearest for graph, _ in row)]
 
 
-def _nearest(
-    detector: GraphDetector, flagged: Sequence[Data], usual: Sequence[tuple[str, Data]]
-) -> list[list[tuple[nx.Graph, str]]]:
+def _nearest(detector: GraphDetector, flagged: GraphTable, usual: GraphTable) -> list[list[tuple[nx.Graph, str]]]:
     """The most similar usual graphs, with their names and similarities."""
-    if not usual:
+    if not len(usual):
         return [[] for _ in flagged]
-    graphs = [graph for _, graph in usual]
     rows = []
-    for found in most_similar(flagged, graphs, NEAREST, detector.ignored):
-        drawn = detector.labelled([graphs[i] for i, _ in found])
-        captions = [f"graph {usual[i][0]}, similarity {value:.2f}" for i, value in found]
+    for found in most_similar(flagged, usual, NEAREST, detector.ignored):
+        drawn = detector.labelled(usual[[i for i, _ in found]])
+        captions = [f"graph {usual.graph_id(i)}, similarity {value:.2f}" for i, value in found]
         rows.append(list(zip(drawn, captions, strict=True)))
     return rows
 

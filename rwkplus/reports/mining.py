@@ -1,22 +1,19 @@
 """One self-contained page about mined patterns: good on a phone, in print and without a network."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from torch_geometric.data import Data
+import numpy as np
 
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.convert import as_data
-from rwkplus.graphs.graph_names import name_of
-from rwkplus.graphs.labelled import labelled_graphs, named
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.contrast import ClassContrast
 from rwkplus.reports.color_classes import color_class_legend
 from rwkplus.reports.page import page, write_page
 from rwkplus.reports.surroundings import how_many_drawn, surroundings
+from rwkplus.table import Graphs, GraphTable
 from rwkplus.viz import curve, draw, label_colors, legend
+from rwkplus.viz.graphs import graphs_to_draw
 
 EXAMPLES = 3
 
@@ -29,18 +26,17 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
         graphs: The graphs it was fitted to, for examples of occurrences.
         name: Name of the database.
     """
-    items = as_data(graphs, miner.ignore)
-    labels = miner.schema_.nodes.names or tuple(map(str, range(miner.schema_.nodes.width)))
-    colors = label_colors(labels)
+    table = GraphTable.of(graphs)
+    colors = label_colors(miner.reader_.nodes.names)
     sections = [
-        _section(f"{k}. {pattern.short_name}", pattern, _Examples(miner, items, colors))
+        _section(f"{k}. {pattern.short_name}", pattern, _Examples(miner, table, colors))
         for k, pattern in enumerate(miner.patterns_, start=1)
     ]
     found = len(miner.patterns_)
     explained = f"{miner.explained_[-1]:.0%} of all edges lie in an occurrence" if found else "nothing beats chance"
     body = "".join(
         [
-            f'<p class="lead">{found} pattern{"" if found == 1 else "s"} in {len(items)} graphs; {explained}. '
+            f'<p class="lead">{found} pattern{"" if found == 1 else "s"} in {len(table)} graphs; {explained}. '
             f"Criterion: {miner.criterion}. {what_chance_reaches(miner)}</p>",
             _curves(miner) if found else "",
             color_class_legend(miner.reader_),
@@ -82,15 +78,15 @@ class _Examples:
     """Pictures of occurrences in the database."""
 
     miner: PatternMiner
-    graphs: Sequence[Data]
+    table: GraphTable
     colors: dict[str, str]
 
     def draw(self, pattern: Pattern, index: int) -> str:
         """One graph, or the part around an occurrence; all occurrences of a pattern in it highlighted."""
-        graph = labelled_graphs(named(self.miner.reader_.read([self.graphs[index]])))[0]
-        places = [occurrence.nodes for occurrence in pattern.occurrences if occurrence.graph == index]
+        graph = graphs_to_draw(self.miner.reader_.labelled(self.table[index]))[0]
+        places = [pattern.occurrences[k].nodes for k in np.flatnonzero(pattern.occurrences.graph == index)]
         close = surroundings(graph, places[0])
-        title = f"graph {name_of(self.graphs, index)}"
+        title = f"graph {self.table.graph_id(index)}"
         picture = draw(close, self.colors, highlighted={v for nodes in places for v in nodes}, title=title)
         caption = title if len(close) == len(graph) else f"{title}: nodes {how_many_drawn(graph, close)}"
         return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"

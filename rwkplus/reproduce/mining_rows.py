@@ -17,7 +17,7 @@ RWKPLUS: dict[str, Any] = {"kernel": "rwk+", "combine": "last"}
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: settings of :class:`~rwkplus.mining.descriptive.DescriptiveKCN` and the paper's values.
+    """One line of a table: settings of :class:`~rwkplus.descriptive.rwk_cn.DescriptiveKCN` and the paper's values.
 
     ``paper`` gives mean and standard deviation by measure; accuracies in percent have no standard deviation.
     """

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from rwkplus.mining.controls import copied_patterns, majority_label
-from rwkplus.mining.descriptive import DescriptiveKCN
+from rwkplus.descriptive.rwk_cn import DescriptiveKCN
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
-from rwkplus.mining.gradient import explained_patterns
+from rwkplus.descriptive.gradient import explained_patterns
 from rwkplus.mining.recovery import recovered
 from rwkplus.reproduce.mining_rows import LABELS, STRICT, TASKS, WITH, Row, Testbed
 from rwkplus.result_files import save_result
@@ -104,7 +104,7 @@ def our_miner(
     seed: int,
     **options: Any,  # noqa: ANN401
 ) -> list[list[nx.Graph]]:
-    """:func:`~rwkplus.mining.gradient.explained_patterns`, every restart by itself."""
+    """:func:`~rwkplus.descriptive.gradient.explained_patterns`, every restart by itself."""
     found = explained_patterns(graphs, n_patterns, pattern_size, restarts=restarts, random_state=seed, **options)
     return [found.to_networkx(restart) for restart in range(restarts)]
 

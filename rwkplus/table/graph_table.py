@@ -210,6 +210,12 @@ class GraphTable(Sequence["GraphTable"]):
         column: Column = Numbers(values) if values.dtype.kind in "iufb" else Categories.of(values.tolist())
         return replace(self.with_columns(graphs={name: column}), targets=(name,))
 
+    def with_names(self) -> "GraphTable":
+        """The same graphs called by their numbers where they have no names, so that parts of the table keep them."""
+        if "name" in self.graphs:
+            return self
+        return self.with_columns(graphs={"name": Text.of(range(len(self)))})
+
     def with_degrees(self, max_degree: int | None = None) -> "GraphTable":
         """Give every node its degree as label ``degree``; degrees above ``max_degree`` share the last one."""
         return self.with_columns(nodes={"degree": degree_labels(self, max_degree)})

@@ -90,7 +90,7 @@ class Reader:
                 f"these graphs have weights (column {table.weight!r} of the edges), which are not read here. Leave "
                 f"them out, ignore=({table.weight!r},), or give them as an attribute."
             )
-        _check_nodes(table)
+        check_nodes(table)
         table = table.without(ignore)
         reader = replace(plain, edges=_with_classes(plain.edges, table, n_classes, "e", seed))
         if structural:
@@ -162,6 +162,8 @@ class Reader:
             described = self._described(colors.side, table)
             if described.label is not None:
                 columns[colors.side]["label"] = described.label
+            elif colors.names == ALIKE and colors.side == "nodes":
+                columns["nodes"]["label"] = Categories.numbered(np.zeros(table.num_nodes, np.int64), ALIKE)
             elif described.attributes is not None:
                 largest = described.attributes.argmax(1)
                 names = [f"x{k}" for k in range(described.attributes.shape[1])]
@@ -286,8 +288,8 @@ def _aligned(
             if unknown_label == "error":
                 name = label.values()[np.argmax(unknown)]
                 raise GraphError(
-                    f"{_place(table, colors.side, unknown)}: the label {name!r} was in no fitted graph."
-                    " Fit on graphs that have it, or choose unknown_label='ignore'."
+                    f"{_place(table, colors.side, unknown)} has the label {name!r}, which no fitted graph had. "
+                    "Fit on graphs that have it, or choose unknown_label='ignore'."
                 )
             _warn_of_strangers(colors, unknown)
             codes = np.where(unknown, -1, codes)
@@ -395,6 +397,11 @@ def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
                 f"{table.called(0)}: the {colors.side} have a column {name!r}, those of the fitted graphs had none of "
                 f"that name.{more} Treat both the same, or leave it out: ignore=({name!r},)."
             )
+    if not here and colors.labels:
+        raise GraphError(
+            f"{table.called(0)}: the {colors.side} have no labels, those of the fitted graphs had: "
+            f"{', '.join(colors.names[:5])}."
+        )
     lacking = [name for name in fitted if name not in here]
     if not lacking:
         name = next(name for name in fitted if (name in found.labels) != (name in colors.labels))
@@ -462,7 +469,15 @@ def _place(table: GraphTable, side: Side, marked: NDArray[np.bool_]) -> str:
     return f"{table.called(graph)}: edge {ids[table.source[row]]!r}-{ids[table.target[row]]!r}"
 
 
-def _check_nodes(table: GraphTable) -> None:
+def with_equal_nodes(table: GraphTable) -> GraphTable:
+    """Give all nodes the same label where nothing describes them."""
+    if any(isinstance(column, Categories | Numbers) for column in table.nodes.values()):
+        return table
+    return table.with_columns(nodes={"label": Categories.numbered(np.zeros(table.num_nodes, np.int64), ALIKE)})
+
+
+def check_nodes(table: GraphTable) -> None:
+    """Refuse graphs without nodes."""
     empty = np.diff(table.node_ptr) == 0
     if empty.any():
         i = int(np.argmax(empty))
@@ -491,7 +506,7 @@ def _colors_to_dict(colors: Colors) -> dict[str, Any]:
 def _colors_from_dict(side: str, values: dict[str, Any]) -> Colors:
     attributes = tuple((str(name), int(width)) for name, width in values["attributes"])
     classes = tuple(AttributeClasses.from_dict(part) for part in values["classes"])
-    names, seen = _strings(values["names"]), tuple(bool(part) for part in values["seen"])
+    names, seen = _strings(values["names"]), _truths(values["seen"])
     structural, unnamed = values["structural"], values["unnamed"]
     if not isinstance(structural, bool) or not isinstance(unnamed, bool) or len(set(names)) != len(names):
         raise ValueError(f"it does not say what its {side} had")
@@ -501,6 +516,12 @@ def _colors_from_dict(side: str, values: dict[str, Any]) -> Colors:
         raise ValueError(f"the columns of its {side} do not fit together")
     labels = _strings(values["labels"])
     return Colors(side, labels, names, seen, unnamed, attributes, classes, structural)  # type: ignore[arg-type]
+
+
+def _truths(values: object) -> tuple[bool, ...]:
+    if not isinstance(values, list) or not all(value in (0, 1) for value in values):
+        raise TypeError("truth values must be a list of 0 and 1")
+    return tuple(map(bool, values))
 
 
 def _strings(values: object) -> tuple[str, ...]:

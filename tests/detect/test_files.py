@@ -59,7 +59,7 @@ def changed(path, change):
         lambda record, arrays: record["parameters"].update(contamination=3),
         lambda record, arrays: record["parameters"].update(steps="many"),
         lambda record, arrays: record["parameters"].update(surprise=1),
-        lambda record, arrays: record["learned"].update(schema=[]),
+        lambda record, arrays: record["learned"].update(reader=[]),
         lambda record, arrays: arrays.pop("level.1.key"),
         lambda record, arrays: arrays.update({"level.1.unknown": np.zeros(1)}),
         lambda record, arrays: arrays.update({"level.1.key": arrays["level.1.key"].astype(float)}),
@@ -68,12 +68,12 @@ def changed(path, change):
         lambda record, arrays: record["parameters"].update(steps=1),
         lambda record, arrays: record["parameters"].update(steps=-1),
         lambda record, arrays: record["parameters"].update(unknown_label="zzz"),
-        lambda record, arrays: record["learned"]["schema"]["nodes"].update(width="a"),
-        lambda record, arrays: record["learned"]["schema"]["nodes"].update(names=["a"]),
-        lambda record, arrays: record["learned"]["schema"]["nodes"].update(field="y"),
-        lambda record, arrays: record["learned"]["schema"]["nodes"]["names"].__setitem__(0, {}),
-        lambda record, arrays: record["learned"]["schema"]["edges"]["seen"].__setitem__(0, [[]]),
-        lambda record, arrays: record["learned"]["schema"].update(weighted=[]),
+        lambda record, arrays: record["learned"]["reader"]["nodes"].update(unnamed="a"),
+        lambda record, arrays: record["learned"]["reader"]["nodes"].update(names=["a"]),
+        lambda record, arrays: record["learned"]["reader"]["nodes"].update(attributes=[["y", 0]]),
+        lambda record, arrays: record["learned"]["reader"]["nodes"]["names"].__setitem__(0, {}),
+        lambda record, arrays: record["learned"]["reader"]["edges"]["seen"].__setitem__(0, [[]]),
+        lambda record, arrays: record["learned"]["reader"].update(weighted=[]),
         lambda record, arrays: record["parameters"].update(ignore="edge_attr"),
         lambda record, arrays: arrays.update({"level.0.known": arrays["level.0.known"][None]}),
         lambda record, arrays: arrays.update({"level.1.key": arrays["level.1.key"][::-1].copy()}),
@@ -131,7 +131,7 @@ def test_a_model_that_scores_differently_after_refitting_warns(graphs, tmp_path)
 
 def test_wrong_references_are_refused(graphs, tmp_path):
     path = WalkKernelDetector().fit(graphs).save(tmp_path / "detector.safetensors")
-    changed(path, lambda record, arrays: arrays.update({"graphs.ptr": arrays["graphs.ptr"][:-1]}))
+    changed(path, lambda record, arrays: arrays.update({"graphs.node_ptr": arrays["graphs.node_ptr"][:-1]}))
     with pytest.raises(DataError, match="changed by hand"):
         load_detector(path)
 

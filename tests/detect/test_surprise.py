@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rwkplus.detect import SurpriseDetector
-from rwkplus.detect.reading import LabelledReader
 from rwkplus.detect.surprise_table import learn_levels, look_up, node_scores
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs import from_networkx
-from tests.strategies import colored_graphs
+from rwkplus.table import GraphTable
+from tests.strategies import arrays_of, colored_graphs
 
 
 def labelled(graph, *labels):
@@ -46,7 +45,8 @@ def slow_surprise(graphs, steps):
 
 @given(st.lists(colored_graphs(), min_size=1, max_size=5))
 def test_surprise_of_fitted_nodes_equals_the_definition(graphs):
-    _, arrays = LabelledReader.learn(from_networkx(graphs, node_label="color"), (), "new", 8, 0)
+    directed = [graph.to_directed() for graph in graphs]
+    arrays = arrays_of(GraphTable.of(directed, labels=("color",)))
     _, surprises = learn_levels(arrays, 2)
     np.testing.assert_allclose(np.stack(surprises), slow_surprise(graphs, 2), atol=1e-12)
 
@@ -112,7 +112,7 @@ def test_unknown_labels_are_new_ignored_or_refused():
     new, ignored = (SurpriseDetector(unknown_label=policy).fit(usual) for policy in ("new", "ignore"))
     assert new.predict(odd) == [-1]
     assert new.anomaly_scores(odd) > ignored.anomaly_scores(odd) == [0]
-    with pytest.raises(GraphError, match="label that no fitted graph had"):
+    with pytest.raises(GraphError, match="label 'z', which no fitted graph had"):
         SurpriseDetector(unknown_label="error").fit(usual).predict(odd)
 
 
@@ -155,7 +155,7 @@ def test_unlabelled_graphs_are_refused_where_labels_were_fitted(graphs):
 
 
 def test_look_up_agrees_with_fitting_on_what_is_common(graphs):
-    _, arrays = LabelledReader.learn(graphs, (), "new", 8, 0)
+    arrays = arrays_of(graphs)
     levels, own = learn_levels(arrays, 2)
     later = list(look_up(levels, arrays))
     common = own[0] < 0.5

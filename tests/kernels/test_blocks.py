@@ -4,12 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rwkplus.errors import NumericError
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.arrays import as_arrays
 from rwkplus.kernels import blocks
 from rwkplus.kernels.blocks import BlockKernel
 from tests.oracles import dense_kernel
-from tests.strategies import data_list, node_rows, random_graphs, real_graphs
+from tests.strategies import arrays_of, data_list, node_rows, random_graphs, real_graphs
 
 WEIGHTS = np.array([0.5, 1.0, 0.25, 2.0])
 MATCH_ALL = pytest.mark.parametrize("match_all", [True, False], ids=["rwk+", "rwk-"])
@@ -17,7 +15,7 @@ CLOSED = pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"]
 
 
 def arrays(graphs):
-    return as_arrays(as_batch(data_list(graphs)), labels=False)
+    return arrays_of(data_list(graphs), labels=False)
 
 
 def gram(kernel, rows, cols=None, n_jobs=None, skip=frozenset()):

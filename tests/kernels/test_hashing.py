@@ -5,18 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.arrays import as_arrays
 from rwkplus.kernels.hashing import hashes
 from rwkplus.kernels.node_colors import count_colors
 from rwkplus.kernels.sequences import count_walks
-from tests.strategies import colored_graphs, data_list, random_graphs
+from tests.strategies import arrays_of, colored_graphs, data_list, random_graphs
 
 STEPS = 3
 
 
 def arrays(graphs):
-    return as_arrays(as_batch(data_list(graphs)), labels=True)
+    return arrays_of(data_list(graphs))
 
 
 def hash_by_name(graphs, **how):

@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rwkplus.functional.reference import node_walk_color
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.arrays import as_arrays
 from rwkplus.kernels.node_colors import count_colors, merge_colors, node_colors
 from tests.oracles import color_histogram, walk_signature
-from tests.strategies import colored_graphs, data_list
+from tests.strategies import arrays_of, colored_graphs, data_list
 
 STEPS = 3
 
@@ -20,7 +18,7 @@ def databases(**fields):
 
 
 def arrays(graphs):
-    return as_arrays(as_batch(data_list(graphs)), labels=True)
+    return arrays_of(data_list(graphs))
 
 
 def same(values):

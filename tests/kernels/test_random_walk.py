@@ -17,6 +17,7 @@ from rwkplus.data import load
 from rwkplus.errors import GraphError, NumericError, ParameterError, RWKPlusWarning
 from rwkplus.functional.reference import count_matching_walks
 from rwkplus.kernels import RandomWalkKernel
+from rwkplus.table import GraphTable
 from tests.contract import check_graph_estimator
 from tests.kernels.choices import ROUTES, STEPS, WALK_KERNELS, WALKS, databases, labelled
 from tests.oracles import color_histogram, dense_kernel
@@ -321,7 +322,7 @@ def weighted_pair(a, b, weight):
     graph.add_node(0, label=a)
     graph.add_node(1, label=b)
     graph.add_edge(0, 1, weight=weight)
-    return [graph]
+    return GraphTable.of([graph], weight="weight")
 
 
 def test_a_failed_fit_leaves_nothing_that_answers():
@@ -345,6 +346,6 @@ def test_single_nodes_are_counted_or_not(choice):
 
 def test_labels_of_which_none_is_known_are_worth_a_warning():
     kernel = RandomWalkKernel(steps=1).fit([labelled(nx.path_graph(2), (1, 2))])
-    with pytest.warns(RWKPlusWarning, match="no label in x was there"):
+    with pytest.warns(RWKPlusWarning, match="no label of the nodes was there"):
         assert kernel.transform([labelled(nx.path_graph(2), (1.0, 2.0))]) == 0
     assert kernel.transform([labelled(nx.path_graph(3), (1, 2, 3))]) > 0

@@ -125,7 +125,7 @@ def test_an_impossible_decay_is_refused(decay):
         ({"route": "blocks"}, {}, ParameterError, "route"),
         ({"walks": "closed"}, {}, ParameterError, "walks"),
         ({}, {"edge_weights": True}, ParameterError, "edge_weight"),
-        ({}, {"real": True}, GraphError, "discrete labels"),
+        ({}, {"real": True}, GraphError, "needs labels"),
     ],
 )
 def test_the_node_centric_kernel_says_what_it_cannot_do(how, fields, error, message):
@@ -141,11 +141,11 @@ def test_continuous_colors_have_no_explicit_route():
 @pytest.mark.parametrize(
     ("fitted", "later", "message"),
     [
-        ({}, {"edge_weights": True}, "edge_weight"),
-        ({"edge_weights": True}, {}, "edge_weight"),
+        ({}, {"edge_weights": True}, "had no edge weights, these have"),
+        ({"edge_weights": True}, {}, "had edge weights, these have none"),
         ({}, {"edge_colors": True}, "edge_attr"),
         ({"edge_colors": True}, {}, "edge_attr"),
-        ({}, {"real": True}, "columns"),
+        ({}, {"real": True}, "holds other numbers, that of the fitted graphs held labels"),
     ],
 )
 def test_graphs_of_another_kind_than_the_fitted_ones_are_refused(fitted, later, message):

@@ -4,11 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from rwkplus.graphs import as_batch, from_networkx
-from rwkplus.graphs.arrays import as_arrays
+from rwkplus.graphs import from_networkx
 from rwkplus.kernels.sequence_tree import merge
 from rwkplus.kernels.sequences import count_walks
-from tests.strategies import colored_graphs, data_list
+from tests.strategies import arrays_of, colored_graphs, data_list
 
 STEPS = 3
 any_walks = st.fixed_dictionaries({"match_all": st.booleans(), "closed": st.booleans()})
@@ -21,7 +20,7 @@ def databases(**fields):
 
 
 def arrays(graphs):
-    return as_arrays(as_batch(data_list(graphs)), labels=True)
+    return arrays_of(data_list(graphs))
 
 
 def placed(counts, place, width):
@@ -75,7 +74,7 @@ def test_names_are_written_like_chemistry():
     acid = nx.Graph([(0, 1, {"label": "-"}), (1, 2, {"label": "="}), (1, 3, {"label": "-"})])
     nx.set_node_attributes(acid, {0: "C", 1: "C", 2: "O", 3: "O"}, "label")
     (data,) = from_networkx([acid])
-    tree = count_walks(as_arrays(as_batch([data]), labels=True), 2).tree
+    tree = count_walks(arrays_of([data]), 2).tree
     names = tree.names(data.node_label_names, data.edge_label_names)
     assert names[0] == ["C", "O"]
     assert set(names[1]) == {"C-C", "C-O", "C=O", "O-C", "O=C"}
@@ -86,6 +85,6 @@ def test_long_edge_names_are_bracketed_and_nodes_not_compared_are_stars():
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, "A", "label")
     nx.set_edge_attributes(graph, "bond", "label")
-    tree = count_walks(as_arrays(as_batch([graph]), labels=True), 2, match_all=False).tree
+    tree = count_walks(arrays_of([graph]), 2, match_all=False).tree
     assert tree.names(["A"], ["bond"])[2] == ["A-[bond]-*-[bond]-A"]
     assert tree.names(["A"], None)[2] == ["A-*-A"]

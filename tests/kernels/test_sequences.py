@@ -5,11 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rwkplus.functional.reference import count_label_sequences
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.arrays import as_arrays
 from rwkplus.kernels.sequences import count_walks, number
 from tests.oracles import dense_kernel, sequence_names
-from tests.strategies import COLORS, EDGE_COLORS, colored_graphs, data_list
+from tests.strategies import COLORS, EDGE_COLORS, arrays_of, colored_graphs, data_list
 
 STEPS = 3
 NODE_NAMES = [str(i) for i in range(COLORS)]
@@ -23,7 +21,7 @@ def lists(**fields):
 
 
 def arrays(graphs):
-    return as_arrays(as_batch(data_list(graphs)), labels=True)
+    return arrays_of(data_list(graphs))
 
 
 def counts_by_name(graphs, **how):

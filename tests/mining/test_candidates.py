@@ -3,15 +3,14 @@ import numpy as np
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
 from rwkplus.data import functional_groups
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.arrays import as_arrays
 from rwkplus.mining.candidates import labelled_shapes, rated_along_a_path, sampled_shapes
 from rwkplus.mining.chance import Chance
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.growth import Beam, grow_patterns
 from rwkplus.mining.shape import Shape
+from tests.strategies import arrays_of
 
-MOLECULES = MiningDatabase.of(as_arrays(as_batch(functional_groups(40)), labels=True))
+MOLECULES = MiningDatabase.of(arrays_of(functional_groups(40)))
 BEAM = Beam(width=10, max_size=6, max_edges=12)
 
 

@@ -6,13 +6,12 @@ from torch_geometric.data import Data
 
 from rwkplus.data import functional_groups
 from rwkplus.errors import GraphError, RWKPlusWarning
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.arrays import as_arrays
 from rwkplus.mining.database import MiningDatabase
+from tests.strategies import arrays_of
 
 
 def database(graphs):
-    return MiningDatabase.of(as_arrays(as_batch(graphs), labels=True))
+    return MiningDatabase.of(arrays_of(graphs))
 
 
 def graph(edges, num_nodes=3):
@@ -32,7 +31,7 @@ def test_loops_and_repeated_edges_are_left_out_with_a_warning():
 
 def test_a_node_without_label_is_refused_with_its_graph():
     blank = Data(x=torch.tensor([[1.0], [0.0]]), edge_index=torch.tensor([[0, 1], [1, 0]]))
-    with pytest.raises(GraphError, match="graph 0: x"):
+    with pytest.raises(GraphError, match="graph 0: a node has no label"):
         database([blank])
 
 

@@ -1,3 +1,6 @@
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -6,16 +9,32 @@ from torch_geometric.data import Data
 
 from rwkplus.data import functional_groups
 from rwkplus.errors import DataError
-from rwkplus.mining import Occurrence, Pattern, PatternMiner
+from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.files import load_patterns, save_patterns
+from rwkplus.mining.occurrences import Occurrences
 
-EDGE = Pattern(("C", "O"), ((0, 1, "="),), "maximal", 3.5, 1, 2, (Occurrence(1, (4, 5)),), 0.5, 0.25, 0.25)
+PLACES = Occurrences(np.array([1]), np.array([[4, 5]]))
+EDGE = Pattern(("C", "O"), ((0, 1, "="),), "maximal", 3.5, 1, 2, PLACES, 0.5, 0.25, 0.25)
 
 
 def test_patterns_survive_the_file(tmp_path):
     path = save_patterns([EDGE], tmp_path / "new" / "patterns.json")
     assert load_patterns(path) == [EDGE]
     assert [file.name for file in path.parent.iterdir()] == ["patterns.json"]
+
+
+def test_ids_survive_the_file(tmp_path):
+    ids = np.array([["ann", ("b", 2)]], dtype=object)
+    named = replace(EDGE, occurrences=Occurrences(np.array([1]), np.array([[4, 5]]), np.array(["monday"], object), ids))
+    (again,) = load_patterns(save_patterns([named], tmp_path / "patterns.json"))
+    assert again.occurrences[0] == ("monday", ("ann", ("b", 2)))
+    assert again == named
+
+
+def test_patterns_of_the_first_version_are_read(tmp_path):
+    record = EDGE.to_dict() | {"occurrences": [[1, 4, 5]]}
+    (tmp_path / "old.json").write_text(json.dumps({"format": "rwkplus patterns, version 1", "patterns": [record]}))
+    assert load_patterns(tmp_path / "old.json") == [EDGE]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +70,7 @@ def test_a_miner_survives_the_file(miner, tmp_path):
     again = PatternMiner.load(miner.save(tmp_path / "new" / "miner.safetensors"))
     assert again.get_params() == miner.get_params()
     assert again.patterns_ == miner.patterns_
-    assert again.schema_ == miner.schema_
+    assert again.reader_ == miner.reader_
     assert again.threshold_ == miner.threshold_
     assert again.interrupted_ is False
     np.testing.assert_array_equal(again.explained_, miner.explained_)

@@ -9,12 +9,12 @@ import torch
 from sklearn.exceptions import NotFittedError
 from torch_geometric.data import Data
 
+from rwkplus.descriptive.decoded import decoded_shapes
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
-from rwkplus.graphs import as_batch
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.color_classes import ColorClasses
-from rwkplus.mining.decoded import decoded_shapes
 from rwkplus.mining.occurrences import LISTED
+from rwkplus.table import GraphTable
+from rwkplus.table.classes import AttributeClasses
 
 
 def quick(*arguments, **options):
@@ -43,7 +43,7 @@ def test_measurements_are_cut_into_classes():
     pattern = miner.patterns_[0]
     assert pattern.support == 30
     assert set(pattern.labels) <= {"c0", "c1", "c2"}
-    low, middle, high = miner.reader_.nodes.typical[:, 0]
+    low, middle, high = miner.reader_.nodes.classes[0].typical[:, 0]
     assert abs(low - 1) < 0.2
     assert abs(middle - 5) < 0.2
     assert abs(high - 9) < 0.2
@@ -60,14 +60,14 @@ def test_measured_edges_are_cut_into_classes_too():
         graph.edges[0, 1]["attr"] = 8.0
         graphs.append(graph)
     pattern = quick(1, n_colors=2).fit(graphs).patterns_[0]
-    assert {edge for *_, edge in pattern.edges} == {"e0", "e1"}
+    assert {edge for *_, edge in pattern.edges} == {"attr < 4.3", "attr >= 4.3"}
 
 
 def test_other_columns_than_fitted_are_refused():
     rng = np.random.default_rng(0)
     miner = quick(1, criterion="blocks", n_colors=3).fit([measured_ring(rng) for _ in range(30)])
     other = Data(x=torch.rand(2, 5), edge_index=torch.tensor([[0, 1], [1, 0]]))
-    with pytest.raises(GraphError, match="5 columns, the fitted graphs had 2"):
+    with pytest.raises(GraphError, match="'x' holds 5 numbers, the fitted graphs had 2"):
         miner.transform([other])
 
 
@@ -91,7 +91,7 @@ def test_graphs_without_any_attribute_show_their_structure():
 
 def test_structural_colors_tell_places_apart():
     miner = quick(1, colors="structural", n_colors=4).fit(lollipops(40))
-    assert miner.schema_.nodes.names == ("s0", "s1", "s2", "s3")
+    assert miner.reader_.nodes.names == ("s0", "s1", "s2", "s3")
     assert len(set(miner.patterns_[0].labels)) > 1
     assert miner.patterns_[0].support > 0
 
@@ -164,12 +164,12 @@ def test_missing_measurements_are_named():
 def test_weights_are_refused_by_name():
     graph = nx.path_graph(3)
     nx.set_edge_attributes(graph, 0.5, "weight")
-    with pytest.raises(GraphError, match="edge_weight"):
-        quick().fit([graph, graph])
+    with pytest.raises(GraphError, match=r"weights \(column 'weight'.*ignore=\('weight',\)"):
+        quick().fit(GraphTable.of([graph, graph], weight="weight"))
 
 
 def test_classes_must_be_as_many_as_graphs():
-    with pytest.raises(ParameterError, match="y has 1"):
+    with pytest.raises(ParameterError, match="y has 1 entries for 3 graphs"):
         quick(1).fit([nx.path_graph(4)] * 3, [0])
 
 
@@ -204,9 +204,9 @@ def test_gradient_candidates_come_from_graphs_drawn_at_random(monkeypatch):
         empty = np.zeros((0, 0, 3, 3), int)
         return SimpleNamespace(history=np.zeros(1), adjacency=empty, colors=empty[..., 0])
 
-    monkeypatch.setattr("rwkplus.mining.decoded.explained_patterns", explained)
-    batch = as_batch([labelled(nx.path_graph(3), letter * 3) for letter in "a" * 60 + "b" * 60])
-    decoded_shapes(batch, np.arange(120), (3, 3), 0)
+    monkeypatch.setattr("rwkplus.descriptive.decoded.explained_patterns", explained)
+    table = GraphTable.of([labelled(nx.path_graph(3), letter * 3) for letter in "a" * 60 + "b" * 60])
+    decoded_shapes(table, np.arange(120), (3, 3), 0)
     assert trained["labels"] == {0, 1}
 
 
@@ -267,15 +267,15 @@ def test_unknown_sources_of_candidates_are_refused(candidates):
 
 
 def test_later_measurements_far_out_are_in_a_class_of_their_own():
-    rows = torch.randn(500, 2, generator=torch.Generator().manual_seed(0))
-    classes = ColorClasses.learn(rows, 4, "c", 0)
-    colors, names = classes.one_hot(rows)
-    assert names == ("c0", "c1", "c2", "c3")
-    assert colors.sum(1).tolist() == [1] * 500
-    colors, names = classes.one_hot(torch.tensor([[1e6, 0.0], [0.0, 0.0]]))
-    assert names[-1] == "c*"
-    assert colors.argmax(1)[0] == 4
-    assert colors.argmax(1)[1] < 4
+    rows = np.random.default_rng(0).normal(size=(500, 2))
+    classes = AttributeClasses.learn("x", rows, 4, "c", 0)
+    own = classes.read(rows)
+    assert own.names == ("c0", "c1", "c2", "c3")
+    assert set(own.codes.tolist()) == {0, 1, 2, 3}
+    later = classes.read(np.array([[1e6, 0.0], [0.0, 0.0]]))
+    assert later.names[-1] == "c*"
+    assert later.codes[0] == 4
+    assert later.codes[1] < 4
 
 
 def test_seeds_are_read_as_in_scikit_learn(tmp_path):

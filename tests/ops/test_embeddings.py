@@ -4,13 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.arrays import as_arrays
 from rwkplus.mining.completion import exact_embeddings
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.occurrences import distinct_occurrences, find_occurrences
 from rwkplus.mining.shape import Shape
 from rwkplus.ops.embeddings import find_entries, group_by_kind, grow_embeddings, pack
+from tests.strategies import arrays_of
 
 
 @st.composite
@@ -30,7 +29,7 @@ def database(*graphs):
     key = nx.path_graph(3)
     nx.set_node_attributes(key, {0: 0, 1: 1, 2: 0}, "label")
     nx.set_edge_attributes(key, {(0, 1): 0, (1, 2): 1}, "label")
-    return MiningDatabase.of(as_arrays(as_batch([*graphs, key]), labels=True))
+    return MiningDatabase.of(arrays_of([*graphs, key]))
 
 
 def shape_of(graph):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from rwkplus.mining.gradient import ExplainedPatterns
+from rwkplus.descriptive.gradient import ExplainedPatterns
 from rwkplus.reproduce import explained_tasks
 from rwkplus.result_files import read_result
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rwkplus.descriptive.objective import Average, DiversityLoss, Loss, Objective
+from rwkplus.descriptive.views import View, ViewedGraphs
 from rwkplus.graphs import Graphs, as_batch
-from rwkplus.mining.objective import Average, DiversityLoss, Loss, Objective
-from rwkplus.mining.views import View, ViewedGraphs
 from rwkplus.models.kcn import KCN
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.types import check_choice, check_integer, seed_of

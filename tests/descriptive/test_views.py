@@ -3,9 +3,9 @@ import pytest
 import torch
 
 from rwkplus.data.testbeds import bipartite_graphs, copies, ring, tailed_triangle, triangle_chains
+from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import as_batch
-from rwkplus.mining.views import ViewedGraphs
 from rwkplus.models.kcn import KCN
 
 

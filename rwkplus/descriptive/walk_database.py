@@ -10,6 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rwkplus.descriptive.palette import PaintedGraphs
+from rwkplus.descriptive.walk_features import Floats, WalkFeatures
 from rwkplus.functional.explained import (
     explained_fraction,
     pair_closed_walks,
@@ -17,8 +19,6 @@ from rwkplus.functional.explained import (
     sequence_closed_walks,
 )
 from rwkplus.functional.kernels import rwk_plus
-from rwkplus.mining.palette import PaintedGraphs
-from rwkplus.mining.walk_features import Floats, WalkFeatures
 
 Term = dict[int, float]
 """Kinds of walks that one explained fraction reads side by side, each with the weight of its kernel.

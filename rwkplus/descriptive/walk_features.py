@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rwkplus.graphs.arrays import Ints
+from rwkplus.descriptive.palette import PaintedGraphs
 from rwkplus.kernels.sequence_tree import SequenceTree
 from rwkplus.kernels.sequences import count_walks
-from rwkplus.mining.palette import PaintedGraphs
+from rwkplus.table.arrays import Ints
 
 Floats = NDArray[np.float64]
 

@@ -3,9 +3,9 @@ import torch
 from torch_geometric.data import Data
 
 from rwkplus.data.testbeds import copies, ring, tailed_triangle
+from rwkplus.descriptive.palette import MAX_COLORS, paint
 from rwkplus.errors import GraphError
 from rwkplus.graphs import as_batch
-from rwkplus.mining.palette import MAX_COLORS, paint
 
 
 def test_labels_are_colors_by_default():

@@ -4,9 +4,9 @@ import torch
 from sklearn.base import clone
 
 from rwkplus.data.testbeds import bipartite_graphs, copies, tailed_triangle, triangle_chains
+from rwkplus.descriptive.rwk_cn import DescriptiveKCN
 from rwkplus.errors import ParameterError
 from rwkplus.functional.regularizers import diversity_penalty
-from rwkplus.mining.descriptive import DescriptiveKCN
 
 GRAPHS = triangle_chains(4)
 FAST = {"epochs": 12, "lr": 0.05}

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rwkplus.data.testbeds import bipartite_graphs, copies, prism, triangle_chains
+from rwkplus.descriptive.compression import CompressedWalks
+from rwkplus.descriptive.palette import paint
+from rwkplus.descriptive.refine import adjacency
+from rwkplus.descriptive.walk_database import PlainWalks
+from rwkplus.descriptive.walk_features import canonical_cycles
 from rwkplus.functional.explained import RIDGE
 from rwkplus.graphs import as_batch
-from rwkplus.mining.compression import CompressedWalks
-from rwkplus.mining.palette import paint
-from rwkplus.mining.refine import adjacency
-from rwkplus.mining.walk_database import PlainWalks
-from rwkplus.mining.walk_features import canonical_cycles
 from tests.strategies import colored_graphs, data_list, random_graphs
 
 STEPS, CLOSED = 3, (3, 4)

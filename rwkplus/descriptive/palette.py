@@ -10,8 +10,10 @@ from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError
 from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors
-from rwkplus.graphs.arrays import GraphArrays, Ints, as_arrays
 from rwkplus.graphs.features import is_one_hot, label_numbers
+from rwkplus.io.pyg import from_pyg
+from rwkplus.table import Reader
+from rwkplus.table.arrays import GraphArrays, Ints
 from rwkplus.types import check_choice
 
 Paint = Literal["labels", "identity", "structural"]
@@ -45,7 +47,8 @@ def paint(batch: Batch, view: Paint = "labels", *, random_state: int = 0) -> Pai
     """
     check_choice("view", view, Paint)
     _check(batch)
-    arrays = as_arrays(batch, labels=True)
+    table = from_pyg(batch)
+    arrays = Reader.fit(table).read(table)
     names = tuple(batch.get("node_label_names") or map(str, range(batch.x.size(1))))
     labels = label_numbers(batch.x)
     if view == "labels":

@@ -14,9 +14,9 @@ from rwkplus.data.testbeds import (
     tailed_triangle,
     triangle_chains,
 )
+from rwkplus.descriptive.gradient import explained_patterns
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.mining.edit_distance import weighted_edit_distance
-from rwkplus.mining.gradient import explained_patterns
 from rwkplus.mining.recovery import matches_strictly, recovered
 
 QUICK = {"restarts": 4, "epochs": 60, "kicks": 4}

@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from rwkplus.data.testbeds import triangle_chains
+from rwkplus.descriptive.compression import CompressedWalks
+from rwkplus.descriptive.palette import paint
+from rwkplus.descriptive.refine import DiscreteBanks, Kicks, changed_objective, climb, refine, single_changes
 from rwkplus.graphs import as_batch
-from rwkplus.mining.compression import CompressedWalks
-from rwkplus.mining.palette import paint
-from rwkplus.mining.refine import DiscreteBanks, Kicks, changed_objective, climb, refine, single_changes
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_restart_does_not_depend_on_its_company(database):
 def test_a_small_block_gives_the_same_answer(database, monkeypatch):
     banks = random_banks()
     expected, value = climb(database, banks, score(database, banks))
-    monkeypatch.setattr("rwkplus.mining.refine.BLOCK", 1)
+    monkeypatch.setattr("rwkplus.descriptive.refine.BLOCK", 1)
     reached, again = climb(database, banks, score(database, banks))
     assert torch.equal(reached.edges, expected.edges)
     assert torch.equal(reached.colors, expected.colors)

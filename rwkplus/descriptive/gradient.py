@@ -12,12 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rwkplus.descriptive.compression import CompressedWalks
+from rwkplus.descriptive.palette import Paint, PaintedGraphs, paint
+from rwkplus.descriptive.refine import DiscreteBanks, Kicks, adjacency, refine
+from rwkplus.descriptive.walk_database import PlainWalks, WalkDatabase
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.convert import Graphs, as_batch
-from rwkplus.mining.compression import CompressedWalks
-from rwkplus.mining.palette import Paint, PaintedGraphs, paint
-from rwkplus.mining.refine import DiscreteBanks, Kicks, adjacency, refine
-from rwkplus.mining.walk_database import PlainWalks, WalkDatabase
 from rwkplus.types import check_integer, seed_of
 
 LEARNING_RATE = 0.1
@@ -99,7 +99,7 @@ def explained_patterns(
         kicks: Random restarts of single hidden graphs during refinement; 0 for plain local search.
         random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance.
         view: Colors of the nodes: labels, or what tells apart nodes that no walk can; see
-            :func:`rwkplus.mining.palette.paint`.
+            :func:`rwkplus.descriptive.palette.paint`.
         compress: Work on color sequences instead of nodes and graphs: the same objective, much faster.
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
         on_step: Called with a line of text now and then.

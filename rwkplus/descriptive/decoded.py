@@ -2,12 +2,12 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from torch_geometric.data import Batch
 
-from rwkplus.graphs.convert import graph_list
-from rwkplus.mining.gradient import ExplainedPatterns, explained_patterns
+from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
+from rwkplus.mining.settings import LARGEST_HIDDEN
 from rwkplus.mining.shape import Shape
 from rwkplus.ops.embeddings import Ints
+from rwkplus.table import GraphTable
 
 BANKS = 4
 """Hidden graphs that are trained together."""
@@ -15,24 +15,21 @@ BANKS = 4
 RESTARTS = 8
 GRAPHS = 60
 """Graphs to train on, drawn at random."""
-LARGEST = 6
-"""Nodes of a hidden graph."""
 
 
 def decoded_shapes(
-    batch: Batch, chosen: Ints, sizes: tuple[int, int], seed: int
+    labelled: GraphTable, chosen: Ints, sizes: tuple[int, int], seed: int
 ) -> tuple[list[Shape], NDArray[np.float64]]:
     """Train hidden graphs of each size on some of the graphs; return connected parts, without edge labels.
 
     Returns:
         Distinct shapes, and the explained share of walk features by epoch of the largest size.
     """
-    items = graph_list(batch)
     some = np.sort(np.random.default_rng(seed).permutation(chosen)[:GRAPHS])
-    graphs = [items[i] for i in some]
+    graphs = labelled[some].to_pyg()
     found: dict[tuple[int, int, int], Shape] = {}
     history: NDArray[np.float64] = np.empty(0)
-    for size in range(max(3, sizes[0]), min(sizes[1], LARGEST) + 1):
+    for size in range(max(3, sizes[0]), min(sizes[1], LARGEST_HIDDEN) + 1):
         trained = explained_patterns(
             graphs, BANKS, size, restarts=RESTARTS, epochs=80, kicks=0, random_state=seed, ignore=("edge_attr",)
         )

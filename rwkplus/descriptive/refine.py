@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rwkplus.descriptive.walk_database import WalkDatabase
 from rwkplus.functional.explained import RIDGE, explained_fraction
-from rwkplus.mining.walk_database import WalkDatabase
 
 GAIN = 1e-9
 """Smaller gains are rounding errors of float64."""

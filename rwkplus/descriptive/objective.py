@@ -6,8 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty, feature_penalty, sparsity_penalty
-from rwkplus.mining.views import ViewedGraphs
 from rwkplus.models.kcn import KCN
 
 Loss = Literal["log", "raw"]

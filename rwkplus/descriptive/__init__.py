@@ -1,0 +1,6 @@
+"""Pattern mining by gradient: RWK+CN as in the paper, and hidden graphs that explain most of a database."""
+
+from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
+from rwkplus.descriptive.rwk_cn import DescriptiveKCN
+
+__all__ = ["DescriptiveKCN", "ExplainedPatterns", "explained_patterns"]

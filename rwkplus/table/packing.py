@@ -1,0 +1,77 @@
+"""Tables as JSON values and arrays, for files that hold more than graphs."""
+
+from typing import Any
+
+import numpy as np
+
+from rwkplus.table.columns import Array, Categories, Column, Numbers, Text
+from rwkplus.table.graph_table import ARRAYS, SIDES, GraphTable
+
+
+def pack_table(table: GraphTable) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what :func:`unpack_table` needs; text must be words or numbers."""
+    arrays = {f"graphs.{name}": np.ascontiguousarray(getattr(table, name)) for name in ARRAYS}
+    header: dict[str, Any] = {"directed": table.directed, "weight": table.weight, "targets": list(table.targets)}
+    header["columns"] = {side: {} for side in SIDES}
+    for side in SIDES:
+        for name, column in getattr(table, side).items():
+            key = f"graphs.{side}.{name}"
+            about: dict[str, Any] = {"kind": type(column).__name__}
+            if isinstance(column, Categories):
+                arrays[key] = column.codes
+                about |= {"names": list(column.names), "one_hot": column.one_hot}
+            elif isinstance(column, Numbers):
+                arrays[key] = column.numbers
+            else:
+                about["texts"] = column.texts.tolist()
+            header["columns"][side][name] = about
+    return header, arrays
+
+
+def unpack_table(header: dict[str, Any], arrays: dict[str, Array]) -> GraphTable:
+    """Read what :func:`pack_table` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``."""
+    parts = {name: arrays[f"graphs.{name}"] for name in ARRAYS}
+    if any(part.dtype.kind != "i" or part.ndim != 1 for part in parts.values()):
+        raise ValueError("its graphs are not made of whole numbers")
+    columns = {
+        side: {name: _column(about, arrays.get(f"graphs.{side}.{name}")) for name, about in own.items()}
+        for side, own in header["columns"].items()
+    }
+    weight, targets = header["weight"], tuple(header["targets"])
+    table = GraphTable(**parts, **columns, directed=bool(header["directed"]), weight=weight, targets=targets)
+    check_table(table)
+    return table
+
+
+def check_table(table: GraphTable) -> None:
+    """Raise ``ValueError`` where the parts of a table do not fit together."""
+    ptrs = (table.node_ptr, table.edge_ptr)
+    ascending = all(ptr.size and ptr[0] == 0 and (np.diff(ptr) >= 0).all() for ptr in ptrs)
+    sizes = {table.edge_ptr[-1], table.source.size, table.target.size} if ascending else set()
+    if len(sizes) != 1 or table.node_ptr.size != table.edge_ptr.size:
+        raise ValueError("its graphs do not fit together")
+    ends = np.stack([table.source, table.target])
+    if (ends < 0).any() or (ends >= np.diff(table.node_ptr)[table.edge_graph]).any():
+        raise ValueError("its edges name nodes that are not there")
+    for side, size in (("graphs", len(table)), ("nodes", table.num_nodes), ("edges", table.num_edges)):
+        for name, column in getattr(table, side).items():
+            if len(column) != size:
+                raise ValueError(f"its column {name!r} does not fit its {side}")
+    if not (table.weight is None or table.weight in table.edges) or not set(table.targets) <= set(table.graphs):
+        raise ValueError("it names columns that are not there")
+
+
+def _column(about: dict[str, Any], values: Array | None) -> Column:
+    kind = about["kind"]
+    if kind == "Text":
+        return Text.of(tuple(text) if isinstance(text, list) else text for text in about["texts"])
+    if values is None:
+        raise KeyError("a column")
+    if kind == "Numbers" and values.dtype.kind in "iuf" and values.ndim in (1, 2):
+        return Numbers(values)
+    names = about["names"]
+    if kind != "Categories" or values.dtype.kind != "i" or values.ndim != 1 or len(set(names)) != len(names):
+        raise ValueError("its columns are of no known kind")
+    if not all(isinstance(name, str) for name in names) or (values < -1).any() or (values >= len(names)).any():
+        raise ValueError("its labels do not fit together")
+    return Categories.numbered(values, names, one_hot=bool(about["one_hot"]))
