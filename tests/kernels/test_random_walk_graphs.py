@@ -144,7 +144,7 @@ def test_continuous_colors_have_no_explicit_route():
         ({}, {"edge_weights": True}, "had no edge weights, these have"),
         ({"edge_weights": True}, {}, "had edge weights, these have none"),
         ({}, {"edge_colors": True}, "edge_attr"),
-        ({"edge_colors": True}, {}, "edge_attr"),
+        ({"edge_colors": True}, {}, "the edges have no labels"),
         ({}, {"real": True}, "holds other numbers, that of the fitted graphs held labels"),
     ],
 )
