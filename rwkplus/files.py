@@ -3,8 +3,13 @@
 import json
 import math
 import os
+import platform
+import re
+import sys
+import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,26 +18,84 @@ from safetensors import SafetensorError, safe_open
 from rwkplus.errors import DataError
 
 HEADER = "rwkplus"
+MACHINE = f"{zlib.crc32(os.fsencode(platform.node())):08x}"
+"""Short for the name of the machine: others that share its folders have processes of the same numbers."""
+NUMBERS = count()
+"""Of the files this process writes."""
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """Give the name of a file to write, which replaces ``path`` if the block ends well; folders are made.
 
-    The name is the process's own: when several write the same file, the last one wins.
+    Every writer has a name of its own: when several write the same file, it is never a mixture, and the last to end
+    wins. After the block it stays even if the machine stops. What killed processes have left of it is removed.
+
+    Raises:
+        DataError: ``path`` is a folder, a device or a pipe.
+        OSError: The file cannot be written; the error is about ``path``, not about the name to write.
     """
     path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path} is a folder: give the name of a file.")
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is {'a folder' if path.is_dir() else 'a device or pipe'}: give the name of a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
     # numpy adds its suffixes where they are missing; with others, a search for results would find half of one
     suffix = path.suffix if path.suffix in (".npy", ".npz") else ""
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.new{suffix}")
+    scratch = path.with_name(f"{path.name}.{os.getpid()}-{next(NUMBERS)}-{MACHINE}.new{suffix}")
     try:
         yield scratch
+        with scratch.open("rb+") as file:
+            os.fsync(file.fileno())
         scratch.replace(path)
+    except OSError as error:
+        _tell_about(path, scratch, error)
+        raise
     finally:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong before matters more
+            scratch.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes of this machine that are no more have left of a file they were writing."""
+    name = re.compile(rf"{re.escape(path.name)}\.(\d+)-\d+-{MACHINE}\.new(\.np[yz])?")
+    with suppress(OSError):  # a folder that may be written to but not read; files that another writer removes
+        for entry in path.parent.iterdir():
+            found = name.fullmatch(entry.name)
+            if found and not _is_alive(int(found[1])):
+                entry.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether there is a process of this number, or nobody can tell."""
+    if sys.platform == "win32":  # where asking would interrupt it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # another user's
+        return True
+    return True
+
+
+def _tell_about(path: Path, scratch: Path, error: OSError) -> None:
+    """Let an error name the file that was asked for, where it names none or the one being written."""
+    if error.filename in (None, scratch, str(scratch)):
+        error.strerror = error.strerror or str(error) or "it cannot be written"  # numpy's has only a text
+        error.filename = str(path)
+        del error.filename2
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk, where the system can."""
+    with suppress(OSError):
+        place = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(place)
+        finally:
+            os.close(place)
 
 
 def write_whole(path: str | Path, content: bytes | str) -> Path:
