@@ -170,21 +170,27 @@ def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[
         tensors: All of torch or all of numpy.
         key: Entry of the header.
     """
-    import numpy as np
-    from safetensors.numpy import save as save_arrays
-    from safetensors.torch import save
-    from torch import Tensor, contiguous_format
-
     try:
         metadata = {key: json.dumps(record, default=plain_number)}
     except (TypeError, ValueError) as error:
         raise DataError(f"the parameters that belong into {path} cannot be written as JSON: {error}.") from error
-    if any(isinstance(value, Tensor) for value in tensors.values()):
+    return write_whole(path, _pack(tensors, metadata))
+
+
+def _pack(tensors: Mapping[str, Any], metadata: dict[str, str]) -> bytes:
+    """Content of a safetensors file; torch is not needed for arrays of numpy."""
+    torch = sys.modules.get("torch")  # it is there if any of its tensors is
+    if torch is not None and any(isinstance(value, torch.Tensor) for value in tensors.values()):
+        from safetensors.torch import save
+
+        order = torch.contiguous_format
         # Copies, because weights that layers share would not be written otherwise.
-        whole = {name: value.detach().cpu().clone(memory_format=contiguous_format) for name, value in tensors.items()}
-        return write_whole(path, save(whole, metadata))
-    arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-    return write_whole(path, save_arrays(arrays, metadata))
+        whole = {name: value.detach().cpu().clone(memory_format=order) for name, value in tensors.items()}
+        return save(whole, metadata)
+    import numpy as np
+    from safetensors.numpy import save as save_arrays
+
+    return save_arrays({name: np.ascontiguousarray(value) for name, value in tensors.items()}, metadata)
 
 
 def read_tensors(

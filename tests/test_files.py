@@ -190,6 +190,18 @@ def test_arrays_and_tensors_make_the_same_file(path, tmp_path):
     np.testing.assert_array_equal(read(path, framework="numpy")[1]["weight"], arrays["weight"])
 
 
+def test_arrays_need_no_torch(path):
+    code = """if True:
+        import sys
+        sys.modules["torch"] = None
+        import numpy as np
+        from rwkplus.files import read_tensors, write_tensors
+        write_tensors(sys.argv[1], {"format": "f"}, {"a": np.arange(3)})
+        print(read_tensors(sys.argv[1], "toy", "f", "numpy")[1]["a"].tolist())
+    """
+    assert run_python(code, path) == "[0, 1, 2]"
+
+
 def test_what_is_not_json_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(DataError, match="cannot be written as JSON: Object of type Tensor"):
         write_tensors(tmp_path / "new" / "toy", {"a": torch.ones(1)}, {})
