@@ -98,10 +98,19 @@ def _sync_folder(folder: Path) -> None:
             os.close(place)
 
 
+def printable(text: str) -> str:
+    r"""Text that can be written anywhere: what is no character is spelled out, as bytes of file names not in UTF-8 are.
+
+    >>> printable("caf\udce9.csv")
+    'caf\\udce9.csv'
+    """
+    return text.encode(errors="backslashreplace").decode()
+
+
 def write_whole(path: str | Path, content: bytes | str) -> Path:
-    """Write a file, whole or not at all; folders are made."""
+    """Write a file, whole or not at all, text as :func:`printable` spells it; folders are made."""
     with whole_file(path) as scratch:
-        scratch.write_bytes(content.encode() if isinstance(content, str) else content)
+        scratch.write_bytes(printable(content).encode() if isinstance(content, str) else content)
     return Path(path)
 
 
@@ -140,7 +149,7 @@ def plain_number(value: object) -> object:
 
 def json_values(values: Any) -> Any:  # noqa: ANN401
     """What would be read again after writing: lists instead of tuples, plain numbers instead of numpy's."""
-    return json.loads(json.dumps(values, default=plain_number))
+    return json.loads(json.dumps(_known(values), default=plain_number))
 
 
 def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,16 +158,20 @@ def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def json_text(values: Any) -> str:  # noqa: ANN401
-    """JSON that every program can read: nan and infinities, which it does not know, are null."""
+    """JSON that every program can read: nan and infinities, which it does not know, are null, text is printable."""
+    return json.dumps(_known(values, finite=True), indent=1, allow_nan=False, default=plain_number)
 
-    def known(value: Any) -> Any:  # noqa: ANN401
-        if isinstance(value, Mapping):
-            return {key: known(part) for key, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [known(part) for part in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    return json.dumps(known(values), indent=1, allow_nan=False, default=plain_number)
+def _known(value: Any, *, finite: bool = False) -> Any:  # noqa: ANN401
+    """Values with text as :func:`printable` spells it and, if ``finite``, None for nan and infinities."""
+    if isinstance(value, Mapping):
+        names = {key: printable(key) if isinstance(key, str) else key for key in value}
+        return {names[key]: _known(part, finite=finite) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(part, finite=finite) for part in value]
+    if isinstance(value, str):
+        return printable(value)
+    return None if finite and isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[str, Any], key: str = HEADER) -> Path:
@@ -206,24 +219,33 @@ def read_tensors(
         key: Entry of the header.
     """
     try:
-        with Path(path).open("rb") as file:
-            first = file.read(9)
-        # The length of a safetensors header may begin like a pickle, but the header itself follows it at once.
-        if first[:4] == b"PK\x03\x04" or (first[:1] == b"\x80" and first[8:] != b"{"):
-            raise DataError(
-                f"{path} is a pickle, which can run any code when opened. rwkplus reads only its own safetensors files."
-            )
-        with safe_open(path, framework) as file:
-            record = json.loads((file.metadata() or {}).get(key, "null"))
-            found = record.get("format") if isinstance(record, dict) else None
-            if not isinstance(record, dict) or found != expected:
-                has = f": its format is {found!r}" if found else ""
-                raise DataError(f"{path} does not hold a {kind} that this version of rwkplus reads{has}.")
-            return record, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        with Path(path).open("rb") as raw:
+            first = raw.read(9)
+            # The length of a safetensors header may begin like a pickle, but the header itself follows it at once.
+            if first[:4] == b"PK\x03\x04" or (first[:1] == b"\x80" and first[8:] != b"{"):
+                raise DataError(
+                    f"{path} is a pickle, which can run any code when opened. rwkplus reads only its own safetensors "
+                    "files."
+                )
+            # safetensors takes names in UTF-8 alone; the system has one for every open file.
+            name = path if printable(str(path)) == str(path) else f"/dev/fd/{raw.fileno()}"
+            with safe_open(name, framework) as file:
+                record = _check_record(path, kind, expected, json.loads((file.metadata() or {}).get(key, "null")))
+                return record, {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
+    except DataError:
+        raise
     except OSError as error:
         raise DataError(f"cannot read the {kind} {path}: {error.strerror or error}.") from error
-    except (SafetensorError, json.JSONDecodeError, RecursionError) as error:
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is no {kind} saved by rwkplus, or is not complete ({error}).") from error
+
+
+def _check_record(path: str | Path, kind: str, expected: str | None, record: object) -> dict[str, Any]:
+    found = record.get("format") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or found != expected:
+        has = f": its format is {found!r}" if found else ""
+        raise DataError(f"{path} does not hold a {kind} that this version of rwkplus reads{has}.")
+    return record
 
 
 def damaged(path: str | Path, why: object) -> DataError:

@@ -1,5 +1,6 @@
 """A file is there whole or not at all, and what cannot be read is refused with the reason."""
 
+import json
 import os
 import pickle
 import re
@@ -13,6 +14,9 @@ import torch
 
 from rwkplus.errors import DataError
 from rwkplus.files import (
+    json_text,
+    json_values,
+    printable,
     read_json,
     read_tensors,
     whole_file,
@@ -162,6 +166,32 @@ def test_an_error_about_another_file_stays_as_it_is(tmp_path):
     with pytest.raises(FileNotFoundError) as caught, whole_file(tmp_path / "file"):
         pass  # and nothing is written
     assert (caught.value.filename, caught.value.filename2) == (str(tmp_path / "file"), None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_names_of_files_may_be_any_bytes(tmp_path):
+    name = os.fsdecode(b"caf\xe9.json")
+    values, spelled = {name: [name, ("ä", 1)]}, r"caf\udce9.json"
+    path = write_whole(tmp_path / name, json_text(values))
+    assert [os.fsencode(file.name) for file in tmp_path.iterdir()] == [b"caf\xe9.json"]
+    assert read_json(path) == json_values(values) == {spelled: [spelled, ["ä", 1]]}
+    assert write_whole(tmp_path / "page.html", f"<p>{name} ä").read_bytes() == r"<p>caf\udce9.json ä".encode()
+    with pytest.raises(DataError, match="not valid JSON"):
+        read_json(write_whole(path, "{"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_tensors_keep_every_text(tmp_path):
+    name = os.fsdecode(b"caf\xe9")  # a label may be such a text, and must be known again
+    path = write_tensors(tmp_path / name, RECORD | {"label": name}, {"a": np.arange(3)})
+    for framework in ("pt", "numpy"):
+        record, tensors = read(path, framework=framework)
+        assert (record["label"], tensors["a"].tolist()) == (name, [0, 1, 2])
+
+
+def test_only_text_that_cannot_be_written_is_spelled_out():
+    assert printable("ä 漢 \U0001f600 \\n\n") == "ä 漢 \U0001f600 \\n\n"
+    assert json.loads(json_text({1: [float("nan"), None, True, np.int64(3)]})) == {"1": [None, None, True, 3]}
 
 
 def test_a_folder_is_not_replaced(tmp_path):
