@@ -134,8 +134,12 @@ def read_json(path: str | Path, missing: str | None = None) -> Any:  # noqa: ANN
     text = read_text(path)
     try:
         return json.loads(text)
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise DataError(f"{path} is not valid JSON: {error}.") from error
+    except RecursionError as error:
+        raise DataError(f"cannot read {path}: its brackets are nested too deeply.") from error
+    except ValueError as error:  # Python's, about digits
+        raise DataError(f"cannot read {path}: one of its numbers has thousands of digits.") from error
 
 
 def plain_number(value: object) -> object:

@@ -11,9 +11,11 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save
 
 from rwkplus.errors import DataError
 from rwkplus.files import (
+    HEADER,
     json_text,
     json_values,
     printable,
@@ -58,6 +60,20 @@ def test_json_is_read_in_the_encoding_it_is_written_in(tmp_path):
         read_json(write_whole(path, "{"))
     with pytest.raises(DataError, match="not text in UTF-8"):
         read_json(write_whole(path, b'{"\xe4": 1}'))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (100_000 * "[" + 100_000 * "]", "its brackets are nested too deeply"),
+        (f'{{"a": {5000 * "9"}}}', "one of its numbers has thousands of digits"),
+    ],
+)
+def test_json_that_python_cannot_read_is_refused_by_file(tmp_path, text, reason):
+    with pytest.raises(DataError, match=rf"cannot read .*file\.json: {reason}\."):
+        read_json(write_whole(tmp_path / "file.json", text))
+    with pytest.raises(DataError, match=r"toy is no toy saved by rwkplus"):
+        read(write_whole(tmp_path / "toy", save({}, {HEADER: text})))
 
 
 @pytest.mark.parametrize("failure", [OSError, KeyboardInterrupt])
