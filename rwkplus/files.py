@@ -3,8 +3,13 @@
 import json
 import math
 import os
+import platform
+import re
+import sys
+import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,32 +18,99 @@ from safetensors import SafetensorError, safe_open
 from rwkplus.errors import DataError
 
 HEADER = "rwkplus"
+MACHINE = f"{zlib.crc32(os.fsencode(platform.node())):08x}"
+"""Short for the name of the machine: others that share its folders have processes of the same numbers."""
+NUMBERS = count()
+"""Of the files this process writes."""
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """Give the name of a file to write, which replaces ``path`` if the block ends well; folders are made.
 
-    The name is the process's own: when several write the same file, the last one wins.
+    Every writer has a name of its own: when several write the same file, it is never a mixture, and the last to end
+    wins. After the block it stays even if the machine stops. What killed processes have left of it is removed.
+
+    Raises:
+        DataError: ``path`` is a folder, a device or a pipe.
+        OSError: The file cannot be written; the error is about ``path``, not about the name to write.
     """
     path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path} is a folder: give the name of a file.")
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is {'a folder' if path.is_dir() else 'a device or pipe'}: give the name of a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
     # numpy adds its suffixes where they are missing; with others, a search for results would find half of one
     suffix = path.suffix if path.suffix in (".npy", ".npz") else ""
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.new{suffix}")
+    scratch = path.with_name(f"{path.name}.{os.getpid()}-{next(NUMBERS)}-{MACHINE}.new{suffix}")
     try:
         yield scratch
+        with scratch.open("rb+") as file:
+            os.fsync(file.fileno())
         scratch.replace(path)
+    except OSError as error:
+        _tell_about(path, scratch, error)
+        raise
     finally:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong before matters more
+            scratch.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes of this machine that are no more have left of a file they were writing."""
+    name = re.compile(rf"{re.escape(path.name)}\.(\d+)-\d+-{MACHINE}\.new(\.np[yz])?")
+    with suppress(OSError):  # a folder that may be written to but not read; files that another writer removes
+        for entry in path.parent.iterdir():
+            found = name.fullmatch(entry.name)
+            if found and not _is_alive(int(found[1])):
+                entry.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether there is a process of this number, or nobody can tell."""
+    if sys.platform == "win32":  # where asking would interrupt it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # another user's
+        return True
+    return True
+
+
+def _tell_about(path: Path, scratch: Path, error: OSError) -> None:
+    """Let an error name the file that was asked for, where it names none or the one being written."""
+    if error.filename in (None, scratch, str(scratch)):
+        error.strerror = error.strerror or str(error) or "it cannot be written"  # numpy's has only a text
+        error.filename = str(path)
+        del error.filename2
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk, where the system can."""
+    with suppress(OSError):
+        place = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(place)
+        finally:
+            os.close(place)
+
+
+def printable(text: str) -> str:
+    r"""Text that can be written anywhere: what is no character is spelled out, as bytes of file names not in UTF-8 are.
+
+    >>> printable("caf\udce9.csv")
+    'caf\\udce9.csv'
+    """
+    return text.encode(errors="backslashreplace").decode()
 
 
 def write_whole(path: str | Path, content: bytes | str) -> Path:
-    """Write a file, whole or not at all; folders are made."""
+    """Write a file, whole or not at all, text as :func:`printable` spells it; folders are made."""
     with whole_file(path) as scratch:
-        scratch.write_bytes(content.encode() if isinstance(content, str) else content)
+        scratch.write_bytes(printable(content).encode() if isinstance(content, str) else content)
     return Path(path)
 
 
@@ -62,8 +134,12 @@ def read_json(path: str | Path, missing: str | None = None) -> Any:  # noqa: ANN
     text = read_text(path)
     try:
         return json.loads(text)
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise DataError(f"{path} is not valid JSON: {error}.") from error
+    except RecursionError as error:
+        raise DataError(f"cannot read {path}: its brackets are nested too deeply.") from error
+    except ValueError as error:  # Python's, about digits
+        raise DataError(f"cannot read {path}: one of its numbers has thousands of digits.") from error
 
 
 def plain_number(value: object) -> object:
@@ -77,7 +153,7 @@ def plain_number(value: object) -> object:
 
 def json_values(values: Any) -> Any:  # noqa: ANN401
     """What would be read again after writing: lists instead of tuples, plain numbers instead of numpy's."""
-    return json.loads(json.dumps(values, default=plain_number))
+    return json.loads(json.dumps(_known(values), default=plain_number))
 
 
 def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,16 +162,20 @@ def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def json_text(values: Any) -> str:  # noqa: ANN401
-    """JSON that every program can read: nan and infinities, which it does not know, are null."""
+    """JSON that every program can read: nan and infinities, which it does not know, are null, text is printable."""
+    return json.dumps(_known(values, finite=True), indent=1, allow_nan=False, default=plain_number)
 
-    def known(value: Any) -> Any:  # noqa: ANN401
-        if isinstance(value, Mapping):
-            return {key: known(part) for key, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [known(part) for part in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    return json.dumps(known(values), indent=1, allow_nan=False, default=plain_number)
+def _known(value: Any, *, finite: bool = False) -> Any:  # noqa: ANN401
+    """Values with text as :func:`printable` spells it and, if ``finite``, None for nan and infinities."""
+    if isinstance(value, Mapping):
+        names = {key: printable(key) if isinstance(key, str) else key for key in value}
+        return {names[key]: _known(part, finite=finite) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(part, finite=finite) for part in value]
+    if isinstance(value, str):
+        return printable(value)
+    return None if finite and isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[str, Any], key: str = HEADER) -> Path:
@@ -107,21 +187,27 @@ def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[
         tensors: All of torch or all of numpy.
         key: Entry of the header.
     """
-    import numpy as np
-    from safetensors.numpy import save as save_arrays
-    from safetensors.torch import save
-    from torch import Tensor, contiguous_format
-
     try:
         metadata = {key: json.dumps(record, default=plain_number)}
     except (TypeError, ValueError) as error:
         raise DataError(f"the parameters that belong into {path} cannot be written as JSON: {error}.") from error
-    if any(isinstance(value, Tensor) for value in tensors.values()):
+    return write_whole(path, _pack(tensors, metadata))
+
+
+def _pack(tensors: Mapping[str, Any], metadata: dict[str, str]) -> bytes:
+    """Content of a safetensors file; torch is not needed for arrays of numpy."""
+    torch = sys.modules.get("torch")  # it is there if any of its tensors is
+    if torch is not None and any(isinstance(value, torch.Tensor) for value in tensors.values()):
+        from safetensors.torch import save
+
+        order = torch.contiguous_format
         # Copies, because weights that layers share would not be written otherwise.
-        whole = {name: value.detach().cpu().clone(memory_format=contiguous_format) for name, value in tensors.items()}
-        return write_whole(path, save(whole, metadata))
-    arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-    return write_whole(path, save_arrays(arrays, metadata))
+        whole = {name: value.detach().cpu().clone(memory_format=order) for name, value in tensors.items()}
+        return save(whole, metadata)
+    import numpy as np
+    from safetensors.numpy import save as save_arrays
+
+    return save_arrays({name: np.ascontiguousarray(value) for name, value in tensors.items()}, metadata)
 
 
 def read_tensors(
@@ -137,24 +223,33 @@ def read_tensors(
         key: Entry of the header.
     """
     try:
-        with Path(path).open("rb") as file:
-            first = file.read(9)
-        # The length of a safetensors header may begin like a pickle, but the header itself follows it at once.
-        if first[:4] == b"PK\x03\x04" or (first[:1] == b"\x80" and first[8:] != b"{"):
-            raise DataError(
-                f"{path} is a pickle, which can run any code when opened. rwkplus reads only its own safetensors files."
-            )
-        with safe_open(path, framework) as file:
-            record = json.loads((file.metadata() or {}).get(key, "null"))
-            found = record.get("format") if isinstance(record, dict) else None
-            if not isinstance(record, dict) or found != expected:
-                has = f": its format is {found!r}" if found else ""
-                raise DataError(f"{path} does not hold a {kind} that this version of rwkplus reads{has}.")
-            return record, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        with Path(path).open("rb") as raw:
+            first = raw.read(9)
+            # The length of a safetensors header may begin like a pickle, but the header itself follows it at once.
+            if first[:4] == b"PK\x03\x04" or (first[:1] == b"\x80" and first[8:] != b"{"):
+                raise DataError(
+                    f"{path} is a pickle, which can run any code when opened. rwkplus reads only its own safetensors "
+                    "files."
+                )
+            # safetensors takes names in UTF-8 alone; the system has one for every open file.
+            name = path if printable(str(path)) == str(path) else f"/dev/fd/{raw.fileno()}"
+            with safe_open(name, framework) as file:
+                record = _check_record(path, kind, expected, json.loads((file.metadata() or {}).get(key, "null")))
+                return record, {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
+    except DataError:
+        raise
     except OSError as error:
         raise DataError(f"cannot read the {kind} {path}: {error.strerror or error}.") from error
-    except (SafetensorError, json.JSONDecodeError, RecursionError) as error:
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is no {kind} saved by rwkplus, or is not complete ({error}).") from error
+
+
+def _check_record(path: str | Path, kind: str, expected: str | None, record: object) -> dict[str, Any]:
+    found = record.get("format") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or found != expected:
+        has = f": its format is {found!r}" if found else ""
+        raise DataError(f"{path} does not hold a {kind} that this version of rwkplus reads{has}.")
+    return record
 
 
 def damaged(path: str | Path, why: object) -> DataError:

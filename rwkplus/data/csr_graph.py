@@ -5,30 +5,31 @@ Processes that open the same folder share its pages, so that a machine holds one
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from numpy.lib.format import open_memmap
+from numpy.lib.format import open_memmap, read_array_header_1_0, read_magic
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, ParameterError
-from rwkplus.files import damaged, read_json
+from rwkplus.files import damaged, read_json, write_whole
 from rwkplus.graphs.checks import NAMES
 from rwkplus.graphs.node_numbers import check_edge_index
 from rwkplus.ops.undirected import index_type
 
 HEADER, FORMAT = "graph.json", "rwkplus graph 1"
 ENDS = ("indptr", "indices")
-DIGESTED = 1 << 16
-"""Rows at a time."""
+ROWS = 1 << 16
+"""That are read at a time."""
 Array = NDArray[Any]
 Mapped = np.memmap[Any, np.dtype[Any]]
 
@@ -54,18 +55,32 @@ class CSRGraph:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        where = f"{self.folder}: " if self.folder else ""
+        for name in ENDS:
+            self._check_integers(name, getattr(self, name))
         ptr = self.indptr
-        if ptr.ndim != 1 or ptr.size < 1 or ptr[0] != 0 or ptr[-1] != self.indices.size or (np.diff(ptr) < 0).any():
-            raise GraphError(f"{where}indptr must rise from 0 to the {self.indices.size} entries of indices.")
+        if not ptr.size or ptr[0] != 0 or ptr[-1] != self.indices.size or not _is_rising(ptr):
+            raise self._error("indptr", f"indptr must rise from 0 to the {self.indices.size} entries of indices")
         # Compiled loops do not look where they read: here is the last place to notice.
-        if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < self.num_nodes:
-            raise GraphError(f"{where}indices must name nodes from 0 to {self.num_nodes - 1}.")
+        if not all(0 <= part.min() <= part.max() < self.num_nodes for part in _parts(self.indices)):
+            raise self._error("indices", f"indices must name nodes from 0 to {self.num_nodes - 1}")
         for name, values in self.nodes.items():
             if name in ENDS or not name.isidentifier():
-                raise GraphError(f"{where}nodes cannot have an array {name!r}, which would be a file: rename it.")
-            if len(values) != self.num_nodes:
-                raise GraphError(f"{where}{name} has {len(values)} rows but there are {self.num_nodes} nodes.")
+                raise GraphError(f"nodes cannot have an array {name!r}, which would be a file: rename it.")
+            if np.shape(values)[:1] != (self.num_nodes,):
+                rows = len(values) if np.ndim(values) else "no"
+                raise self._error(name, f"{name} has {rows} rows but there are {self.num_nodes} nodes")
+
+    def _check_integers(self, name: str, values: object) -> None:
+        if not isinstance(values, np.ndarray):
+            raise GraphError(f"{name} must be an array of numpy, got {type(values).__name__}: give np.asarray({name}).")
+        kind = values.dtype
+        if values.ndim != 1 or kind.kind != "i" or not kind.isnative:
+            found = f"{kind.name if kind.isnative else kind.str} {list(values.shape)}"
+            raise self._error(name, f"{name} must be one row of integers, int32 or int64, and is {found}")
+
+    def _error(self, name: str, why: str) -> DataError | GraphError:
+        """What is wrong with an array, of a file if it comes from one."""
+        return damaged(self.folder / f"{name}.npy", why) if self.folder else GraphError(f"{why}.")
 
     @property
     def num_nodes(self) -> int:
@@ -111,23 +126,29 @@ class CSRGraph:
         digest = hashlib.sha256()
         for name, values in sorted({"indptr": self.indptr, "indices": self.indices, **self.nodes}.items()):
             digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
-            for begin in range(0, len(values), DIGESTED):
-                digest.update(values[begin : begin + DIGESTED].tobytes())
+            for part in _parts(values):
+                digest.update(part.tobytes())
         return digest.hexdigest()[:16]
 
     def data(self) -> Data:
-        """The whole graph as PyG knows it; features stay where they are."""
+        """The whole graph as PyG knows it; features stay where they are.
+
+        Raises:
+            GraphError: An array for the nodes is of a type that torch does not know.
+        """
         target = np.repeat(np.arange(self.num_nodes), np.diff(self.indptr))
         edge_index = torch.from_numpy(np.stack([self.indices.astype(np.int64), target]))
-        return Data(
-            edge_index=edge_index, num_nodes=self.num_nodes, **{k: torch.from_numpy(v) for k, v in self.nodes.items()}
-        )
+        nodes = {name: _tensor(name, values) for name, values in self.nodes.items()}
+        return Data(edge_index=edge_index, num_nodes=self.num_nodes, **nodes)
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
-        """Map the files of a folder into memory; what they hold is read when it is used.
+        """Map the files of a folder into memory; what they hold of the nodes is read when it is used.
 
         Pages are private: a process may write into its arrays, the files and other processes do not change.
+
+        Raises:
+            DataError: A file is missing, is not what the header says, or has edges of nodes that are not there.
         """
         folder = Path(folder)
         listed, facts = _read_header(folder)
@@ -173,6 +194,7 @@ class GraphFiles:
     def existing(self, name: str) -> Mapped:
         """Open a file made before, for reading and writing."""
         try:
+            _layout(self.scratch / f"{name}.npy")  # or numpy would make it as long as its header says
             return open_memmap(self.scratch / f"{name}.npy", "r+")
         except (OSError, ValueError) as error:
             raise DataError(f"{self.scratch / name}.npy is missing or not complete: remove the folder.") from error
@@ -189,7 +211,7 @@ class GraphFiles:
             values.flush()
             arrays[name] = (values.shape, values.dtype.str)
         record = {"format": FORMAT, "arrays": arrays, "facts": dict(facts)}
-        (self.scratch / HEADER).write_text(json.dumps(record, indent=1) + "\n")
+        write_whole(self.scratch / HEADER, json.dumps(record, indent=1) + "\n")
         self.scratch.rename(self.folder)
         for path in self.folder.iterdir():
             if path.name != HEADER and path.stem not in arrays:
@@ -207,6 +229,25 @@ def new_graph(folder: str | Path, facts: Mapping[str, Any] | None = None) -> Ite
         files.finish(names, facts or {})
     finally:
         shutil.rmtree(files.scratch, ignore_errors=True)
+
+
+def _parts(values: Array, overlap: int = 0) -> Iterator[Array]:
+    """Rows of an array of any size, some at a time, with the first ones of the next part."""
+    for begin in range(0, len(values), ROWS):
+        yield values[begin : begin + ROWS + overlap]
+
+
+def _is_rising(values: Array) -> bool:
+    return all(bool((part[1:] >= part[:-1]).all()) for part in _parts(values, overlap=1))
+
+
+def _tensor(name: str, values: Array) -> Tensor:
+    try:
+        return torch.from_numpy(values)
+    except (TypeError, ValueError) as error:
+        raise GraphError(
+            f"{name} is {values.dtype}, which no tensor holds: change it with .astype(), or leave it out of nodes."
+        ) from error
 
 
 def _is_per_node(data: Data, key: str, value: object) -> bool:
@@ -241,19 +282,63 @@ def _read_header(folder: Path) -> tuple[dict[str, tuple[list[int], str]], dict[s
     if found != FORMAT:
         raise DataError(f"{path} says format {found!r}, this version reads {FORMAT!r}.")
     try:
-        return {name: (list(shape), dtype) for name, (shape, dtype) in header["arrays"].items()}, dict(header["facts"])
+        arrays = {name: (list(shape), dtype) for name, (shape, dtype) in header["arrays"].items()}
+        facts = dict(header["facts"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise damaged(path, "it does not list arrays and facts") from error
+    strange = [name for name in arrays if not name.isidentifier()]
+    if strange:  # "../x" is none of its files
+        raise damaged(path, f"it lists {strange[0]!r}, which is no name of an array")
+    return arrays, facts
 
 
 def _map(folder: Path, name: str, shape: list[int], dtype: str) -> Array:
     path = folder / f"{name}.npy"
+    if not path.is_file():
+        raise DataError(f"{path} is missing, though {HEADER} lists it.")
     try:
-        values: Array = np.load(path, mmap_mode=None if 0 in shape else "c")  # an empty file cannot be mapped
-    except FileNotFoundError as error:
-        raise DataError(f"{path} is missing, though {HEADER} lists it.") from error
-    except (OSError, ValueError, EOFError) as error:
+        there = _layout(path)
+        if list(there.shape) == shape and there.dtype.str == dtype:
+            return there.map(path)
+    except (OSError, ValueError) as error:
         raise DataError(f"{path} is damaged or not complete ({path.stat().st_size} bytes): {error}.") from error
-    if list(values.shape) != shape or values.dtype.str != dtype:
-        raise DataError(f"{path} holds {values.dtype.str} {list(values.shape)} but {HEADER} says {dtype} {shape}.")
-    return values
+    raise DataError(f"{path} holds {there.dtype.str} {list(there.shape)} but {HEADER} says {dtype} {shape}.")
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the first bytes of an ``.npy`` file say about the others."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: Literal["C", "F"]
+    begin: int
+
+    def map(self, path: Path) -> Array:
+        """Give the values without reading them."""
+        if 0 in self.shape:  # nothing cannot be mapped
+            return np.zeros(self.shape, self.dtype)
+        return np.memmap(path, self.dtype, "c", self.begin, self.shape, self.order)
+
+
+def _layout(path: Path) -> _Layout:
+    """Read the first bytes of an ``.npy`` file as numpy writes it, and refuse one of another length than they say.
+
+    Raises:
+        ValueError: Nothing but the reason.
+    """
+    with path.open("rb") as file:
+        try:
+            if read_magic(file) != (1, 0):
+                raise ValueError("another version")
+            shape, by_columns, dtype = read_array_header_1_0(file)
+        except OSError:
+            raise
+        except Exception as error:  # also of Python's parser, which numpy asks
+            raise ValueError("it does not begin as files of numpy that rwkplus writes") from error
+        begin, size = file.tell(), path.stat().st_size
+    if dtype.hasobject or min(shape, default=0) < 0:
+        raise ValueError(f"{dtype.str} {list(shape)} is nothing that rwkplus writes")
+    if size != begin + math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{dtype.str} {list(shape)} takes {begin + math.prod(shape) * dtype.itemsize} bytes")
+    return _Layout(shape, dtype, "F" if by_columns else "C", begin)

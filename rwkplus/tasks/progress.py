@@ -98,7 +98,7 @@ def load_run(
 
 def check_identity(path: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     """Raise unless a file belongs to the run that wants to go on from it."""
-    wanted = json_values(wanted)
+    wanted, found = json_values(wanted), json_values(found)
     found = {"task": wanted.get("task"), **UNSAID, **found}
     different = [name for name in wanted if found.get(name) != wanted[name]]
     if different:

@@ -79,6 +79,13 @@ def test_a_saved_run_goes_on_as_if_nothing_had_happened(tmp_path, run):
         assert torch.equal(again[2].weights[name], run[2].weights[name])
 
 
+def test_a_run_whose_names_are_no_text_goes_on(tmp_path, run):
+    identity, again = RUN | {"model": "caf\udce9"}, fresh()
+    save_run(tmp_path / "run", identity, run[2], *run[:2])
+    load_run(tmp_path / "run", identity, again[2], *again[:2])
+    assert again[2].epoch == 0
+
+
 def test_another_run_is_refused_by_what_differs(tmp_path, run):
     save_run(tmp_path / "run", RUN, run[2], *run[:2])
     again = fresh()

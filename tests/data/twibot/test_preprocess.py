@@ -144,8 +144,14 @@ def test_edges_that_a_machine_lost_when_it_stopped_are_read_again(raw, tmp_path,
 
 def test_edges_are_on_the_disk_before_the_note_about_them(raw, tmp_path, monkeypatch):
     steps = sys.modules["rwkplus.data.twibot.preprocess"]  # a function hides it
-    order, synced, save = [], os.fsync, steps._save
-    monkeypatch.setattr(os, "fsync", lambda file: (order.append("disk"), synced(file)))
+    order, synced, save, pairs = [], os.fsync, steps._save, tmp_path / "graph.part" / "pairs.bin"
+
+    def sync(file):
+        if pairs.exists() and os.path.samestat(os.fstat(file), pairs.stat()):  # and not the note, which is synced too
+            order.append("disk")
+        synced(file)
+
+    monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(steps, "_save", lambda *state: (order.append("note"), save(*state)))
     stopped(raw, tmp_path / "graph", "descriptions 0")
     assert order == ["note", "disk", "note"]  # of users, then of edges
