@@ -35,8 +35,8 @@ def read_tu(
     r"""Read a data set in TU format.
 
     Labels are the column ``label``, or ``label0``, ``label1`` and so on where a line has several; attributes are ``x``
-    of nodes and ``attr`` of edges; targets are ``y``: classes counted from 0, or real numbers. Edges that are all listed
-    in both directions are undirected.
+    of nodes and ``attr`` of edges; targets are ``y``: classes counted from 0, or real numbers. Edges that are all
+    listed in both directions are undirected.
 
     Args:
         path: Folder or zip file with ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and whatever else there is.
