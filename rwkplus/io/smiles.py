@@ -1,0 +1,273 @@
+"""Molecules: SMILES strings, RDKit molecules, ``.smi`` and ``.sdf`` files (extra: ``chem``)."""
+
+import codecs
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import DataError, GraphError, MissingExtraError, RWKPlusWarning
+from rwkplus.files import read_text
+from rwkplus.io.atoms_and_bonds import BLOCK, Block, Choice, column_of, joined, read_block
+from rwkplus.io.options import ReadOptions
+from rwkplus.table import Column, GraphTable, Numbers, Text
+from rwkplus.table.graph_table import pointers
+from rwkplus.table.infer import target_column
+
+TAKES = ("atom", "bond", "ignore", "on_error", "n_jobs")
+SHOWN = 5
+"""Unreadable molecules that an error lists."""
+WIDTH = 60
+"""Characters of a SMILES that an error shows."""
+LARGEST = 2**63
+"""Whole numbers from here on are identifiers."""
+CHUNK = 1 << 20
+"""Bytes of a file that are checked at a time."""
+
+
+class Molecules(NamedTuple):
+    """A table, and which of the given molecules are in it."""
+
+    table: GraphTable
+    kept: NDArray[np.int64]  # (B,)
+
+
+def from_molecules(
+    molecules: Sequence[Any],
+    options: ReadOptions = ReadOptions(),  # noqa: B008
+    *,
+    lines: Sequence[int] | None = None,
+    path: str | Path | None = None,
+) -> GraphTable:
+    """Read SMILES strings or RDKit molecules; atoms are nodes, bonds are undirected edges.
+
+    Elements are the column ``label`` of the nodes, bond types (``-``, ``=``, ``#``, ``:`` for aromatic, ``~`` for any
+    other) that of the edges; ``atom`` and ``bond`` choose further columns. Hydrogens stay implicit. The strings are not
+    kept: graphs have their order, and they would take half as much memory again.
+
+    Args:
+        molecules: Strings, or molecules of RDKit.
+        options: ``atom``, ``bond``, ``ignore``, ``on_error`` and ``n_jobs``.
+        lines: Where each molecule stands in its file, for errors.
+        path: That file.
+
+    Example:
+        >>> from_molecules(["CCO", "N#N"])
+        GraphTable: 2 undirected graphs, 5 nodes, 3 edges
+          nodes  label: 3 labels (C, N, O)
+          edges  label: 5 labels (-, =, #, :, ~)
+    """
+    return read_molecules(molecules, options, lines=lines, path=path).table
+
+
+def read_molecules(
+    molecules: Sequence[Any],
+    options: ReadOptions = ReadOptions(),  # noqa: B008
+    *,
+    lines: Sequence[int] | None = None,
+    path: str | Path | None = None,
+) -> Molecules:
+    """Read like :func:`from_molecules`, and say which were kept: all but unreadable ones that are skipped."""
+    options.check("molecules", TAKES)
+    choice = Choice.of(options.atom, options.bond)
+    if isinstance(molecules, str):
+        raise GraphError(f"expected several SMILES, got the single one {molecules!r}: put it into a list.")
+    if not len(molecules):
+        raise GraphError("the list of molecules is empty: give at least one.")
+    _check_rdkit()
+    block = joined(_blocks(molecules, choice, options.n_jobs))
+    if block.bad:
+        _tell(block.bad, molecules, options, lines, path)
+    table = GraphTable(
+        pointers(block.nodes),
+        pointers(block.edges),
+        block.source,
+        block.target,
+        {},
+        _columns(choice.atom, block.atoms),
+        _columns(choice.bond, block.bonds),
+    )
+    return Molecules(table.without(options.ignore), np.delete(np.arange(len(molecules)), block.bad))
+
+
+def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+    """Read a file with a SMILES in every line; what follows it is the target, unless it names the molecule.
+
+    Names are told from targets by hardly any occurring twice; numbers are targets. Whoever has numbers for names writes
+    a CSV file with columns ``smiles`` and ``name``.
+    """
+    options.check("a file of SMILES", TAKES)
+    lines = enumerate(read_text(path).splitlines(), start=1)
+    rows = [(number, line.split(maxsplit=1)) for number, line in lines if line.strip()]
+    if not rows:
+        raise DataError(f"{path} holds no SMILES.")
+    columns = _second_words(rows, path)
+    numbers, words = [number for number, _ in rows], [own[0] for _, own in rows]
+    table, kept = read_molecules(words, options, lines=numbers, path=path)
+    return options.applied(table.with_columns(graphs={name: column.take(kept) for name, column in columns.items()}))
+
+
+def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+    """Read a file of molecules with their data: titles are names, data fields are columns of the graphs.
+
+    A field that ``y`` names is a target. Of the others, those with a number in every molecule are numbers, and the rest
+    is text.
+    """
+    options.check("a file of molecules", (*TAKES, "y"))
+    _check_text(path)
+    _check_rdkit()
+    from rdkit import Chem, rdBase
+
+    with Path(path).open("rb") as file, rdBase.BlockLogs():
+        molecules = list(Chem.ForwardSDMolSupplier(file))
+    if not molecules:
+        raise DataError(f"{path} holds no molecules.")
+    records = range(1, len(molecules) + 1)
+    table, kept = read_molecules(molecules, replace(options, y="y"), lines=records, path=path)
+    fields = _data_fields([molecules[i] for i in kept.tolist()], options, path)
+    return options.applied(table.with_columns(graphs=fields))
+
+
+def _check_rdkit() -> None:
+    try:
+        import rdkit.Chem  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("reading molecules needs RDKit: pip install 'rwkplus[chem]'.") from error
+
+
+def _blocks(molecules: Sequence[Any], choice: Choice, n_jobs: int | None) -> list[Block]:
+    """Read in blocks, in several processes if wanted; molecules that RDKit has read already stay in this one."""
+    parts = (molecules[start : start + BLOCK] for start in range(0, len(molecules), BLOCK))
+    if len(molecules) <= BLOCK or not isinstance(molecules[0], str):
+        return [read_block(part, choice) for part in parts]
+    from joblib import Parallel, delayed
+
+    blocks: list[Block] = Parallel(n_jobs=n_jobs)(delayed(read_block)(part, choice) for part in parts)
+    return blocks
+
+
+def _columns(names: Sequence[str], values: NDArray[np.int32]) -> dict[str, Column]:
+    return dict(column_of(name, values[:, k]) for k, name in enumerate(names))
+
+
+def _tell(
+    bad: Sequence[int],
+    molecules: Sequence[Any],
+    options: ReadOptions,
+    lines: Sequence[int] | None,
+    path: str | Path | None,
+) -> None:
+    """Raise an error about all unreadable molecules, or warn that they are left out."""
+    place = "molecule" if lines is None else "record" if Path(path or "").suffix.lower() == ".sdf" else "line"
+    numbers = [i if lines is None else lines[i] for i in bad]
+    shown = "; ".join(f"{place} {n}: {_short(molecules[i])}" for n, i in zip(numbers[:SHOWN], bad, strict=False))
+    more = f" and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
+    where = "" if path is None else f"{path}: "
+    count = f"{len(bad):,} of {len(molecules):,} molecules"
+    if options.on_error == "skip" and len(bad) < len(molecules):
+        warnings.warn(f"{where}{count} are left out, RDKit cannot read them: {shown}{more}.", RWKPlusWarning, 4)
+        return
+    header = bad[0] == 0 and place == "line"
+    hint = " Is the first line a header? Remove it." if header else ""
+    message = (
+        f"{where}RDKit cannot read {count}: {shown}{more}. Correct or remove them, or choose on_error='skip'.{hint}"
+    )
+    raise GraphError(message) if path is None else DataError(message)
+
+
+def _short(molecule: object) -> str:
+    text = repr(molecule)
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
+
+
+# What files say beside the molecules
+
+
+def _second_words(rows: Sequence[tuple[int, list[str]]], path: str | Path) -> dict[str, Column]:
+    """Targets or names, told apart by whether they are numbers or occur several times."""
+    seconds = [words[1].strip() for _, words in rows if len(words) > 1]
+    if not seconds:
+        return {}
+    targets = _typed(seconds)
+    if targets is None:
+        return {"name": Text.of(words[-1].strip() for _, words in rows)}  # without a name, the SMILES
+    if len(seconds) < len(rows):
+        alone, beside = (next(n for n, words in rows if len(words) == count) for count in (1, 2))
+        raise DataError(f"{path}, line {alone}: a target is missing behind the SMILES; line {beside} has one.")
+    for (number, _), target in zip(rows, targets, strict=True):
+        if isinstance(target, float) and not math.isfinite(target):
+            raise DataError(f"{path}, line {number}: the target {target} is no number to learn. Remove the molecule.")
+    return {"y": target_column("y", targets)}
+
+
+def _typed(words: Sequence[str]) -> list[Any] | None:
+    """Read words as whole numbers, else as numbers, else as names of classes.
+
+    Words of which hardly any occurs twice are names of the molecules themselves, and no targets: None.
+    """
+    written = not any("_" in word for word in words)  # Python takes 1_1 for 11, everyone else for a name
+    for kind in (int, float) if written else ():
+        try:
+            numbers = [kind(word) for word in words]
+        except ValueError:
+            continue
+        if kind is int and any(abs(number) >= LARGEST for number in numbers):
+            break  # identifiers
+        return numbers
+    return list(words) if len(set(words)) <= len(words) / 2 else None
+
+
+def _check_text(path: str | Path) -> None:
+    """Refuse a file that is no text before RDKit is imported, without holding it in memory."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    blank = True
+    try:
+        with Path(path).open("rb") as file:
+            while chunk := file.read(CHUNK):
+                blank = blank and not chunk.strip()
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise DataError(f"cannot read {path}: it is not text in UTF-8; save it as such.") from error
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from error
+    if blank:
+        raise DataError(f"{path} holds no molecules.")
+
+
+def _data_fields(molecules: Sequence[Any], options: ReadOptions, path: str | Path) -> dict[str, Column]:
+    fields = [molecule.GetPropsAsDict(autoConvertStrings=False) for molecule in molecules]
+    names = [molecule.GetProp("_Name").strip() if molecule.HasProp("_Name") else "" for molecule in molecules]
+    columns: dict[str, Column] = {"name": Text.of(names)} if all(names) else {}
+    for name in dict.fromkeys(name for own in fields for name in own):
+        if name in options.ignore or f"graphs.{name}" in options.ignore:
+            continue
+        values = [str(own[name]).strip() or None if name in own else None for own in fields]
+        columns[name] = _target_of(name, values, path) if name in options.targets else _field_of(values)
+    for name in options.targets:
+        if name not in columns and options.y != "y":
+            raise DataError(f"{path}: no molecule has a data field {name!r} to be the target: y={options.y!r}.")
+    return columns
+
+
+def _field_of(values: Sequence[str | None]) -> Column:
+    words = [value for value in values if value is not None]
+    numbers = _typed(words) if len(words) == len(values) else None
+    if numbers is None or isinstance(numbers[0], str):
+        return Text.of(values)
+    return Numbers(np.array(numbers))
+
+
+def _target_of(name: str, values: Sequence[str | None], path: str | Path) -> Column:
+    words = [value for value in values if value is not None]
+    typed = iter(_typed(words) or words)
+    targets = [None if value is None else next(typed) for value in values]
+    for i, target in enumerate(targets):
+        if isinstance(target, float) and not math.isfinite(target):
+            raise DataError(f"{path}, record {i + 1}: the target {name!r} is {target}: remove it.")
+    return target_column(name, targets)
