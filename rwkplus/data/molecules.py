@@ -4,11 +4,9 @@ from collections.abc import Mapping
 
 import networkx as nx
 import numpy as np
-import torch
-from torch_geometric.data import Data
 
 from rwkplus.data.synthetic import NITRO, RING, Group, attach
-from rwkplus.graphs import from_networkx
+from rwkplus.table import GraphTable
 
 GROUPS: Mapping[str, Group] = {
     "nitro": NITRO,
@@ -27,17 +25,14 @@ def planted_groups() -> dict[str, nx.Graph]:
     return {name: _graph(group) for name, group in {"benzene ring": RING, **GROUPS}.items()}
 
 
-def planted_molecules(num_graphs: int = 200, seed: int = 0) -> list[Data]:
+def planted_molecules(num_graphs: int = 200, seed: int = 0) -> GraphTable:
     """Draw molecule-like graphs: one or two rings with carbon tails and some of five functional groups.
 
     Four groups occur in both classes alike; trifluoromethyl is four times as frequent in class 1.
     """
     rng = np.random.default_rng(seed)
     targets = rng.permutation(np.arange(num_graphs) % 2)
-    graphs = from_networkx([random_molecule(bool(target), rng) for target in targets])
-    for graph, target in zip(graphs, targets, strict=True):
-        graph.y = torch.tensor([int(target)])
-    return graphs
+    return GraphTable.of([random_molecule(bool(target), rng) for target in targets]).with_targets(targets)
 
 
 def random_molecule(active: bool, rng: np.random.Generator) -> nx.Graph:

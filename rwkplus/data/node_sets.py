@@ -16,7 +16,7 @@ from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
 from torch_geometric.io.planetoid import edge_index_from_dict, read_file
 from torch_geometric.utils import coalesce, cumsum, degree
 
-from rwkplus.data.registry import DATA_VARIABLE, cache_folder, data_folder
+from rwkplus.data.registry import DATA_VARIABLE, NODE_SETS, cache_folder, data_folder
 from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 
@@ -31,8 +31,6 @@ READERS: dict[str, Callable[[Path], Dataset]] = {
 RAW = {"Actor": "actor/raw", "Chameleon": "chameleon/geom_gcn/raw", "Squirrel": "squirrel/geom_gcn/raw"}
 """Where PyG looks for raw files below its root; for the others in ``NAME/raw``."""
 FILTERED = "-filtered"
-NODE_SETS = (*READERS, f"Chameleon{FILTERED}", f"Squirrel{FILTERED}")
-"""What :func:`load_nodes` knows."""
 
 
 def load_nodes(name: str) -> Data:

@@ -6,14 +6,12 @@ from typing import NamedTuple, TypeAlias
 
 import networkx as nx
 import numpy as np
-import torch
-from torch_geometric.data import Data
 
 from rwkplus.data.molecules import random_molecule
 from rwkplus.data.synthetic import NITRITE, Group, attach
 from rwkplus.data.testbeds import COLORS, triangle_chains
 from rwkplus.errors import ParameterError
-from rwkplus.graphs import from_networkx
+from rwkplus.table import GraphTable
 
 SHARE = 0.05
 FOREIGN_GROUPS: tuple[Group, ...] = (
@@ -37,7 +35,7 @@ class Anomaly(NamedTuple):
 class SpoiledDatabase(NamedTuple):
     """A database and the truth about it."""
 
-    graphs: list[Data]  # y is 1 for anomalies
+    graphs: GraphTable  # y is 1 for anomalies
     anomalies: list[Anomaly | None]
 
 
@@ -75,10 +73,8 @@ def _spoiled(
     for k, i in enumerate(chosen):
         kind = list(kinds)[k % len(kinds)]
         anomalies[i] = Anomaly(kind, tuple(sorted(kinds[kind](graphs[i], rng))))
-    data = from_networkx(graphs)
-    for graph, anomaly in zip(data, anomalies, strict=True):
-        graph.y = torch.tensor([int(anomaly is not None)])
-    return SpoiledDatabase(data, anomalies)
+    table = GraphTable.of(graphs).with_targets([int(anomaly is not None) for anomaly in anomalies])
+    return SpoiledDatabase(table, anomalies)
 
 
 def _recolor(graph: nx.Graph, rng: np.random.Generator, labels: Sequence[str]) -> list[int]:

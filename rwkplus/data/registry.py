@@ -6,24 +6,24 @@ in :mod:`rwkplus.data.molecule_sets`.
 
 import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import networkx as nx
-from torch_geometric.data import Data
 
 from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.planted_anomalies import anomalous_molecules
 from rwkplus.data.synthetic import functional_groups
-from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import constant_features, one_hot_degree, read_csv, read_json_lines, read_smiles, read_tu
-from rwkplus.graphs.csv_files import EDGE_WORDS, EDGES_FILE
-from rwkplus.graphs.tu import NodeFeatures
+from rwkplus.errors import DataError
+from rwkplus.io.files import read_path
+from rwkplus.io.options import ReadOptions, options_of
+from rwkplus.io.tu import read_tu
+from rwkplus.table import GraphTable, Text
 from rwkplus.types import check_choice
 
-WithoutFeatures = Literal["degree", "constant"]
+WithoutLabels = Literal["degree", "nothing"]
 
 DATA_VARIABLE = "RWKPLUS_DATA"
 CACHE_VARIABLE = "RWKPLUS_CACHE"
@@ -42,6 +42,23 @@ SCREENS: Mapping[str, tuple[int, int]] = {
     "SN12C": (40_004, 1_955),
 }
 """Compounds and actives of every anti-cancer screen as it was published, by the cells it was made on."""
+NODE_SETS = (
+    "Cora", "CiteSeer", "PubMed", "Actor", "Chameleon", "Squirrel", "Chameleon-filtered", "Squirrel-filtered",
+)  # fmt: skip
+"""Single graphs with a class for every node, see :func:`rwkplus.data.load_nodes`."""
+TU_NAMES = (
+    "AIDS", "BZR", "BZR_MD", "COX2", "COX2_MD", "DHFR", "DHFR_MD", "ER_MD", "FRANKENSTEIN", "MCF-7", "MCF-7H",
+    "MOLT-4", "MOLT-4H", "Mutagenicity", "MUTAG", "NCI1", "NCI109", "NCI-H23", "NCI-H23H", "OVCAR-8", "OVCAR-8H",
+    "P388", "P388H", "PC-3", "PC-3H", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR", "SF-295", "SF-295H", "SN12C", "SN12CH",
+    "SW-620", "SW-620H", "UACC257", "UACC257H", "Yeast", "YeastH", "DD", "ENZYMES", "KKI", "OHSU", "Peking_1",
+    "PROTEINS", "PROTEINS_full", "COIL-DEL", "COIL-RAG", "Cuneiform", "Fingerprint", "FIRSTMM_DB", "Letter-high",
+    "Letter-low", "Letter-med", "MSRC_9", "MSRC_21", "MSRC_21C", "COLLAB", "DBLP_v1", "deezer_ego_nets",
+    "github_stargazers", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY", "REDDIT-MULTI-5K", "REDDIT-MULTI-12K",
+    "reddit_threads", "twitch_egos", "TWITTER-Real-Graph-Partial", "COLORS-3", "SYNTHETIC", "SYNTHETICnew", "Synthie",
+    "TRIANGLES", "Tox21_AhR_training", "Tox21_AhR_evaluation", "Tox21_AhR_testing", "QM9", "alchemy_full",
+    "ZINC_full", "aspirin", "benzene",
+)  # fmt: skip
+"""Sets of the TU collection, which PyG can download."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +70,7 @@ class Entry:
     folder: str | None = None  # below the data folder, where it is not the name
     node_names: tuple[str, ...] | None = None
     edge_names: tuple[str, ...] | None = None
-    make: Callable[[], list[Data]] | None = None  # for sets that are generated, not read
+    make: Callable[[], GraphTable] | None = None  # for sets that are generated, not read
     planted: Callable[[], dict[str, nx.Graph]] | None = None  # what a miner should find in it, by name
 
 
@@ -103,73 +120,53 @@ REGISTRY = {
 """The data sets that are known by name, see ``rwkplus datasets``."""
 
 
-def load(
-    name: str | Path,
-    *,
-    node_features: NodeFeatures = "labels",
-    without_features: WithoutFeatures = "degree",
-    ignore: Sequence[str] = (),
-    directed: bool = False,
-    multigraph: bool = False,
-) -> list[Data]:
+def load(name: str | Path, *, without_labels: WithoutLabels = "degree", **options: Any) -> GraphTable:  # noqa: ANN401
     """Load a graph database by name or path.
 
-    Looks for a registered name below ``RWKPLUS_DATA`` first (``NAME/NAME.zip`` or a folder of text
-    files), then lets PyG download it. Paths of folders or zip files in TU format, of ``.smi`` files (one SMILES per
-    line, optionally with a target behind it), of ``.jsonl`` files (one graph per line, see
-    :mod:`rwkplus.graphs.json_lines`) and of ``.csv`` files or folders with ``edges.csv`` (see
-    :func:`rwkplus.graphs.read_csv`) work as well.
+    Looks for a registered name below ``RWKPLUS_DATA`` first (``NAME/NAME.zip`` or a folder of text files), then lets
+    PyG download it. Anything else is a path, see :func:`rwkplus.io.read_graphs` for kinds of files and all options.
 
     Args:
         name: Name of a data set (see ``rwkplus datasets``; every name of the TU collection works) or a path.
-        node_features: ``"labels"``, continuous ``"attributes"`` or ``"both"`` as ``x``, for sets that have
-            both.
-        without_features: What sets that have neither get: one-hot degrees, or the same for all.
-        ignore: Fields of ``.jsonl`` and columns of ``.csv`` files to leave out on purpose.
-        directed: Whether lines of ``.csv`` files are directed edges, each one of its own.
-        multigraph: Whether they are edges of their own, so that two nodes may have several.
-
-    Returns:
-        A list of PyG ``Data`` with targets in ``y``: one number, or the name of a class.
+        without_labels: What nodes get that have neither labels nor attributes: their ``"degree"`` as label, or
+            ``"nothing"``, for estimators that can do without.
+        options: How files are read. ``node_features="attributes"`` or ``"both"`` chooses the columns of sets in TU
+            format that have labels and attributes; ``ignore=("edges.label",)`` leaves columns out.
 
     Example:
-        >>> graphs = load("functional-groups")
-        >>> len(graphs), graphs[0].node_label_names
-        (200, ('C', 'N', 'O'))
+        >>> load("functional-groups")
+        GraphTable: 200 undirected graphs, 3,483 nodes, 3,583 edges
+          graphs y: numbers, 0 to 1, target
+          nodes  label: 3 labels (C, N, O)
+          edges  label: 2 labels (-, =)
     """
-    check_choice("node_features", node_features, NodeFeatures)  # here too, for sets that have no choice
-    check_choice("without_features", without_features, WithoutFeatures)
+    check_choice("without_labels", without_labels, WithoutLabels)
+    table = _read(name, options_of(options))
+    described = any(not isinstance(column, Text) for column in table.nodes.values())
+    return table if described or without_labels == "nothing" else table.with_degrees()
+
+
+def _read(name: str | Path, options: ReadOptions) -> GraphTable:
     entry, path = REGISTRY.get(str(name)), Path(name)
-    is_table = entry is None and (path.suffix.lower() == ".csv" or (path / EDGES_FILE).is_file())
-    if (directed or multigraph) and not is_table:
-        raise ParameterError(f"{name} is no table of edges: {EDGE_WORDS}.")
     if entry is not None and entry.make is not None:
-        _refuse_choice(name, node_features)
-        return entry.make()
-    if is_table and path.exists():
-        _refuse_choice(name, node_features)
-        graphs = read_csv(path, ignore=ignore, directed=directed, multigraph=multigraph)
-    elif entry is None and path.exists():
-        graphs = _read_file(path, node_features, ignore)
-    else:
-        entry = entry or Entry(str(name), "")
-        graphs = read_tu(
-            find(entry) or _download(entry),
-            node_features=node_features,
-            node_names=entry.node_names,
-            edge_names=entry.edge_names,
-        )
-    if graphs[0].get("x") is not None:
-        return graphs
-    return one_hot_degree(graphs) if without_features == "degree" else constant_features(graphs)
+        options.check(f"the embedded set {name}", ("ignore",))
+        return entry.make().without(options.ignore)
+    if entry is None and path.exists():
+        return read_path(path, options)
+    if entry is None and str(name) not in TU_NAMES:
+        raise _unknown(str(name))
+    entry = entry or Entry(str(name), "")
+    folder = find(entry) or _download(entry)
+    return read_tu(folder, options, node_names=entry.node_names, edge_names=entry.edge_names)
 
 
-def _refuse_choice(name: str | Path, node_features: NodeFeatures) -> None:
-    if node_features != "labels":
-        raise ParameterError(
-            f"node_features={node_features!r} chooses among the files of a set in TU format, which {name} is not: "
-            "leave it out."
-        )
+def _unknown(name: str) -> DataError:
+    """The error about a name that is neither that of a set nor that of a file."""
+    if name in NODE_SETS:
+        return DataError(f"{name} is a single graph with a class for every node: rwkplus.data.load_nodes({name!r}).")
+    close = difflib.get_close_matches(name, [*REGISTRY, *TU_NAMES], n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return DataError(f"there is no data set, file or folder {name!r}.{hint} `rwkplus datasets` lists the known names.")
 
 
 def find(entry: Entry) -> Path | None:
@@ -196,39 +193,18 @@ def cache_folder() -> Path:
 
 
 def _download(entry: Entry) -> Path:
-    from torch_geometric.datasets import TUDataset
-
-    if entry.name not in REGISTRY:
-        close = difflib.get_close_matches(entry.name, REGISTRY, n=1)
-        if close or "/" in entry.name or "." in entry.name:
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise DataError(
-                f"there is no data set or file {entry.name!r}.{hint} `rwkplus datasets` lists the known names."
-            )
     try:
+        from torch_geometric.datasets import TUDataset
+
         TUDataset(str(cache_folder()), entry.name)
     except Exception as error:
+        missing = isinstance(error, ImportError)
+        why = "needs rwkplus[nn] to be downloaded" if missing else f"could not be downloaded ({type(error).__name__})"
         raise DataError(
-            f"{entry.name} is not on this machine and could not be downloaded ({type(error).__name__}). Put "
-            f"{entry.name}.zip in TU format into the folder {entry.folder or entry.name} below the folder that the "
-            f"environment variable {DATA_VARIABLE} names."
+            f"{entry.name} is not on this machine and {why}. Put {entry.name}.zip in TU format into the folder "
+            f"{entry.folder or entry.name} below the folder that the environment variable {DATA_VARIABLE} names."
         ) from error
     found = find(entry)
     if found is None:
         raise DataError(f"{entry.name} was downloaded to {cache_folder()} but holds no {entry.name}_A.txt.")
     return found
-
-
-def _read_file(path: Path, node_features: NodeFeatures, ignore: Sequence[str]) -> list[Data]:
-    kind = path.suffix.lower()
-    if kind in (".smi", ".jsonl"):
-        _refuse_choice(path, node_features)
-    if kind == ".smi":
-        return read_smiles(path)
-    if kind == ".jsonl":
-        return read_json_lines(path, ignore=ignore)
-    if path.is_file() and kind != ".zip":
-        raise DataError(f"{path} is of no known kind: give .smi, .jsonl, .csv or a .zip in TU format.")
-    if path.is_dir() and not any(path.rglob("*_A.txt")):
-        raise DataError(f"the folder {path} holds neither {EDGES_FILE} nor a data set in TU format (a file *_A.txt).")
-    return read_tu(path, node_features=node_features)

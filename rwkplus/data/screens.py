@@ -5,20 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from torch_geometric.data import Data
 
 from rwkplus.data.registry import SCREENS, load
 from rwkplus.errors import ParameterError
+from rwkplus.table import GraphTable
 
 
 class Screen(NamedTuple):
     """Compounds with 1 for the active, rare ones."""
 
-    graphs: list[Data]
+    graphs: GraphTable
     y: NDArray[np.int64]
     rate: float
     """Share of actives in the published screen, which the draw keeps."""
-    undrawn: list[Data]
+    undrawn: GraphTable
     """The other actives."""
 
 
@@ -33,10 +33,10 @@ def load_screen(name: str, seed: int = 0) -> Screen:
         raise ParameterError(f"there is no screen {name!r}; known are {', '.join(SCREENS)}.")
     graphs, (total, actives) = load(f"{name}_balanced"), SCREENS[name]
     rate = actives / total
-    index = rare_class(np.array([int(graph.y) for graph in graphs]), rate, seed)
-    chosen, drawn = [graphs[i] for i in index], set(index.tolist())
-    undrawn = [graph for i, graph in enumerate(graphs) if i not in drawn]
-    return Screen(chosen, np.array([int(graph.y) for graph in chosen]), rate, undrawn)
+    y = np.asarray(graphs.y, dtype=np.int64)
+    index = rare_class(y, rate, seed)
+    undrawn = np.setdiff1d(np.arange(len(graphs)), index)
+    return Screen(graphs[index], y[index], rate, graphs[undrawn])
 
 
 def rare_class(y: Sequence[int] | NDArray[np.int64], rate: float, seed: int) -> NDArray[np.int64]:

@@ -4,10 +4,8 @@ from typing import TypeAlias
 
 import networkx as nx
 import numpy as np
-import torch
-from torch_geometric.data import Data
 
-from rwkplus.graphs import from_networkx
+from rwkplus.table import GraphTable
 
 Group: TypeAlias = tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]]
 """Elements, and bonds between them by their places."""
@@ -24,7 +22,7 @@ DECORATIONS: tuple[Group, ...] = (
 """Hydroxyl, amine, aldehyde, methylamine: groups that occur in both classes."""
 
 
-def functional_groups(num_graphs: int = 200, seed: int = 0) -> list[Data]:
+def functional_groups(num_graphs: int = 200, seed: int = 0) -> GraphTable:
     """Molecule-like graphs of two classes that differ in the arrangement of one group.
 
     Class 0 carries a nitro group, class 1 the isomeric nitrite: the same atoms and bonds in another
@@ -33,10 +31,7 @@ def functional_groups(num_graphs: int = 200, seed: int = 0) -> list[Data]:
     rng = np.random.default_rng(seed)
     targets = rng.permutation(np.arange(num_graphs) % 2)
     molecules = [_molecule(NITRITE if target else NITRO, rng) for target in targets]
-    graphs = from_networkx(molecules)
-    for graph, target in zip(graphs, targets, strict=True):
-        graph.y = torch.tensor([int(target)])
-    return graphs
+    return GraphTable.of(molecules).with_targets(targets)
 
 
 def _molecule(group: Group, rng: np.random.Generator) -> nx.Graph:

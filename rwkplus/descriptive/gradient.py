@@ -17,7 +17,8 @@ from rwkplus.descriptive.palette import Paint, PaintedGraphs, paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, adjacency, refine
 from rwkplus.descriptive.walk_database import PlainWalks, WalkDatabase
 from rwkplus.errors import ParameterError
-from rwkplus.graphs.convert import Graphs, as_batch
+from rwkplus.graphs.convert import as_batch
+from rwkplus.table import Graphs
 from rwkplus.types import check_integer, seed_of
 
 LEARNING_RATE = 0.1

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.descriptive.objective import Average, DiversityLoss, Loss, Objective
 from rwkplus.descriptive.views import View, ViewedGraphs
-from rwkplus.graphs import Graphs, as_batch
+from rwkplus.graphs import as_batch
 from rwkplus.models.kcn import KCN
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
+from rwkplus.table import Graphs
 from rwkplus.types import check_choice, check_integer, seed_of
 
 Precision = Literal["float32", "float64"]

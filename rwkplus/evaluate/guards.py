@@ -11,16 +11,15 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from torch_geometric.data import Data
 
 from rwkplus.data.splits import stratified_folds
 from rwkplus.errors import ShapeError
 from rwkplus.evaluate.nested import COSTS, Classes
-from rwkplus.graphs import as_batch
+from rwkplus.table import Graphs, GraphTable, Reader
 
 
 def guard_scores(
-    graphs: Sequence[Data],
+    graphs: Graphs,
     y: Classes,
     *,
     folds: int = 10,
@@ -55,18 +54,17 @@ def _linear(inner_folds: int, balanced: bool) -> ClassifierMixin:
     return GridSearchCV(model, {"logisticregression__C": COSTS}, cv=inner_folds, scoring=score)
 
 
-def sizes_and_histograms(
-    graphs: Sequence[Data], ignore: Sequence[str] = ()
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Numbers of nodes and edges ``(B, 2)``, and sums of node and edge colors, of every graph."""
-    batch = as_batch(graphs, ignore=ignore)
-    edge_graph = batch.batch[batch.edge_index[0]]
-    num_graphs = batch.ptr.numel() - 1
-    nodes = batch.ptr.diff().double()
-    edges = nodes.new_zeros(num_graphs).index_add(0, edge_graph, nodes.new_ones(edge_graph.numel()))
-    sums = [nodes.new_zeros(num_graphs, batch.x.size(1)).index_add(0, batch.batch, batch.x.double())]
-    if batch.get("edge_attr") is not None:
-        colors = batch.edge_attr.double()
-        sums.append(nodes.new_zeros(num_graphs, colors.size(1)).index_add(0, edge_graph, colors))
-    size = np.stack([nodes.numpy(), edges.numpy()], 1)
-    return size, np.concatenate([part.numpy() for part in sums], 1)
+def sizes_and_histograms(graphs: Graphs, ignore: Sequence[str] = ()) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers of nodes and edges ``(B, 2)``, and sums of node and edge features, of every graph."""
+    table = GraphTable.of(graphs)
+    arrays = Reader.fit(table, ignore).read(table, labels=False)
+    edge_graph = arrays.graph[arrays.source]
+    size = np.stack([np.diff(arrays.node_ptr), np.diff(arrays.edge_ptr)], 1).astype(np.float64)
+    sums = [_sums(arrays.graph, arrays.x, len(table))]
+    if arrays.edge_attr is not None:
+        sums.append(_sums(edge_graph, arrays.edge_attr, len(table)))
+    return size, np.concatenate(sums, 1)
+
+
+def _sums(owner: NDArray[np.int64], rows: NDArray[np.float64], num_graphs: int) -> NDArray[np.float64]:
+    return np.stack([np.bincount(owner, column, num_graphs) for column in rows.T], 1)

@@ -1,10 +1,9 @@
-"""The door: whatever the user has becomes one checked PyG ``Batch``, or an error that names what is wrong."""
+"""Graphs for networks: whatever the user has becomes one checked PyG ``Batch``, or an error says what is wrong."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import networkx as nx
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
@@ -12,22 +11,16 @@ from torch_geometric.utils import unbatch, unbatch_edge_index
 
 from rwkplus.errors import GraphError
 from rwkplus.graphs.checks import MEANINGFUL, NAMES, USED, check_alike, check_fields, check_finite
-from rwkplus.graphs.from_networkx import from_networkx
-from rwkplus.graphs.tu import read_tu
+from rwkplus.table import Graphs, GraphTable
 from rwkplus.types import check_ignore
-
-Graphs: TypeAlias = Batch | Sequence[Data] | Sequence[nx.Graph] | Iterable[Data] | str | Path
-"""What estimators take: graphs of PyG or networkx, or the path of a data set in TU format; other files go through
-:func:`rwkplus.data.load`."""
 
 
 def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
     """Return ``graphs`` as one ``Batch``, or say which graph is wrong and why.
 
     Args:
-        graphs: PyG ``Data`` objects, a PyG dataset, a ``Batch``, networkx graphs, or the path of a
-            folder or zip file in TU format. Node colors are the rows of ``x`` (one-hot for labels),
-            edge colors those of ``edge_attr``; ``edge_weight`` and edge directions count.
+        graphs: PyG ``Data`` objects, a PyG dataset or a ``Batch``, whose ``x``, ``edge_attr`` and ``edge_weight`` are
+            taken as they are; or whatever else :meth:`rwkplus.table.GraphTable.of` reads, with labels as one-hot rows.
         ignore: Fields to leave out on purpose, for instance ``("edge_attr",)``.
 
     Returns:
@@ -35,6 +28,7 @@ def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
         ``edge_weight``, ``node_label_names`` and ``edge_label_names``; a copy, never a view.
 
     Example:
+        >>> import networkx as nx
         >>> graph = nx.Graph([("a", "b")])
         >>> nx.set_node_attributes(graph, {"a": "C", "b": "O"}, "label")
         >>> as_batch([graph]).x
@@ -51,34 +45,28 @@ def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
     return batch
 
 
-def graph_list(graphs: Graphs) -> list[Any]:
-    """Return whatever the door accepts as a list of graphs, not yet checked one by one."""
-    if isinstance(graphs, str | Path):
-        graphs = read_tu(graphs)
+def graph_list(graphs: Graphs, ignore: Sequence[str] = ()) -> list[Any]:
+    """Return graphs in any form as a list of PyG's, which are not yet checked; labels mean the same in all."""
     if isinstance(graphs, Batch):
         graphs = _unbatched(graphs)
-    elif isinstance(graphs, Data | HeteroData | nx.Graph):
+    elif isinstance(graphs, Data | HeteroData):
         raise GraphError(f"got a single {type(graphs).__name__}: put it into a list, [graph].")
+    if isinstance(graphs, GraphTable | str | Path) or hasattr(graphs, "columns"):
+        return GraphTable.of(graphs, ignore=tuple(ignore)).to_pyg()
     try:
-        items = list(graphs)  # also what has only __getitem__, such as torch's Subset
+        items = list(graphs)  # type: ignore[call-overload] # also what has only __getitem__, such as torch's Subset
     except TypeError as error:
         raise GraphError(f"expected a list of graphs, got {type(graphs).__name__}.") from error
     if not items:
         raise GraphError("the list of graphs is empty: give at least one graph.")
-    return items
-
-
-def as_data(graphs: Graphs, ignore: Sequence[str] = ()) -> list[Data]:
-    """Return whatever the door accepts as graphs of PyG, which are not yet checked; labels mean the same in all."""
-    items = graph_list(graphs)
-    if isinstance(items[0], nx.Graph):
-        return list(from_networkx(items, ignore=ignore))
-    return items
+    if isinstance(items[0], Data | HeteroData):
+        return items
+    return GraphTable.of(items, ignore=tuple(ignore)).to_pyg()
 
 
 def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:
     """One plain dictionary of fields per graph."""
-    items = as_data(graphs, ignore)
+    items = graph_list(graphs, ignore)
     if isinstance(items[0], Data):
         check_ignore(ignore, items[0].keys())
     return [_record(i, item, ignore) for i, item in enumerate(items)]

@@ -8,8 +8,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs.convert import Graphs, as_data
+from rwkplus.graphs.convert import graph_list
 from rwkplus.ops.csr import check_ends
+from rwkplus.table import Graphs
 
 
 def one_hot(graphs: Graphs, field: str = "x", num_labels: int | None = None) -> list[Data]:
@@ -20,7 +21,7 @@ def one_hot(graphs: Graphs, field: str = "x", num_labels: int | None = None) -> 
         field: ``"x"`` or ``"edge_attr"``.
         num_labels: Number of columns; one more than the largest label by default.
     """
-    graphs = as_data(graphs)
+    graphs = graph_list(graphs)
     labels = [_integer_labels(i, graph.get(field), field) for i, graph in enumerate(graphs)]
     width = max((int(part.max()) + 1 for part in labels if part.numel()), default=1)
     if num_labels is not None:
@@ -41,7 +42,7 @@ def one_hot_degree(graphs: Graphs, max_degree: int | None = None) -> list[Data]:
     """
     if max_degree is not None and max_degree < 1:
         raise ParameterError(f"max_degree must be at least 1, got {max_degree}.")
-    graphs = as_data(graphs)
+    graphs = graph_list(graphs)
     degrees = [_degrees(i, graph) for i, graph in enumerate(graphs)]
     cap = max_degree or max((int(d.max()) for d in degrees if d.numel()), default=1)
     names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
@@ -53,7 +54,9 @@ def one_hot_degree(graphs: Graphs, max_degree: int | None = None) -> list[Data]:
 
 def constant_features(graphs: Graphs) -> list[Data]:
     """Give every node the same color, so that only structure counts."""
-    return [_with(graph, "x", torch.ones(graph.num_nodes or 0, 1, device=_device(graph))) for graph in as_data(graphs)]
+    return [
+        _with(graph, "x", torch.ones(graph.num_nodes or 0, 1, device=_device(graph))) for graph in graph_list(graphs)
+    ]
 
 
 def is_one_hot(colors: Tensor) -> bool:

@@ -28,9 +28,10 @@ def read_graphs(
         nodes: A data frame with a row per node.
         graphs: A data frame with a row per graph.
         options: See :class:`rwkplus.io.options.ReadOptions`. ``source``, ``target``, ``graph``, ``node``, ``smiles``
-            and ``y`` name columns; ``labels``, ``attributes`` and ``weight`` say what columns are; ``ignore`` leaves some
-            out; ``directed``, ``multigraph`` and ``drop_duplicates`` say what rows of edges mean; ``on_error="skip"``
-            leaves out what cannot be read and says so; ``atom`` and ``bond`` choose what describes a molecule.
+            and ``y`` name columns; ``labels``, ``attributes`` and ``weight`` say what columns are; ``ignore`` leaves
+            some out; ``directed``, ``multigraph`` and ``drop_duplicates`` say what rows of edges mean;
+            ``on_error="skip"`` leaves out what cannot be read and says so; ``atom`` and ``bond`` choose what describes
+            a molecule.
     """
     frames = {"edges": edges, "nodes": nodes, "graphs": graphs}
     if any(frame is not None for frame in frames.values()):

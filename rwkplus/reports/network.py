@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from rwkplus.graphs import Graphs
-from rwkplus.graphs.convert import as_data
-from rwkplus.graphs.graph_names import name_of
+from rwkplus.graphs.convert import graph_list
 from rwkplus.reports.page import page, write_page
 from rwkplus.reports.surroundings import surroundings
+from rwkplus.table import Graphs
 from rwkplus.tasks.explain import Explanation, explain
 from rwkplus.tasks.trained import TrainedModel
 from rwkplus.viz import draw, label_colors, legend
@@ -30,7 +29,7 @@ def network_report(trained: TrainedModel, graphs: Graphs, name: str) -> str:
         graphs: Graphs to show its reaction to.
         name: Name of the database.
     """
-    items = as_data(graphs, trained.inputs.ignore)
+    items = graph_list(graphs, trained.inputs.ignore)
     found, predicted = explain(trained, items), trained.predict(items)
     nodes = trained.inputs.schema.nodes
     named = label_colors(nodes.names or tuple(map(str, range(nodes.width))))
@@ -77,7 +76,7 @@ def _picture_of(trained: TrainedModel, graphs: Sequence[Data], i: int) -> nx.Gra
     """A graph with its name and the labels that the network reads."""
     read = trained.inputs.read([graphs[i]], "ignore")[0]
     nodes = trained.inputs.schema.nodes
-    graph = nx.Graph(name=f"graph {name_of(graphs, i)}")
+    graph = nx.Graph(name=f"graph {graphs[i].get('name', i)}")
     name = nodes.name if nodes.discrete else "x{}".format
     graph.add_nodes_from((v, {"label": name(int(row.argmax()))}) for v, row in enumerate(read.x))
     graph.add_edges_from(read.edge_index.t().tolist())

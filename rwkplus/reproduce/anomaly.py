@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from rwkplus.data.screens import load_screen
 from rwkplus.reproduce.cross_validated import run_methods
+from rwkplus.table import GraphTable
 from rwkplus.tasks import FoldResult, GraphDataset, Settings, load_model
 
 PAPER: Mapping[str, tuple[float, float]] = {
@@ -97,5 +98,5 @@ def run_anomaly(
     )
 
 
-def _without_bonds(graphs: Sequence[Data]) -> list[Data]:
-    return [Data(x=graph.x, edge_index=graph.edge_index) for graph in graphs]
+def _without_bonds(graphs: GraphTable) -> list[Data]:
+    return [Data(x=graph.x, edge_index=graph.edge_index) for graph in graphs.to_pyg()]

@@ -78,8 +78,8 @@ def _kept(fold: FoldResult, _: Path) -> dict[str, Any]:
 def _load(dataset: str) -> list[Data]:
     """Read a data set; continuous attributes are scaled to unit deviation, whatever the graphs' classes."""
     if not dataset.endswith(ATTRIBUTES):
-        return load(dataset)
-    graphs = load(dataset.removesuffix(ATTRIBUTES), node_features="attributes")
+        return load(dataset).to_pyg()
+    graphs = load(dataset.removesuffix(ATTRIBUTES), node_features="attributes").to_pyg()
     scale = torch.cat([graph.x for graph in graphs]).std(0).clamp(min=1e-6)
     return [graph.update({"x": graph.x / scale}) for graph in graphs]
 

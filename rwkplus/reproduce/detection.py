@@ -17,10 +17,10 @@ from rwkplus.detect import SurpriseDetector
 from rwkplus.detect.novelty import CountForest, novelty, with_new_share
 from rwkplus.detect.walk_kernel import color_counts
 from rwkplus.evaluate.guards import sizes_and_histograms
-from rwkplus.graphs.arrays import Floats, Ints
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.reproduce.kernel_quality import weisfeiler_lehman, weisfeiler_lehman_counts
 from rwkplus.reproduce.results import add_entries, finished
+from rwkplus.table.arrays import Floats, Ints
 
 DATASETS = ("MUTAG", "PROTEINS", "NCI1", "ENZYMES", "IMDB-BINARY", "DD", "Tox21_AhR_training")
 STEPS = 3
@@ -94,7 +94,7 @@ def run_class_anomalies(
     no entry depends on other graphs than its two, except for the guards' standardization.
     """
     tell = on_step or (lambda _: None)
-    graphs = load(dataset)
+    graphs = load(dataset).to_pyg()
     y = np.array([int(graph.y) for graph in graphs])
     config = {
         "command": f"rwkplus reproduce detection --dataset {dataset} --seeds {len(seeds)}",

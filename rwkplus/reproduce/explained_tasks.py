@@ -1,4 +1,4 @@
-"""The paper's mining tasks with :func:`rwkplus.descriptive.gradient.explained_patterns`, on seeds kept for reporting."""
+"""The paper's mining tasks with :func:`rwkplus.descriptive.explained_patterns`, on seeds kept for reporting."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,10 +8,10 @@ import networkx as nx
 import numpy as np
 
 from rwkplus.data import testbeds
-from rwkplus.mining.controls import copied_patterns, majority_label
-from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
 from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.descriptive.palette import Paint
+from rwkplus.mining.controls import copied_patterns, majority_label
+from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
 from rwkplus.mining.recovery import recovered
 from rwkplus.result_files import save_result
 

@@ -94,7 +94,7 @@ def run_kernel_quality(
     The result file is written after every method; an interrupted run goes on where it stopped.
     """
     tell = on_step or (lambda _: None)
-    graphs = load(dataset)
+    graphs = load(dataset).to_pyg()
     y = np.array([int(graph.y) for graph in graphs])
     config = {
         "command": f"rwkplus reproduce kernels --dataset {dataset} --seeds {len(seeds)} --inner-folds {inner_folds}",

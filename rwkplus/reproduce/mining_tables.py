@@ -41,7 +41,7 @@ def mining_task_page(folder: Path = RESULTS) -> str | None:
         "its values on these same seeds, so agreement is a fit and not a confirmation.\n"
         "- **≠** marks a faithful row more than two standard errors from the paper (both errors combined).\n"
         "- **best**: the initialization of lowest loss.\n"
-        "- **ours**: `rwkplus.descriptive.gradient.explained_patterns`, single initializations; where all graphs are the "
+        "- **ours**: `rwkplus.descriptive.explained_patterns`, single initializations; where all graphs are the "
         "same it also sees the numbers of their nodes. These seeds were also used to design it; "
         "`rwkplus reproduce explained` reports it on [others](mining_explained.md).\n"
         "- **untrained**: the same initial hidden graphs before any step (edit distance: with the most frequent "

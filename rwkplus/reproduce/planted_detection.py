@@ -12,8 +12,8 @@ from rwkplus.data import anomalous_chains, anomalous_molecules
 from rwkplus.data.planted_anomalies import SHARE, Anomaly, SpoiledDatabase
 from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.evaluate.guards import sizes_and_histograms
-from rwkplus.graphs.arrays import Floats
 from rwkplus.reproduce.results import add_row, finished
+from rwkplus.table.arrays import Floats
 
 DATABASES: Mapping[str, Callable[[int, int], SpoiledDatabase]] = {
     "molecules": anomalous_molecules,
@@ -51,7 +51,8 @@ def run_planted_anomalies(
     done = {tuple(row[part] for part in KEY) for row in rows}
     for name, make in DATABASES.items():
         for seed in seeds:
-            graphs, anomalies = make(num_graphs, seed)
+            table, anomalies = make(num_graphs, seed)
+            graphs = table.to_pyg()
             for kind in (*DETECTORS, "guard: size", "guard: histogram"):
                 if (name, seed, kind) in done:
                     continue

@@ -48,7 +48,7 @@ def run_scalability(
     All ways of a row take turns, on one thread, so that they see the same machine; times are those of the processor.
     """
     tell = on_step or (lambda _: None)
-    graphs = [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in load(dataset)]
+    graphs = [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in load(dataset).to_pyg()]
     data = GraphDataset(graphs)
     rows = []
     for what, size, steps, share in _sizes():

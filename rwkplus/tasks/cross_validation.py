@@ -11,7 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from rwkplus.data.splits import Index
 from rwkplus.errors import NumericError, ParameterError
-from rwkplus.graphs import Graphs
+from rwkplus.table import Graphs
 from rwkplus.tasks.dataset import GraphDataset
 from rwkplus.tasks.inputs import Features
 from rwkplus.tasks.job import Job, Model, Place, TrainResult, new_network

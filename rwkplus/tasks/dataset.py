@@ -13,9 +13,9 @@ from torch_geometric.data import Data
 
 from rwkplus.data.splits import Index, plain_folds, stratified_folds
 from rwkplus.errors import GraphError, ParameterError, RWKPlusError
-from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
 from rwkplus.models.registry import parameters_of
+from rwkplus.table import Graphs
 from rwkplus.tasks.batches import GraphStore
 from rwkplus.tasks.columns import LabelColumns
 from rwkplus.tasks.inputs import Features, Inputs

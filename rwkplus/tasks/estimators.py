@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from rwkplus.errors import DataError
-from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
+from rwkplus.table import Graphs
 from rwkplus.tasks.dataset import GraphDataset, read_labels
 from rwkplus.tasks.inputs import Features, check_unknown
 from rwkplus.tasks.loop import OnEpoch

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rwkplus.errors import ParameterError
-from rwkplus.graphs import Graphs
 from rwkplus.nn.kernel_conv import KernelConv
+from rwkplus.table import Graphs
 from rwkplus.tasks.dataset import transformed
 from rwkplus.tasks.trained import TrainedModel, outputs_of
 

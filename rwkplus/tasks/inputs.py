@@ -10,10 +10,11 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from rwkplus.errors import GraphError
-from rwkplus.graphs import Graphs, Schema, as_batch, constant_features, one_hot_degree
+from rwkplus.graphs import Schema, as_batch, constant_features, one_hot_degree
 from rwkplus.graphs.checks import NAMES
-from rwkplus.graphs.convert import as_data, graph_list
+from rwkplus.graphs.convert import graph_list
 from rwkplus.graphs.schema import Colors
+from rwkplus.table import Graphs
 from rwkplus.tasks.columns import LabelColumns
 from rwkplus.types import UnknownLabel, check_choice
 
@@ -122,7 +123,7 @@ def check_unknown(unknown_label: object) -> None:
 
 
 def _graphs_of(graphs: Graphs, ignore: Sequence[str]) -> list[Data]:
-    items = as_data(graphs, ignore)
+    items = graph_list(graphs, ignore)
     if not all(isinstance(item, Data) for item in items):
         as_batch(items, ignore=ignore)  # says which one is no graph
     return items

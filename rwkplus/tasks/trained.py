@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import damaged
-from rwkplus.graphs import Graphs
 from rwkplus.graphs.convert import graph_list
 from rwkplus.models.files import ModelFile, read_model, write_model
 from rwkplus.models.registry import name_to_save
+from rwkplus.table import Graphs
 from rwkplus.tasks.batches import EVALUATION_SIZE, GraphStore
 from rwkplus.tasks.dataset import read_labels, transformed
 from rwkplus.tasks.inputs import Inputs

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rwkplus.graphs import Graphs
+from rwkplus.table import Graphs
 from rwkplus.tasks.dataset import GraphDataset
 from rwkplus.tasks.inputs import Features
 from rwkplus.tasks.job import Job, Model, Place, TrainResult

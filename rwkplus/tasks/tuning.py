@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rwkplus.data.splits import Index
 from rwkplus.errors import MissingExtraError, NumericError, ParameterError
 from rwkplus.files import json_values
-from rwkplus.graphs import Graphs
 from rwkplus.models.registry import MODELS, name_of
+from rwkplus.table import Graphs
 from rwkplus.tasks.cross_validation import (
     CrossValidation,
     FoldResult,
