@@ -41,7 +41,7 @@ def read_csv(
     nearly every line has another one; numbers are attributes; ``label`` holds labels, and ``y`` of the graphs the
     target. Empty cells are missing. A file with a column ``smiles`` holds molecules.
 
-    Cells end with commas, semicolons or tabs; capitals in names of columns matter only where two differ in nothing else.
+    Cells end with commas, semicolons or tabs; options may name columns without regard to capitals.
 
     Args:
         path: A file of edges or of SMILES, or a folder with ``edges.csv`` and, where needed, ``nodes.csv`` and

@@ -70,14 +70,18 @@ class Mistakes:
         return self.places[side].of(int(row))[1]
 
     def add(
-        self, side: Side, rows: NDArray[np.int64] | list[int], message: Callable[[int], str], hint: str | None = None
+        self,
+        side: Side,
+        rows: NDArray[np.int64] | list[int],
+        message: str | Callable[[int], str],
+        hint: str | None = None,
     ) -> None:
         """Note the same mistake of some rows.
 
         Args:
             side: Which table.
             rows: Numbers of its rows, ascending.
-            message: What is wrong with the i-th of them.
+            message: What is wrong with all of them, or with the i-th one.
             hint: What to do about all of them.
         """
         if len(rows) == 0:
@@ -86,7 +90,8 @@ class Mistakes:
         found.rows.update(map(int, rows))
         for i, row in enumerate(rows[:SHOWN]):
             order, words = self.places[side].of(int(row))
-            found.shown.append((order, f"{words}: {message(i)}"))
+            said = message if isinstance(message, str) else message(i)
+            found.shown.append((order, f"{words}: {said}"))
         _add_hint(found, hint)
 
     def add_unread(self, side: Side, count: int, shown: list[tuple[int, str]]) -> None:

@@ -36,7 +36,7 @@ def with_molecules(
     smiles = needed(options.smiles, columns, "smiles", mistakes.table("graphs"))
     molecules = _values(columns[smiles])
     empty = np.flatnonzero([molecule is None for molecule in molecules])
-    mistakes.add("graphs", empty, lambda _: f"column {smiles!r} is empty")
+    mistakes.add("graphs", empty, f"column {smiles!r} is empty")
     kept = {
         name: cells for name, cells in columns.items() if name != smiles and not is_left_out(name, "graphs", options)
     }

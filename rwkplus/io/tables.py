@@ -16,7 +16,7 @@ from rwkplus.io.mistakes import Mistakes, Side
 from rwkplus.io.options import ReadOptions
 from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, is_missing
 from rwkplus.table.graph_table import GraphTable, pointers
-from rwkplus.table.infer import Kind, are_ids, column_of, refuse_date
+from rwkplus.table.infer import Kind, are_ids, column_of, labels_of, refuse_date
 from rwkplus.types import check_ignore
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -29,7 +29,11 @@ DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?"
     r"|\d{1,2}([./])\d{1,2}\6\d{4}( \d{1,2}:\d{2}(:\d{2})?)?"
 )
-OWN_EDGES = "Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source to target only."
+REPEATED = (
+    "Give an edge once, or in both directions with the same cells; drop_duplicates=True leaves out {unit}s that are "
+    "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source to "
+    "target only."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,17 +168,15 @@ def typed(name: str, cells: Cells, side: Side, options: ReadOptions) -> Column:
         return _of_words(name, cells, "label" if target and kind is None else kind, side)
     if isinstance(cells, list):
         return column_of(name, cells, kind, of=side)
-    if isinstance(cells, Numbers) and kind in ("label", "text"):
-        return column_of(name, cells.values().tolist(), kind, of=side)
-    return cells
+    if kind is None or isinstance(cells, {"label": Categories, "attribute": Numbers, "text": Text}[kind]):
+        return cells
+    return column_of(name, cells.values().tolist(), kind, of=side)
 
 
 def check_named(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> None:
     """Refuse to go on if options name columns that no table has."""
     names = {name for columns in given.values() for name in columns}
     spelled = names | {f"{side}.{name}" for side, columns in given.items() for name in columns}
-    if not any(find(name, spelled) for name in options.ignore):
-        check_ignore(options.ignore, spelled)
     check_ignore([name for name in options.ignore if not find(name, spelled)], spelled)
     for option in ("labels", "attributes"):
         for name in getattr(options, option):
@@ -216,8 +218,7 @@ def _of_words(name: str, cells: Coded, kind: Kind | None, side: Side) -> Column:
             raise refuse_date(name, side)
         if dates or are_ids(int(used.sum()), int((cells.codes >= 0).sum())):
             return Text(cells.cells())
-    found = column_of(name, list(values), "label", of=side)
-    assert isinstance(found, Categories)  # noqa: S101
+    found = labels_of(name, list(values), side)
     return Categories.numbered(np.append(found.codes, -1)[cells.codes], found.names)
 
 
@@ -281,16 +282,13 @@ def _check_cells(
 ) -> None:
     """Note cells that are empty where there must be something, and numbers that are none."""
     full: dict[str, Any] = {keys.names[role]: cells for role, cells in keys.cells.items()}
-    if side == "edges" and options.weight in columns:
-        full[options.weight] = columns[options.weight]
+    full |= {name: column for name, column in columns.items() if side == "edges" and name == options.weight}
     for name, cells in full.items():
-        mistakes.add(side, np.flatnonzero(cells.missing), lambda _, name=name: f"column {name!r} is empty")  # type: ignore[misc]
+        mistakes.add(side, np.flatnonzero(cells.missing), f"column {name!r} is empty")
     for name, column in columns.items():
         if isinstance(column, Numbers) and column.numbers.dtype.kind == "f":
             infinite = np.isinf(column.numbers.reshape(len(column), -1)).any(1)
-            mistakes.add(
-                side, np.flatnonzero(infinite), lambda _, name=name: f"column {name!r} must be a number, got infinity"
-            )  # type: ignore[misc]
+            mistakes.add(side, np.flatnonzero(infinite), f"column {name!r} must be a number, got infinity")
 
 
 class _Table(NamedTuple):
@@ -378,10 +376,7 @@ class _Assembly:
         codes, self.node_values = _joint(roles)
         width = len(self.node_values)
         self.ends = [self.graph_of_edges * width + own for own in codes[:2]]
-        if nodes is None:
-            mentioned = np.stack(self.ends, 1).ravel()
-        else:
-            mentioned = self.graph_of["nodes"] * width + codes[2]
+        mentioned = np.stack(self.ends, 1).ravel() if nodes is None else self.graph_of["nodes"] * width + codes[2]
         order = np.argsort(mentioned, kind="stable")
         ordered = mentioned[order]
         new = np.ones(ordered.size, bool)
@@ -457,8 +452,7 @@ class _Assembly:
             "edges",
             numbers[rows],
             message,
-            f"Give an edge once, or in both directions with the same cells; drop_duplicates=True leaves out {unit}s that "
-            f"are equal. {OWN_EDGES.format(unit=unit)}",
+            REPEATED.format(unit=unit),
         )
 
     def _check_targets(self) -> None:
@@ -651,7 +645,9 @@ def _take_known(column: Column, rows: Ints) -> Column:
     if isinstance(taken, Categories):
         return replace(taken, codes=np.where(unknown, -1, taken.codes))
     if isinstance(taken, Text):
-        return Text(np.where(unknown, None, taken.texts))
+        texts = taken.texts.copy()
+        texts[unknown] = None
+        return Text(texts)
     numbers = taken.numbers.astype(np.float64)
     numbers[unknown] = np.nan
     return Numbers(numbers)
