@@ -1,0 +1,482 @@
+"""Graphs in CSV files: tables of edges, nodes and graphs, or molecules written as SMILES."""
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, count, islice
+from math import isnan, nan
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import DataError
+from rwkplus.io.mistakes import SHOWN, Mistakes, Places, Side
+from rwkplus.io.options import ReadOptions
+from rwkplus.io.tables import TAKES, Cells, Coded, assemble, check_named, find, is_left_out, kind_of
+from rwkplus.table import GraphTable, Numbers
+
+EDGES_FILE, NODES_FILE, GRAPHS_FILE = "edges.csv", "nodes.csv", "graphs.csv"
+DELIMITERS = ",;\t"
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+LARGEST = 3.4e38  # of float32, which networks compute with
+CHUNK = 8192
+"""Rows that are in memory as Python lists at a time."""
+
+
+def read_csv(
+    path: str | Path,
+    options: ReadOptions = ReadOptions(),  # noqa: B008
+    nodes: str | Path | None = None,
+    graphs: str | Path | None = None,
+) -> GraphTable:
+    r"""Read graphs from CSV files, or say which lines of which file are wrong.
+
+    A file of edges has columns ``source``, ``target`` and, if there are several graphs, ``graph``; one of nodes has
+    ``node`` and ``graph``, one of graphs ``graph``. All other columns keep their names: words are labels, or ids where
+    nearly every line has another one; numbers are attributes; ``label`` holds labels, and ``y`` of the graphs the
+    target. Empty cells are missing. A file with a column ``smiles`` holds molecules.
+
+    Cells end with commas, semicolons or tabs; options may name columns without regard to capitals.
+
+    Args:
+        path: A file of edges or of SMILES, or a folder with ``edges.csv`` and, where needed, ``nodes.csv`` and
+            ``graphs.csv``.
+        options: Which columns are which, and what lines mean.
+        nodes: File of nodes; only beside a file of edges.
+        graphs: File of graphs; only beside a file of edges.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "payments.csv"
+        ...     _ = file.write_text("day,from,to,how,amount\n1,ann,bob,card,20\n1,bob,eve,cash,5\n2,bob,ann,cash,7.5\n")
+        ...     read_csv(file, ReadOptions(source="from", target="to", graph="day"))
+        GraphTable: 2 undirected graphs, 5 nodes, 3 edges
+          graphs name: names
+          nodes  id: ids
+          edges  how: 2 labels (card, cash)
+                 amount: numbers, 5 to 20
+    """
+    path = Path(path)
+    if path.is_dir():
+        nodes, graphs = nodes or _existing(path / NODES_FILE), graphs or _existing(path / GRAPHS_FILE)
+        if not (path / EDGES_FILE).exists():
+            raise DataError(f"the folder {path} has no file {EDGES_FILE}.")
+        path = path / EDGES_FILE
+    header = _header_of(path)
+    if find(options.smiles, header) and not (find(options.source, header) and find(options.target, header)):
+        if nodes is not None or graphs is not None:
+            raise DataError(f"{path} has a column of SMILES: files of nodes or graphs belong to files of edges.")
+        return _molecules(path, options)
+    options.check("a table of edges", TAKES)
+    files: dict[Side, Path] = {"edges": path}
+    files |= {} if nodes is None else {"nodes": Path(nodes)}
+    files |= {} if graphs is None else {"graphs": Path(graphs)}
+    headers = {side: _header_of(file) for side, file in files.items()}
+    check_named(options, headers)
+    sheets = {side: _read(file, side, options) for side, file in files.items()}
+    mistakes = _mistakes(sheets, options)
+    columns = {side: sheet.columns for side, sheet in sheets.items()}
+    return assemble(columns["edges"], columns.get("nodes"), columns.get("graphs"), options, mistakes)
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.exists() else None
+
+
+@dataclass
+class Sheet:
+    """The columns of a file, with the place of every row and mistake."""
+
+    path: Path
+    columns: dict[str, Cells] = field(default_factory=dict)
+    lines: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # line of every row
+    unread: int = 0  # lines that are no rows
+    unread_shown: list[tuple[int, str]] = field(default_factory=list)
+    unreadable: dict[str, "_Bad"] = field(default_factory=dict)
+
+    @property
+    def places(self) -> Places:
+        """How the user finds its rows."""
+        return Places(str(self.path), "line", lambda row: (int(self.lines[row]), f"line {self.lines[row]}"))
+
+
+@dataclass
+class _Bad:
+    """Cells of a column that should be numbers."""
+
+    rows: list[int] = field(default_factory=list)
+    cells: list[str] = field(default_factory=list)
+    words: int = 0  # those that do not even look like numbers
+
+    def add(self, row: int, cell: str, *, number: bool) -> None:
+        self.rows.append(row)
+        self.cells.append(cell)
+        self.words += not number
+
+
+def _mistakes(sheets: dict[Side, Sheet], options: ReadOptions) -> Mistakes:
+    """All that is wrong with single lines."""
+    mistakes = Mistakes({side: sheet.places for side, sheet in sheets.items()}, options.on_error)
+    for side, sheet in sheets.items():
+        mistakes.add_unread(side, sheet.unread, sheet.unread_shown)
+        for name, bad in sheet.unreadable.items():
+            hint = f"If {name!r} holds labels, say so: labels=({name!r},)."
+            given = kind_of(name, side, options) == "attribute"
+            messages = [_no_number(name, cell) for cell in bad.cells[:SHOWN]]
+            mistakes.add(side, bad.rows, messages.__getitem__, None if given else hint)
+    return mistakes
+
+
+def _no_number(name: str, cell: str) -> str:
+    if DECIMAL_COMMA.fullmatch(cell):
+        return f"{cell!r} has a decimal comma: write it with a point"
+    value = _parsed(cell)
+    limit = "" if value is None or isnan(value) else " below 3.4e38"
+    return f"column {name!r} must be a number{limit}, got {_short(cell)}"
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= 60 else cell[:57] + "...")
+
+
+def _molecules(path: Path, options: ReadOptions) -> GraphTable:
+    """Graphs of a file with a column of SMILES; its other columns describe the graphs."""
+    from rwkplus.io.molecule_tables import with_molecules
+
+    header = _header_of(path)
+    check_named(options, {"graphs": header})
+    sheet = _read(path, "graphs", options, smiles=find(options.smiles, header))
+    mistakes = _mistakes({"graphs": sheet}, options)
+    return with_molecules(sheet.columns, options, mistakes, lines=sheet.lines, path=path)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[str]]:
+    """A file of text, with errors about what cannot be read."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield file
+    except UnicodeDecodeError as error:
+        reason = "it is not text in UTF-8; save it as such, a spreadsheet as CSV UTF-8"
+        raise DataError(f"cannot read {path}: {reason}.") from error
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}.") from error
+
+
+class _Lines:
+    """Rows of an open file, in chunks, with the line of each."""
+
+    def __init__(self, path: Path, file: IO[str]) -> None:
+        self.path = path
+        self.before, first = 0, ""  # lines before the header
+        for line in file:
+            if line.strip():
+                first = line
+                break
+            self.before += 1
+        if first.lower().startswith("sep=") and len(first.strip()) == len("sep=") + 1:
+            self.delimiter = first.strip()[-1]
+            self.before, first = self.before + 1, ""
+        else:
+            self.delimiter = max(DELIMITERS, key=lambda mark: _cells(first, mark))
+        self.reader = csv.reader(chain([first] if first else [], file), delimiter=self.delimiter, strict=True)
+        self.header: list[str] = []
+        for row in self.rows():
+            if any(cell.strip() for cell in row):
+                self.header = [cell.strip() for cell in row]
+                break
+        self._check_header()
+
+    def rows(self) -> Iterator[list[str]]:
+        """All rows that are left."""
+        try:
+            yield from self.reader
+        except csv.Error as error:
+            line = self.before + self.reader.line_num
+            raise DataError(f"{self.path}, line {line}: not CSV: {error}. Is a quotation mark missing?") from error
+
+    def chunks(self) -> Iterator[tuple[list[list[str]], NDArray[np.int64]]]:
+        """Rows below the header, and their lines."""
+        rows = self.rows()
+        start = self.reader.line_num
+        while chunk := list(islice(rows, CHUNK)):
+            stop = self.reader.line_num
+            if stop - start == len(chunk):
+                lines = np.arange(start + 1, stop + 1)
+            else:  # some cells have several lines
+                lines = start + np.cumsum([1 + sum(map(_breaks, row)) for row in chunk])
+            yield chunk, lines + self.before
+            start = stop
+
+    def _check_header(self) -> None:
+        seen: set[str] = set()
+        for name in filter(None, self.header):
+            if name.casefold() in seen:
+                raise DataError(f"{self.path}: two columns are called {name!r}.")
+            seen.add(name.casefold())
+        if not seen:
+            raise _empty(self.path)
+
+
+def _empty(path: Path) -> DataError:
+    return DataError(f"{path} is empty: expected a header with the names of columns, and lines below it.")
+
+
+def _cells(line: str, mark: str) -> int:
+    """Number of cells that a delimiter cuts a line into."""
+    try:
+        return len(next(csv.reader([line], delimiter=mark), []))
+    except csv.Error:
+        return line.count(mark)
+
+
+def _breaks(cell: str) -> int:
+    return cell.count("\n") + cell.count("\r") - cell.count("\r\n")
+
+
+def _header_of(path: Path) -> list[str]:
+    """Names of the columns of a file."""
+    with _opened(path) as file:
+        return [name for name in _Lines(path, file).header if name]
+
+
+def _read(path: Path, side: Side, options: ReadOptions, smiles: str | None = None) -> Sheet:
+    """Read a file by columns; what looked like numbers first and is words on the whole is read again."""
+    words = {name for name in (smiles,) if name is not None}
+    while True:
+        sheet, again = _read_once(path, side, options, words)
+        if not again:
+            return sheet
+        words |= again
+
+
+def _read_once(path: Path, side: Side, options: ReadOptions, words: set[str]) -> tuple[Sheet, set[str]]:
+    """Read a file, or say which columns are words after all."""
+    sheet, found = Sheet(path), [np.zeros(0, np.int64)]
+    with _opened(path) as file:
+        lines = _Lines(path, file)
+        columns = _plan(lines, side, options, words)
+        for chunk, numbers in lines.chunks():
+            found.append(_add(sheet, lines, chunk, numbers, columns))
+            if len(found) == 2 and (again := _words_among(columns)):
+                return sheet, again
+    sheet.lines = np.concatenate(found)
+    if not sheet.lines.size and not sheet.unread:
+        raise _empty(path)
+    again = _words_among(columns)
+    for name, own in columns.values() if not again else ():
+        sheet.columns[name], bad = own.column()
+        if bad.rows:
+            sheet.unreadable[name] = bad
+    return sheet, again
+
+
+def _words_among(columns: "Planned") -> set[str]:
+    return {name for name, own in columns.values() if isinstance(own, _Measured) and own.is_words}
+
+
+def _plan(lines: _Lines, side: Side, options: ReadOptions, words: set[str]) -> "Planned":
+    """How to read each column that is not ignored, by its place."""
+    roles = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ()}[side]
+    keys = {role: find(getattr(options, role), lines.header) for role in ("graph", *roles)}
+    number = _number_reader(lines.delimiter)
+    shared: dict[str, int] = defaultdict(count().__next__)  # both ends of edges are nodes
+    columns: Planned = {}
+    for place, name in enumerate(lines.header):
+        kind = kind_of(name, side, options)
+        if not name or is_left_out(name, side, options):
+            continue
+        if name in keys.values():
+            columns[place] = name, _Words(None, shared if name != keys["graph"] else None)
+        elif kind in ("label", "text"):
+            columns[place] = name, _Words(None)
+        elif name in words:
+            columns[place] = name, _Words(number)
+        else:
+            columns[place] = name, _Measured(number, sure=kind == "attribute")
+    return columns
+
+
+def _add(
+    sheet: Sheet,
+    lines: _Lines,
+    rows: list[list[str]],
+    numbers: NDArray[np.int64],
+    columns: "Planned",
+) -> NDArray[np.int64]:
+    """Add a chunk of rows to the columns; the lines of those that are rows."""
+    width = len(lines.header)
+    if set(map(len, rows)) != {width}:
+        rows, numbers = _of_width(sheet, rows, numbers, width)
+    cells = list(zip(*rows, strict=True))
+    if cells and "" in cells[0]:  # perhaps lines without any cell
+        full = [any(map(str.strip, row)) for row in rows]
+        if not all(full):
+            rows, numbers = [row for row, is_full in zip(rows, full, strict=True) if is_full], numbers[full]
+            cells = list(zip(*rows, strict=True))
+    if not rows:
+        return numbers
+    for place, name in enumerate(lines.header):
+        if not name:
+            _check_nameless(sheet.path, place, cells[place], numbers)
+    for place, (_, own) in columns.items():
+        own.add(cells[place])
+    return numbers
+
+
+def _of_width(
+    sheet: Sheet, rows: list[list[str]], numbers: NDArray[np.int64], width: int
+) -> tuple[list[list[str]], NDArray[np.int64]]:
+    """Rows with as many cells as the header; all others are noted, unless they are blank."""
+    right = [len(row) == width for row in rows]
+    for row, line, is_right in zip(rows, numbers.tolist(), right, strict=True):
+        if not is_right and any(map(str.strip, row)):
+            sheet.unread += 1
+            if len(sheet.unread_shown) < SHOWN:
+                sheet.unread_shown.append((line, f"{len(row)} cells, but the header has {width} columns"))
+    return [row for row, is_right in zip(rows, right, strict=True) if is_right], numbers[right]
+
+
+def _check_nameless(path: Path, place: int, cells: Sequence[str], numbers: NDArray[np.int64]) -> None:
+    """Refuse cells below no name; spreadsheets leave empty columns at the right."""
+    for cell, line in zip(cells, numbers, strict=True):
+        if cell.strip():
+            raise DataError(
+                f"{path}, line {line}: column {place + 1} has cells, such as {_short(cell)}, but no name. Give it one; "
+                "row numbers of pandas are left out by to_csv(index=False)."
+            )
+
+
+ReadNumber = Callable[[str], float | None]
+
+
+def _parsed(cell: str) -> float | None:
+    try:
+        return None if "_" in cell else float(cell)  # Python takes 1_0 for 10, everyone else for a name
+    except ValueError:
+        return None
+
+
+def _number_reader(delimiter: str) -> ReadNumber:
+    """How to read a number: spreadsheets write a decimal comma between semicolons."""
+
+    def with_comma(cell: str) -> float | None:
+        return _parsed(cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell)
+
+    return _parsed if delimiter == "," else with_comma
+
+
+def _is_like_number(cell: str, number: ReadNumber) -> bool:
+    return number(cell) is not None or DECIMAL_COMMA.fullmatch(cell) is not None
+
+
+class _Words:
+    """A column of words, by number."""
+
+    def __init__(self, number: ReadNumber | None, code: dict[str, int] | None = None) -> None:
+        self.number = number  # how to read words that are numbers on the whole; None where they stay words
+        self.code: dict[str, int] = defaultdict(count().__next__) if code is None else code
+        self.parts: list[NDArray[np.int32]] = []
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Add some rows."""
+        self.parts.append(np.fromiter(map(self.code.__getitem__, cells), np.int32, len(cells)))
+
+    def column(self) -> tuple[Cells, _Bad]:
+        """The column, and what is wrong with it."""
+        words = _stripped(_joined(self.parts, np.int32), self.code)
+        return (words, _Bad()) if self.number is None else _numbers_or(words, self.number)
+
+
+class _Measured:
+    """A column of numbers, or of words that look like numbers so far."""
+
+    def __init__(self, number: ReadNumber, *, sure: bool) -> None:
+        self.number, self.sure = number, sure
+        self.parts: list[NDArray[np.int64] | NDArray[np.float64]] = []
+        self.bad = _Bad()
+        self.rows = self.empty = 0
+        self.too_long = False  # whole numbers of more than 64 bits are identifiers
+
+    @property
+    def is_words(self) -> bool:
+        """Whether these are words, some of which look like numbers."""
+        known = self.rows - self.empty
+        return not self.sure and (self.too_long or not known or 2 * self.bad.words > known)
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Add some rows."""
+        self.parts.append(self._fast(cells) if "_" not in "".join(cells) else self._slow(cells))
+        self.rows += len(cells)
+
+    def _fast(self, cells: Sequence[str]) -> NDArray[np.int64] | NDArray[np.float64]:
+        try:
+            return np.fromiter(map(int, cells), np.int64, len(cells))
+        except OverflowError:
+            self.too_long = True
+        except ValueError:
+            pass
+        try:
+            values = np.fromiter(map(float, cells), np.float64, len(cells))
+        except ValueError:
+            return self._slow(cells)
+        return values if (np.abs(values) <= LARGEST).all() else self._slow(cells)
+
+    def _slow(self, cells: Sequence[str]) -> NDArray[np.float64]:
+        """Numbers of cells of which some are empty or none."""
+        values = np.full(len(cells), nan)
+        for i, cell in enumerate(map(str.strip, cells)):
+            value = self.number(cell)
+            if not cell:
+                self.empty += 1
+            elif value is not None and abs(value) <= LARGEST:
+                values[i] = value
+            else:
+                self.bad.add(self.rows + i, cell, number=_is_like_number(cell, self.number))
+        return values
+
+    def column(self) -> tuple[Cells, _Bad]:
+        """The column, and what is wrong with it."""
+        return Numbers(_joined(self.parts, np.float64)), self.bad
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, kind)
+
+
+Planned: TypeAlias = dict[int, tuple[str, _Words | _Measured]]
+"""Columns that are being read, by their place."""
+
+
+def _numbers_or(words: Coded, number: ReadNumber) -> tuple[Cells, _Bad]:
+    """Words that did not look like numbers in the first lines, as numbers if most of them are."""
+    times = np.bincount(words.codes[words.codes >= 0], minlength=len(words.values))
+    column = _Measured(number, sure=False)
+    column.add(words.values)
+    wordy = [
+        row for row, cell in zip(column.bad.rows, column.bad.cells, strict=True) if not _is_like_number(cell, number)
+    ]
+    if column.too_long or not times.any() or 2 * times[wordy].sum() > times.sum():
+        return words, _Bad()
+    values = column.parts[0]
+    values = np.append(values, nan)[words.codes] if words.missing.any() else values[words.codes]
+    bad = _Bad()
+    for row in np.flatnonzero(np.isin(words.codes, column.bad.rows)):
+        bad.add(int(row), words.values[words.codes[row]], number=True)
+    return Numbers(values), bad
+
+
+def _stripped(codes: NDArray[np.int32], code: dict[str, int]) -> Coded:
+    """Words without blanks around them; empty ones are missing."""
+    words = [word.strip() for word in code]
+    if len(set(words)) < len(words):
+        number: dict[str, int] = {}
+        codes = np.array([number.setdefault(word, len(number)) for word in words], dtype=np.int32)[codes]
+        words = list(number)
+    return Coded(codes, words).without([k for k, word in enumerate(words) if not word])

@@ -1,0 +1,301 @@
+"""Data frames of pandas, Polars and PyArrow, both ways; none of them is imported unless it is in use."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import GraphError, MissingExtraError
+from rwkplus.io.mistakes import Mistakes, Places, Side
+from rwkplus.io.molecule_tables import with_molecules
+from rwkplus.io.options import ReadOptions
+from rwkplus.io.tables import TAKES, Cells, Coded, assemble, check_named, distinct, find, is_left_out
+from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
+from rwkplus.table.columns import is_missing
+from rwkplus.table.infer import refuse_date
+from rwkplus.types import check_choice
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+KEYS: dict[Side, tuple[str, ...]] = {
+    "graphs": ("graph",),
+    "nodes": ("graph", "node"),
+    "edges": ("graph", "source", "target"),
+}
+DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
+
+
+class Frames(NamedTuple):
+    """A table of graphs as three data frames, which refer to one another by ``graph`` and ``node``."""
+
+    graphs: Any
+    nodes: Any
+    edges: Any
+
+
+def from_frames(
+    edges: Any,  # noqa: ANN401
+    nodes: Any = None,  # noqa: ANN401
+    graphs: Any = None,  # noqa: ANN401
+    options: ReadOptions = ReadOptions(),  # noqa: B008
+) -> GraphTable:
+    """Read graphs from data frames, or say which rows are wrong.
+
+    Columns are used by their types: words, categories and truth values are labels, numbers are attributes.
+
+    Args:
+        edges: A row per edge, with columns ``source``, ``target`` and, if there are several graphs, ``graph``.
+        nodes: A row per node, with columns ``node`` and ``graph``; needed for what describes nodes, and for nodes
+            without edges.
+        graphs: A row per graph, with a column ``graph``; the column ``y`` is the target.
+        options: Which columns are which, and what rows of edges mean.
+
+    Example:
+        >>> import pandas as pd
+        >>> payments = pd.DataFrame({"from": ["ann", "bob"], "to": ["bob", "eve"], "how": ["card", "cash"]})
+        >>> from_frames(payments, options=ReadOptions(source="from", target="to"))
+        GraphTable: 1 undirected graph, 3 nodes, 2 edges
+          nodes  id: ids
+          edges  how: 2 labels (card, cash)
+    """
+    options.check("data frames of edges", TAKES)
+    if edges is None:
+        raise GraphError("a data frame of edges is needed: edges=...; it may be without rows if there are nodes.")
+    given: dict[Side, Any] = {"edges": edges, "nodes": nodes, "graphs": graphs}
+    frames = {side: _frame(own, f"{side}=") for side, own in given.items() if own is not None}
+    if not len(frames["edges"]) and nodes is None:
+        raise GraphError("the data frame of edges has no rows: give at least one edge, or nodes=.")
+    check_named(options, {side: frame.columns for side, frame in frames.items()})
+    columns = {side: _columns(frame, side, options) for side, frame in frames.items()}
+    mistakes = Mistakes({side: _places(side, given[side]) for side in frames}, options.on_error)
+    return assemble(columns["edges"], columns.get("nodes"), columns.get("graphs"), options, mistakes)
+
+
+def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
+    """Read one data frame, of edges or with a column of molecules, or a series of molecules.
+
+    Example:
+        >>> import pandas as pd
+        >>> ring = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 0]})
+        >>> from_frame(ring)
+        GraphTable: 1 undirected graph, 3 nodes, 3 edges
+    """
+    if _is_series(data):
+        from rwkplus.io.smiles import from_molecules
+
+        return from_molecules(nw.from_native(data, series_only=True).to_list(), options)
+    frame = _frame(data, "the data frame")
+    ends = [find(name, frame.columns) for name in (options.source, options.target)]
+    if find(options.smiles, frame.columns) and not all(ends):
+        check_named(options, {"graphs": frame.columns})
+        mistakes = Mistakes({"graphs": _places("the data frame", data)}, options.on_error)
+        return with_molecules(_columns(frame, "graphs", options), options, mistakes)
+    return from_frames(data, options=options)
+
+
+def to_frames(table: GraphTable, library: str = "pandas") -> Frames:
+    """Make data frames of a table; :meth:`rwkplus.GraphTable.of` reads them again.
+
+    Labels are categories, a missing cell is none. Graphs and nodes are called by their names and ids where these tell
+    them apart, else by their numbers.
+
+    Example:
+        >>> import networkx as nx
+        >>> table = GraphTable.of([nx.path_graph(3)])
+        >>> to_frames(table).edges
+           graph  source  target
+        0      0       0       1
+        1      0       1       2
+    """
+    check_choice("library", library, LIBRARIES)
+    try:
+        import_module(library)
+    except ImportError as error:
+        raise MissingExtraError(f"data frames of {library} need it to be installed: pip install {library}.") from error
+    make = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}[library]
+    graph, node = _graph_keys(table), _node_keys(table)
+    first = table.node_ptr[:-1][table.edge_graph]
+    graphs, nodes = _without_key(table.graphs, graph), _without_key(table.nodes, node)
+    return Frames(
+        make({"graph": graph, **_free(graphs, "graphs")}),
+        make({"graph": graph.take(table.node_graph), "node": node, **_free(nodes, "nodes")}),
+        make(
+            {
+                "graph": graph.take(table.edge_graph),
+                "source": node.take(first + table.source),
+                "target": node.take(first + table.target),
+                **_free(table.edges, "edges"),
+            }
+        ),
+    )
+
+
+# Reading
+
+
+def _is_series(data: Any) -> bool:  # noqa: ANN401
+    return isinstance(nw.from_native(data, allow_series=True, pass_through=True), nw.Series)
+
+
+def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise GraphError(f"{called} has two columns of the same name: {error}") from error
+    except TypeError as error:
+        lazy = hasattr(data, "collect")
+        remedy = "call its collect() first" if lazy else "give a data frame of pandas, Polars or PyArrow"
+        raise GraphError(f"{called} is a {type(data).__name__}: {remedy}.") from error
+    for name in frame.columns:
+        if not isinstance(name, str):
+            raise GraphError(f"{called} has a column called {name!r}, which is no word. Rename it.")
+    return frame
+
+
+def _places(called: str, data: Any) -> Places:  # noqa: ANN401
+    """Rows by their labels in pandas, else by their numbers."""
+    index = getattr(data, "index", None)
+    named = index is not None and not callable(index)
+    return Places(called, "row", lambda row: (row, f"row {index[row] if named else row}"))
+
+
+def _columns(frame: "nw.DataFrame[Any]", side: Side, options: ReadOptions) -> dict[str, Cells]:
+    return {name: _cells(name, frame[name], side) for name in frame.columns if not is_left_out(name, side, options)}
+
+
+def _cells(name: str, series: "nw.Series[Any]", side: Side) -> Cells:
+    """A column by its type."""
+    kind = series.dtype
+    if kind.is_integer() or kind.is_float():
+        return _numbers(series)
+    if kind == nw.Decimal:
+        return _numbers(series.cast(nw.Float64))
+    if kind in (nw.Categorical, nw.Enum):
+        coded = Coded.of(series.to_list())
+        names = Categories.of(coded.values)
+        return Categories.numbered(np.append(names.codes, -1)[coded.codes], names.names)
+    if any(kind == date for date in DATES):
+        if side != "graphs":
+            raise refuse_date(name, side)
+        return Text.of(None if is_missing(value) else str(value) for value in series.to_list())
+    values = series.to_list()
+    if kind in (nw.String, nw.Boolean) or all(isinstance(value, str) or is_missing(value) for value in values):
+        return Coded.of(values)
+    return values
+
+
+def _numbers(series: "nw.Series[Any]") -> Numbers:
+    """Numbers of 64 bits; nan where one is missing."""
+    whole = series.dtype.is_integer() and not series.is_null().any()
+    values = series.to_numpy()
+    if values.dtype.kind not in "iuf":  # pandas' own missing value among objects
+        values = np.array([np.nan if is_missing(value) else value for value in series.to_list()], dtype=np.float64)
+    if values.dtype.kind == "u" and values.size and int(values.max()) > np.iinfo(np.int64).max:
+        return Numbers(values)
+    return Numbers(values.astype(np.int64 if whole else np.float64))
+
+
+# Writing
+
+
+class _Key(NamedTuple):
+    """What graphs or nodes are called, and the column that this is."""
+
+    values: NDArray[Any]
+    column: str | None
+
+    def take(self, rows: NDArray[np.int64]) -> "_Key":
+        """Some of them."""
+        return self._replace(values=self.values[rows])
+
+
+def _graph_keys(table: GraphTable) -> _Key:
+    for name in ("graph", "name"):
+        column = table.graphs.get(name)
+        if isinstance(column, Text) and _tells_apart(column, np.zeros(len(table), np.int64)):
+            return _Key(column.texts, name)
+    return _Key(np.arange(len(table)), None)
+
+
+def _node_keys(table: GraphTable) -> _Key:
+    column = table.nodes.get("id")
+    if isinstance(column, Text) and _tells_apart(column, table.node_graph):
+        return _Key(column.texts, "id")
+    return _Key(np.arange(table.num_nodes) - np.repeat(table.node_ptr[:-1], np.diff(table.node_ptr)), None)
+
+
+def _tells_apart(column: Text, graph: NDArray[np.int64]) -> bool:
+    """Whether all names are there and differ within each graph."""
+    coded = Coded.of(column.texts.tolist())
+    if coded.missing.any():
+        return False
+    return int(distinct(graph * max(len(coded.values), 1) + coded.codes).max(initial=-1)) == len(coded) - 1
+
+
+def _without_key(columns: Mapping[str, Column], key: _Key) -> dict[str, Column]:
+    return {name: column for name, column in columns.items() if name != key.column}
+
+
+def _free(columns: Mapping[str, Column], side: Side) -> Mapping[str, Column]:
+    """Columns, unless one has the name of those that refer to graphs and nodes."""
+    for name in KEYS[side]:
+        if name in columns:
+            raise GraphError(
+                f"the {side} have a column {name!r}, which is what data frames call the {name} of a row. Rename it."
+            )
+    return columns
+
+
+def _values(cells: _Key | Text) -> list[Any]:
+    """Names and ids of one type, as data frames need them."""
+    values: list[Any] = (cells.values if isinstance(cells, _Key) else cells.texts).tolist()
+    kinds = {type(value) for value in values if value is not None}
+    mixed = len(kinds) > 1 or not kinds <= {str, int, float, bool}
+    return [None if value is None else str(value) for value in values] if mixed else values
+
+
+def _pandas(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
+    import pandas as pd
+
+    def cells(column: _Key | Column) -> Any:  # noqa: ANN401
+        if isinstance(column, Categories):
+            return pd.Categorical.from_codes(column.codes, categories=list(column.names))
+        if isinstance(column, Numbers):
+            return column.numbers if column.numbers.ndim == 1 else pd.Series(list(column.numbers), dtype=object)
+        values = _values(column)
+        return pd.Series(values, dtype=object) if None in values or not values else values
+
+    return pd.DataFrame({name: cells(column) for name, column in columns.items()})
+
+
+def _polars(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
+    import polars as pl
+
+    def series(name: str, column: _Key | Column) -> Any:  # noqa: ANN401
+        if isinstance(column, Categories):
+            return pl.Series(name, column.values().tolist(), dtype=pl.Categorical)
+        if isinstance(column, Numbers):
+            return pl.Series(name, np.array(column.numbers), nan_to_null=column.numbers.ndim == 1)
+        values = _values(column)
+        return pl.Series(name, values, dtype=None if any(value is not None for value in values) else pl.String)
+
+    return pl.DataFrame([series(name, column) for name, column in columns.items()])
+
+
+def _pyarrow(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
+    import pyarrow as pa
+
+    def array(column: _Key | Column) -> Any:  # noqa: ANN401
+        if isinstance(column, Categories):
+            codes = pa.array(column.codes, mask=column.missing)
+            return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, pa.string()))
+        if isinstance(column, Numbers) and column.numbers.ndim == 1:
+            return pa.array(column.numbers, from_pandas=True)
+        if isinstance(column, Numbers):
+            return pa.FixedSizeListArray.from_arrays(pa.array(column.numbers.ravel()), column.width)
+        values = _values(column)
+        return pa.array(values, None if any(value is not None for value in values) else pa.string())
+
+    return pa.table({name: array(column) for name, column in columns.items()})

@@ -1,0 +1,653 @@
+"""Tables of edges, nodes and graphs as users have them, put together: what files and data frames share."""
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import count
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import DataError, ParameterError
+from rwkplus.io.mistakes import Mistakes, Side
+from rwkplus.io.options import ReadOptions
+from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, is_missing
+from rwkplus.table.graph_table import GraphTable, pointers
+from rwkplus.table.infer import Kind, are_ids, column_of, labels_of, refuse_date
+from rwkplus.types import check_ignore
+
+Ints: TypeAlias = NDArray[np.int64]
+TAKES = (
+    "source", "target", "graph", "node", "smiles", "y", "labels", "attributes", "ignore", "weight", "directed",
+    "multigraph", "drop_duplicates", "on_error",
+)  # fmt: skip
+"""Options of tables of edges."""
+DATE = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?"
+    r"|\d{1,2}([./])\d{1,2}\6\d{4}( \d{1,2}:\d{2}(:\d{2})?)?"
+)
+REPEATED = (
+    "Give an edge once, or in both directions with the same cells; drop_duplicates=True leaves out {unit}s that are "
+    "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source to "
+    "target only."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Cells by number: a code per row, -1 where the cell is empty, and the values that the codes stand for."""
+
+    codes: Array
+    values: Sequence[Any]
+
+    @classmethod
+    def of(cls, cells: Iterable[Any]) -> "Coded":
+        """Number the distinct values in the order in which they appear; None and nan are missing."""
+        code: dict[Hashable, int] = defaultdict(count().__next__)
+        codes = np.fromiter(map(code.__getitem__, cells), np.int32)
+        return cls(codes, list(code)).without([k for k, value in enumerate(code) if is_missing(value)])
+
+    def without(self, empty: Sequence[int]) -> "Coded":
+        """Let some of the values be missing."""
+        if not empty:
+            return self
+        number = np.ones(len(self.values) + 1, dtype=np.int32)
+        number[list(empty)] = 0
+        kept = number.astype(bool)
+        number = np.where(kept, np.cumsum(number) - 1, -1).astype(np.int32)
+        number[-1] = -1
+        return Coded(number[self.codes], [value for value, stays in zip(self.values, kept, strict=False) if stays])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which cells are empty."""
+        return self.codes < 0
+
+    def take(self, rows: Ints) -> "Coded":
+        """Some of the rows."""
+        return Coded(self.codes[rows], self.values)
+
+    def cells(self) -> NDArray[np.object_]:
+        """The value of every row, None where it is missing."""
+        values = np.empty(len(self.values) + 1, dtype=object)
+        values[:-1] = self.values
+        return values[self.codes]
+
+
+Cells: TypeAlias = Coded | Column | list[Any]
+"""A column as a file or frame gives it; Python values where nothing else fits."""
+
+
+def assemble(
+    edges: Mapping[str, Cells],
+    nodes: Mapping[str, Cells] | None,
+    graphs: Mapping[str, Cells] | None,
+    options: ReadOptions,
+    mistakes: Mistakes,
+) -> GraphTable:
+    """Make one table of those of a user, or say in the user's words what is wrong with them.
+
+    Graphs stand in the order in which they appear, among nodes if there is such a table, else among edges; so do the
+    nodes of each graph.
+
+    Args:
+        edges: Columns of the table of edges by name.
+        nodes: Columns of the table of nodes.
+        graphs: Columns of the table of graphs.
+        options: What the columns mean.
+        mistakes: Names the rows, and may know of mistakes already.
+    """
+    given: dict[Side, Mapping[str, Cells]] = {"edges": edges}
+    given |= {} if nodes is None else {"nodes": nodes}
+    given |= {} if graphs is None else {"graphs": graphs}
+    check_named(options, given)
+    options = as_spelled(options, given)
+    keys = {side: _keys(columns, side, options, mistakes) for side, columns in given.items()}
+    _check_graph_columns(keys, options, mistakes)
+    columns = {side: _columns(given[side], keys[side], side, options) for side in given}
+    for side in given:
+        _check_cells(side, keys[side], columns[side], options, mistakes)
+    tables = {side: _Table(side, keys[side], columns[side]) for side in given}
+    bad = mistakes.settle()
+    tables = {side: table.without(bad.get(side)) for side, table in tables.items()}
+    table = _Assembly(tables, options, mistakes).table()
+    mistakes.warn()
+    return options.applied(table)
+
+
+def find(name: str, columns: Iterable[str]) -> str | None:
+    """The column of this name; capitals matter only where two names differ in nothing else."""
+    columns = list(columns)
+    if name in columns:
+        return name
+    alike = [column for column in columns if column.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def needed(name: str, columns: Iterable[str], option: str, table: str) -> str:
+    """The column of this name, or an error that says what there is instead."""
+    columns = list(columns)
+    found = find(name, columns)
+    if found is None:
+        meant = (*get_close_matches(name, columns, 1), "...")[0]
+        raise DataError(
+            f"{table} has no column {name!r}; it has {', '.join(map(repr, columns))}. Say which one it is: "
+            f"{option}={meant if meant == '...' else repr(meant)}."
+        )
+    return found
+
+
+def is_left_out(name: str, side: Side, options: ReadOptions) -> bool:
+    """Whether the user wants to ignore a column."""
+    return _is_among(name, side, options.ignore)
+
+
+def kind_of(name: str, side: Side, options: ReadOptions) -> Kind | None:
+    """What a column is by its name, or because the user says so."""
+    if _is_among(name, side, options.labels):
+        return "label"
+    weight = side == "edges" and options.weight is not None and name.casefold() == options.weight.casefold()
+    if weight or _is_among(name, side, options.attributes):
+        return "attribute"
+    if (side, name) in (("nodes", "id"), ("graphs", "name")):
+        return "text"
+    return "label" if name.casefold() == "label" else None
+
+
+def typed(name: str, cells: Cells, side: Side, options: ReadOptions) -> Column:
+    """Cells as a column: words are labels or, where nearly every row has another one, ids; numbers are attributes."""
+    kind = kind_of(name, side, options)
+    target = side == "graphs" and name in options.targets
+    if isinstance(cells, Coded):
+        return _of_words(name, cells, "label" if target and kind is None else kind, side)
+    if isinstance(cells, list):
+        return column_of(name, cells, kind, of=side)
+    if kind is None or isinstance(cells, {"label": Categories, "attribute": Numbers, "text": Text}[kind]):
+        return cells
+    return column_of(name, cells.values().tolist(), kind, of=side)
+
+
+def check_named(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> None:
+    """Refuse to go on if options name columns that no table has."""
+    names = {name for columns in given.values() for name in columns}
+    spelled = names | {f"{side}.{name}" for side, columns in given.items() for name in columns}
+    check_ignore([name for name in options.ignore if not find(name, spelled)], spelled)
+    for option in ("labels", "attributes"):
+        for name in getattr(options, option):
+            if find(name, spelled) is None:
+                meant = get_close_matches(name, names, 1)
+                instead = (
+                    f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(map(repr, sorted(names)))}."
+                )
+                raise ParameterError(f"{option} names a column {name!r} that does not exist: {instead}")
+    if options.y != "y":
+        for name in options.targets:
+            needed(name, given.get("graphs", ()), "y", "the table of graphs")
+
+
+def _is_among(name: str, side: Side, chosen: Sequence[str]) -> bool:
+    return any(other.casefold() in (name.casefold(), f"{side}.{name}".casefold()) for other in chosen)
+
+
+def as_spelled(options: ReadOptions, given: Mapping[Side, Mapping[str, Cells]]) -> ReadOptions:
+    """Options that name columns as the tables do."""
+    weight = options.weight
+    if weight is not None and "edges" in given:
+        weight = needed(weight, given["edges"], "weight", "the table of edges")
+    targets = [find(name, given.get("graphs", ())) or name for name in options.targets]
+    return replace(options, weight=weight, y=tuple(targets))
+
+
+def _of_words(name: str, cells: Coded, kind: Kind | None, side: Side) -> Column:
+    """A column of a dictionary of values."""
+    values, words = cells.values, all(isinstance(value, str) for value in cells.values)
+    if kind == "text" or not (values or kind):
+        return Text(cells.cells())
+    if kind == "attribute" or not (words or kind or all(isinstance(value, bool) for value in values)):
+        return column_of(name, cells.cells().tolist(), kind, of=side)
+    if kind is None and words:
+        used = np.bincount(cells.codes[cells.codes >= 0], minlength=len(values)) > 0
+        dates = all(DATE.fullmatch(value) for value in values)
+        if dates and side != "graphs":
+            raise refuse_date(name, side)
+        if dates or are_ids(int(used.sum()), int((cells.codes >= 0).sum())):
+            return Text(cells.cells())
+    found = labels_of(name, list(values), side)
+    return Categories.numbered(np.append(found.codes, -1)[cells.codes], found.names)
+
+
+class _Keys(NamedTuple):
+    """Columns that say what a row is about, by what they say, with the names that the user has for them."""
+
+    cells: dict[str, Coded]
+    names: dict[str, str]
+
+
+def _keys(columns: Mapping[str, Cells], side: Side, options: ReadOptions, mistakes: Mistakes) -> _Keys:
+    """Find the columns that say which graph and which nodes a row is about."""
+    roles = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ("graph",)}[side]
+    names = {role: needed(getattr(options, role), columns, role, mistakes.table(side)) for role in roles}
+    graph = find(options.graph, columns)
+    if graph is not None:
+        names["graph"] = graph
+    elif options.graph != "graph":
+        needed(options.graph, columns, "graph", mistakes.table(side))
+    for role, name in names.items():
+        other = next((r for r, n in names.items() if n == name and r != role), None)
+        if other is not None:
+            raise ParameterError(f"{mistakes.table(side)}: column {name!r} cannot be {role} and {other} at once.")
+    return _Keys({role: _coded(columns[name]) for role, name in names.items()}, names)
+
+
+def _coded(cells: Cells) -> Coded:
+    if isinstance(cells, Coded):
+        return cells
+    values = cells if isinstance(cells, list) else cells.values().tolist()
+    try:
+        return Coded.of(values)
+    except TypeError as error:
+        raise DataError(f"ids must be words or numbers: {error}.") from error
+
+
+def _columns(given: Mapping[str, Cells], keys: _Keys, side: Side, options: ReadOptions) -> dict[str, Column]:
+    return {
+        name: typed(name, cells, side, options)
+        for name, cells in given.items()
+        if name not in keys.names.values() and not is_left_out(name, side, options)
+    }
+
+
+def _check_graph_columns(keys: Mapping[Side, _Keys], options: ReadOptions, mistakes: Mistakes) -> None:
+    with_graph = {side: "graph" in own.names for side, own in keys.items()}
+    if "nodes" in keys and with_graph["nodes"] != with_graph["edges"]:
+        raise DataError(
+            f"only one of {mistakes.table('nodes')} and {mistakes.table('edges')} has a column {options.graph!r}: both "
+            "need it, or none."
+        )
+    if "graphs" in keys and not with_graph["edges"]:
+        raise DataError(
+            f"{mistakes.table('edges')} has no column {options.graph!r}, which {mistakes.table('graphs')} could refer "
+            "to. Add it, or name it: graph=..."
+        )
+
+
+def _check_cells(
+    side: Side, keys: _Keys, columns: Mapping[str, Column], options: ReadOptions, mistakes: Mistakes
+) -> None:
+    """Note cells that are empty where there must be something, and numbers that are none."""
+    full: dict[str, Any] = {keys.names[role]: cells for role, cells in keys.cells.items()}
+    full |= {name: column for name, column in columns.items() if side == "edges" and name == options.weight}
+    for name, cells in full.items():
+        mistakes.add(side, np.flatnonzero(cells.missing), f"column {name!r} is empty")
+    for name, column in columns.items():
+        if isinstance(column, Numbers) and column.numbers.dtype.kind == "f":
+            infinite = np.isinf(column.numbers.reshape(len(column), -1)).any(1)
+            mistakes.add(side, np.flatnonzero(infinite), f"column {name!r} must be a number, got infinity")
+
+
+class _Table(NamedTuple):
+    """One of the user's tables, of which some rows may have been left out."""
+
+    side: Side
+    keys: _Keys
+    columns: dict[str, Column]
+    rows: Ints | None = None  # those that are left, None for all
+
+    def without(self, bad: Ints | None) -> "_Table":
+        """Leave out rows, by their numbers in the user's table."""
+        if bad is None or not bad.size:
+            return self
+        stays = np.ones(self.numbers().max(initial=-1) + 1, bool)
+        stays[bad] = False
+        return self.take(np.flatnonzero(stays[self.numbers()]))
+
+    def take(self, rows: Ints) -> "_Table":
+        """Keep some of the rows that are left."""
+        keys = _Keys({role: cells.take(rows) for role, cells in self.keys.cells.items()}, self.keys.names)
+        return _Table(
+            self.side, keys, {name: column.take(rows) for name, column in self.columns.items()}, self.numbers()[rows]
+        )
+
+    def numbers(self) -> Ints:
+        """Numbers of the rows in the user's table."""
+        return np.arange(len(next(iter(self.keys.cells.values())))) if self.rows is None else self.rows
+
+
+class _Assembly:
+    """The graphs of some tables."""
+
+    def __init__(self, tables: Mapping[Side, _Table], options: ReadOptions, mistakes: Mistakes) -> None:
+        self.options, self.mistakes = options, mistakes
+        self.edges, self.nodes, self.targets = tables["edges"], tables.get("nodes"), tables.get("graphs")
+        self._number_graphs()
+        self._number_nodes()
+
+    def table(self) -> GraphTable:
+        """Put the rows in order: by graph, and then as they stand in the user's tables."""
+        self._check_edges()
+        self._check_targets()
+        self.mistakes.settle()  # what is wrong has been left out here, for those who skip it
+        source, target = self._ends()
+        graph = self.graph_of_edges
+        order = _stable_order(graph)
+        edges = self.edges.columns
+        if order is not None:
+            graph, source, target = graph[order], source[order], target[order]
+            edges = {name: column.take(order) for name, column in edges.items()}
+        return GraphTable(
+            self.node_ptr,
+            pointers(np.bincount(graph, minlength=self.num_graphs)),
+            source - self.node_ptr[graph],
+            target - self.node_ptr[graph],
+            self._graph_columns(),
+            self._node_columns(),
+            edges,
+            self.options.directed,
+        )
+
+    def _number_graphs(self) -> None:
+        """Number the graphs as they appear."""
+        parts = [part for part in (self.nodes, self.edges, self.targets) if part is not None]
+        if "graph" not in self.edges.keys.cells:
+            self.graph_ids: list[Any] = [0]
+            self.graph_of = {part.side: np.zeros(part.numbers().size, np.int64) for part in parts}
+        else:
+            codes, values = _joint([part.keys.cells["graph"] for part in parts])
+            number, first = _by_appearance(codes[0], len(values))
+            self.graph_of = {part.side: number[own] for part, own in zip(parts, codes, strict=True)}
+            self.graph_ids = [values[k] for k in first]
+        self.num_graphs = len(self.graph_ids)
+
+    @property
+    def graph_of_edges(self) -> Ints:
+        """Graph of every edge that is left."""
+        return self.graph_of["edges"]
+
+    def _number_nodes(self) -> None:
+        """Number the nodes of each graph as they appear."""
+        nodes, edges = self.nodes, self.edges.keys.cells
+        roles = [edges["source"], edges["target"], *([] if nodes is None else [nodes.keys.cells["node"]])]
+        codes, self.node_values = _joint(roles)
+        width = len(self.node_values)
+        self.ends = [self.graph_of_edges * width + own for own in codes[:2]]
+        mentioned = np.stack(self.ends, 1).ravel() if nodes is None else self.graph_of["nodes"] * width + codes[2]
+        order = np.argsort(mentioned, kind="stable")
+        ordered = mentioned[order]
+        new = np.ones(ordered.size, bool)
+        new[1:] = ordered[1:] != ordered[:-1]
+        if nodes is not None:
+            self._note_repeated_nodes(nodes, np.sort(order[~new]))
+        self.node_keys, first = ordered[new], order[new]
+        graph = self.node_keys // max(width, 1)
+        rank = np.lexsort((first, graph))
+        self.rank = np.empty(rank.size, np.int64)
+        self.rank[rank] = np.arange(rank.size)
+        self.node_rows = first[rank]  # of the table of nodes, if there is one
+        self.node_codes = (self.node_keys % max(width, 1))[rank]
+        self.node_ptr = pointers(np.bincount(graph, minlength=self.num_graphs))
+
+    def _note_repeated_nodes(self, nodes: _Table, repeated: Ints) -> None:
+        cells = nodes.keys.cells["node"]
+        self.mistakes.add(
+            "nodes",
+            nodes.numbers()[repeated],
+            lambda i: f"the node {cells.values[cells.codes[repeated[i]]]!r} was there before",
+        )
+
+    def _ends(self) -> list[Ints]:
+        """Rows of the node table that each edge joins."""
+        return [self.rank[np.searchsorted(self.node_keys, keys)] for keys in self.ends]
+
+    def _check_edges(self) -> None:
+        """Leave out edges of unknown nodes, then those that are there twice."""
+        if self.nodes is not None:
+            known = np.ones(self.graph_of_edges.size, bool)
+            for role, keys in zip(("source", "target"), self.ends, strict=True):
+                place = np.minimum(np.searchsorted(self.node_keys, keys), max(self.node_keys.size - 1, 0))
+                there = self.node_keys[place] == keys if self.node_keys.size else np.zeros(keys.size, bool)
+                self._note_unknown(role, np.flatnonzero(known & ~there))
+                known &= there
+            if not known.all():
+                self._keep(np.flatnonzero(known))
+        source, target = self._ends()
+        repeated = repeated_edges(source, target, self.edges.columns, self.options)
+        if repeated is not None:
+            self._note_repeated_edges(repeated)
+            self._keep(np.flatnonzero(repeated.kept))
+
+    def _keep(self, rows: Ints) -> None:
+        self.edges = self.edges.take(rows)
+        self.graph_of["edges"] = self.graph_of_edges[rows]
+        self.ends = [keys[rows] for keys in self.ends]
+
+    def _note_unknown(self, role: str, rows: Ints) -> None:
+        cells, name, nodes = self.edges.keys.cells[role], self.edges.keys.names[role], self.mistakes.table("nodes")
+        self.mistakes.add(
+            "edges",
+            self.edges.numbers()[rows],
+            lambda i: (
+                f"column {name!r} names the node {cells.values[cells.codes[rows[i]]]!r}, which {nodes} does not have"
+            ),
+        )
+
+    def _note_repeated_edges(self, repeated: "Repeated") -> None:
+        rows, firsts, numbers = repeated.rows, repeated.firsts, self.edges.numbers()
+        unit = self.mistakes.places["edges"].unit
+
+        def message(i: int) -> str:
+            ends = [
+                repr(cells.values[cells.codes[rows[i]]])
+                for cells in (self.edges.keys.cells[role] for role in ("source", "target"))
+            ]
+            before = self.mistakes.place("edges", int(numbers[firsts[i]]))
+            return f"the edge between {ends[0]} and {ends[1]} was in {before} before"
+
+        self.mistakes.add(
+            "edges",
+            numbers[rows],
+            message,
+            REPEATED.format(unit=unit),
+        )
+
+    def _check_targets(self) -> None:
+        """Match the rows about graphs with the graphs."""
+        if self.targets is None:
+            return
+        graph, cells = self.graph_of["graphs"], self.targets.keys.cells["graph"]
+        numbers, table = self.targets.numbers(), self.mistakes.table("graphs")
+        row_of = np.full(self.num_graphs + 1, -1)
+        row_of[graph[::-1]] = np.arange(graph.size)[::-1]
+        row_of[-1] = -1
+        unknown = np.flatnonzero(graph < 0)
+        again = np.flatnonzero((graph >= 0) & (row_of[graph] != np.arange(graph.size)))
+        for rows, what in ((unknown, "has neither nodes nor edges"), (again, "was there before")):
+            self.mistakes.add(
+                "graphs",
+                numbers[rows],
+                lambda i, rows=rows, what=what: f"the graph {cells.values[cells.codes[rows[i]]]!r} {what}",  # type: ignore[misc]
+            )
+        self.row_of_graph = row_of[:-1]
+        lacking = np.flatnonzero(self.row_of_graph < 0)
+        if lacking.size:
+            unit, edges = self.mistakes.places["graphs"].unit, self.mistakes.table("edges")
+            names = ", ".join(repr(self.graph_ids[k]) for k in lacking[:5]) + (", ..." if lacking.size > 5 else "")
+            many = "the graph" if lacking.size == 1 else f"{lacking.size:,} graphs,"
+            self.mistakes.lacks(f"{table} has no {unit} for {many} {names} of {edges}")
+
+    def _graph_columns(self) -> dict[str, Column]:
+        """What is known of the graphs, with their names."""
+        columns: dict[str, Column] = {}
+        if self.targets is not None:
+            columns = {name: _take_known(column, self.row_of_graph) for name, column in self.targets.columns.items()}
+        if "graph" not in self.edges.keys.names or _is_numbered(self.graph_ids):
+            return columns
+        if "name" in columns:
+            return {**columns, self.edges.keys.names["graph"]: Text.of(self.graph_ids)}
+        return {"name": Text.of(self.graph_ids), **columns}
+
+    def _node_columns(self) -> dict[str, Column]:
+        """What is known of the nodes, with their ids."""
+        columns: dict[str, Column] = {}
+        if self.nodes is not None:
+            rows = self.node_rows
+            same = rows.size == len(self.graph_of["nodes"]) and bool((rows == np.arange(rows.size)).all())
+            columns = {name: column if same else column.take(rows) for name, column in self.nodes.columns.items()}
+        if self._nodes_are_numbered():
+            return columns
+        if "id" in columns:
+            raise DataError(
+                f"{self.mistakes.table('nodes')}: column {self.options.node!r} says what nodes are called, and so does "
+                "'id'. Choose one: node='id', or leave it out: ignore=('nodes.id',)."
+            )
+        return {"id": Text(Coded(self.node_codes, self.node_values).cells()), **columns}
+
+    def _nodes_are_numbered(self) -> bool:
+        """Whether the ids say nothing: 0, 1, 2, ... in every graph."""
+        if not all(type(value) is int for value in self.node_values):
+            return False
+        local = np.arange(self.node_codes.size) - np.repeat(self.node_ptr[:-1], np.diff(self.node_ptr))
+        try:
+            return bool((np.array(self.node_values, dtype=np.int64)[self.node_codes] == local).all())
+        except OverflowError:
+            return False
+
+
+class Repeated(NamedTuple):
+    """Edges that are there several times."""
+
+    kept: NDArray[np.bool_]  # edges that stay
+    rows: Ints  # edges that contradict others
+    firsts: Ints  # those others
+
+
+def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], options: ReadOptions) -> Repeated | None:
+    """Find edges that are there several times; None where all are to stay.
+
+    An undirected edge may be given in both directions if all else is equal, and is kept once.
+    """
+    own = options.directed or options.multigraph
+    if own and not options.drop_duplicates:
+        return None
+    one, other = (source, target) if options.directed else (np.minimum(source, target), np.maximum(source, target))
+    key = one * (int(other.max(initial=0)) + 1) + other
+    several, group = _in_groups(key)
+    kept = np.ones(key.size, bool)
+    if not several.size:
+        return None
+    if options.drop_duplicates:
+        place = _place_in_group(_with_cells(group, several, columns))[0]
+        kept[several[place > 0]] = False
+        several, group = several[place == 0], group[place == 0]
+    if own:
+        return Repeated(kept, several[:0], several[:0])
+    place, first = _place_in_group(group)
+    cells = _with_cells(np.zeros_like(group), several, columns)
+    back = source[several] != source[several][first]
+    reverse = (place == 1) & back & (cells == cells[first])
+    kept[several[place > 0]] = False
+    wrong = np.flatnonzero((place > 0) & ~reverse)
+    return Repeated(kept, several[wrong], several[first[wrong]])
+
+
+def distinct(keys: Array) -> Ints:
+    """Number equal keys alike ``(N,)``, by sorting."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    new = np.zeros(ordered.size, np.int64)
+    new[1:] = ordered[1:] != ordered[:-1]
+    number = np.empty(ordered.size, np.int64)
+    number[order] = np.cumsum(new)
+    return number
+
+
+def _in_groups(key: Ints) -> tuple[Ints, Ints]:
+    """Rows that share their key with others, ascending, and a number for the key of each."""
+    order = np.argsort(key, kind="stable")
+    same = np.diff(key[order]) == 0
+    shares = np.append(same, False) | np.append(False, same)
+    rows = np.sort(order[shares])
+    return rows, distinct(key[rows])
+
+
+def _place_in_group(group: Ints) -> tuple[Ints, Ints]:
+    """The how manieth of its group each row is, and which row is the first of it."""
+    order = np.argsort(group, kind="stable")
+    start = np.flatnonzero(np.diff(group[order], prepend=-1))
+    sizes = np.diff(np.append(start, group.size))
+    place, first = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
+    place[order] = np.arange(group.size) - np.repeat(start, sizes)
+    first[order] = np.repeat(order[start], sizes)
+    return place, first
+
+
+def _with_cells(group: Ints, rows: Ints, columns: Mapping[str, Column]) -> Ints:
+    """Split groups of rows by what their cells hold."""
+    for column in columns.values():
+        part = column.take(rows)
+        if isinstance(part, Categories):
+            codes = part.codes.astype(np.int64) + 1
+        elif isinstance(part, Text):
+            codes = Coded.of(map(repr, part.texts.tolist())).codes.astype(np.int64)
+        else:
+            codes = np.zeros(rows.size, np.int64)
+            for numbers in part.matrix().T:
+                value = distinct(np.where(np.isnan(numbers), np.inf, numbers + 0.0))
+                codes = distinct(codes * (int(value.max(initial=0)) + 1) + value)
+        group = distinct(group * (int(codes.max(initial=0)) + 1) + codes)
+    return group
+
+
+def _joint(parts: Sequence[Coded]) -> tuple[list[Ints], list[Any]]:
+    """Number the values of several columns alike."""
+    code: dict[Any, int] = {}
+    tables: dict[int, Ints] = {}
+    codes = []
+    for part in parts:
+        if id(part.values) not in tables:
+            numbers = [code.setdefault(value, len(code)) for value in part.values]
+            tables[id(part.values)] = np.array([*numbers, -1], dtype=np.int64)
+        codes.append(tables[id(part.values)][part.codes])
+    return codes, list(code)
+
+
+def _by_appearance(codes: Ints, size: int) -> tuple[Ints, Ints]:
+    """Numbers of values in the order in which they appear, -1 for those that do not; and the values in that order."""
+    first = np.full(size, codes.size)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    order = np.argsort(first, kind="stable")
+    order = order[: int((first < codes.size).sum())]
+    number = np.full(size, -1)
+    number[order] = np.arange(order.size)
+    return number, order
+
+
+def _stable_order(graph: Ints) -> Ints | None:
+    """Sorts rows by graph; None where they are."""
+    return None if (np.diff(graph) >= 0).all() else np.argsort(graph, kind="stable")
+
+
+def _is_numbered(ids: Sequence[Any]) -> bool:
+    return all(type(value) is int for value in ids) and list(ids) == list(range(len(ids)))
+
+
+def _take_known(column: Column, rows: Ints) -> Column:
+    """Rows of a column; those numbered -1 are missing."""
+    unknown = rows < 0
+    taken = column.take(np.maximum(rows, 0))
+    if not unknown.any():
+        return taken
+    if isinstance(taken, Categories):
+        return replace(taken, codes=np.where(unknown, -1, taken.codes))
+    if isinstance(taken, Text):
+        texts = taken.texts.copy()
+        texts[unknown] = None
+        return Text(texts)
+    numbers = taken.numbers.astype(np.float64)
+    numbers[unknown] = np.nan
+    return Numbers(numbers)
