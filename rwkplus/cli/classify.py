@@ -8,12 +8,14 @@ from typing import Annotated, Any, cast, get_args
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import out, print_json, progress
-from rwkplus.cli.options import Dataset, Directed, Ignore, Jobs, Json, Multigraph, NodeFeaturesOption, Seed
+from rwkplus.cli.console import out, print_error, print_json, progress
+from rwkplus.cli.options import Dataset, Jobs, Json, Seed
+from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.types import KernelName
 
 
+@reads_graphs
 def classify(
     dataset: Dataset,
     kernels: Annotated[
@@ -23,13 +25,11 @@ def classify(
     steps: Annotated[str, typer.Option(help="Walk lengths to choose from, such as 1,2,4.")] = "1,2,3,4,5",
     folds: Annotated[int, typer.Option(help="Outer folds.", min=2)] = 10,
     inner_folds: Annotated[int, typer.Option(help="Folds inside each training part.", min=2)] = 5,
-    node_features: NodeFeaturesOption = "labels",
-    ignore: Ignore = None,
-    directed: Directed = False,
-    multigraph: Multigraph = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
     as_json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Classify graphs with walk kernels and an SVM, trivial guards beside.
 
@@ -37,19 +37,19 @@ def classify(
     """
     import numpy as np
 
-    from rwkplus.data import load
     from rwkplus.evaluate import guard_scores, nested_cross_validation
-    from rwkplus.graphs import Schema, as_batch, classes_of
     from rwkplus.kernels import RandomWalkKernel
+    from rwkplus.table import Reader
+    from rwkplus.table.targets import classes_of
 
-    lengths, left_out = _numbers(steps), tuple(ignore or ())
-    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
-    graphs = load(dataset, **reading, ignore=left_out)  # type: ignore[arg-type]
+    lengths, left_out = _numbers(steps), reading.ignore
+    graphs = reading.load(dataset)
     classes = classes_of(graphs)
     if classes is None:
         raise DataError(f"{dataset} has no classes to predict: every graph needs a y, a whole number or a name.")
+    graphs, classes = _with_classes(graphs, classes)
     y = np.array(classes)
-    labelled = Schema.of(as_batch(graphs, ignore=left_out)).discrete
+    labelled = Reader.fit(graphs, left_out).discrete
     known = [name for name in get_args(KernelName) if labelled or name != "node-centric"]
     names = cast(Sequence[KernelName], kernels or known)
     rows: list[dict[str, Any]] = []
@@ -98,6 +98,15 @@ def classify(
         "\naccuracy in % ± standard deviation over folds; guards see no structure: "
         "only the classes, the sizes, the colors."
     )
+
+
+def _with_classes(graphs: Any, classes: list[Any]) -> tuple[Any, list[Any]]:  # noqa: ANN401
+    """Only the graphs whose class is known; says how many were left out."""
+    known = [i for i, name in enumerate(classes) if name is not None]
+    if len(known) < len(classes):
+        print_error(f"{len(classes) - len(known)} of {len(classes)} graphs have no class and are left out.", "warning")
+        return graphs[known], [classes[i] for i in known]
+    return graphs, classes
 
 
 def _row(model: str, accuracy: list[float]) -> dict[str, Any]:

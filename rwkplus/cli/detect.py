@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -10,40 +9,39 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import check_output, err, out, print_json, title_of, with_options
-from rwkplus.cli.options import Directed, Ignore, Json, Multigraph, NodeFeaturesOption, Seed
+from rwkplus.cli.options import Json, Seed
+from rwkplus.cli.reading import CHOICES, Reading, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.files import write_whole
 
 DEMO = "planted-anomalies"
 SHOWN = 20
 CONTAMINATION = 0.05
-AS_IT_IS = {"node_features": "labels", "directed": False, "multigraph": False}
 
 
 class Judged(NamedTuple):
     """A detector and what it found."""
 
     detector: Any
-    graphs: list[Any]
+    graphs: Any  # a table
     name: str
     scores: Any  # (B,)
-    usual: list[Any] | None  # what else to compare with
+    usual: Any  # what else to compare with
     known: dict[int, str] | None  # what was planted, where that is known
     flagged: list[int]  # the most anomalous first
     why: dict[int, Any]  # explanations of those that are to be told, if the detector can
 
     def unusual(self, i: int) -> dict[str, Any]:
         """The unusual nodes of a graph, as their users call them."""
-        from rwkplus.graphs.graph_names import node_name
-
-        return {"nodes": [node_name(self.graphs[i], v) for v in self.why[i].nodes]} if i in self.why else {}
+        return {"nodes": list(self.why[i].nodes)} if i in self.why else {}
 
 
+@reads_graphs
 def detect(
     dataset: Annotated[
         str | None,
         typer.Argument(
-            help="Database to search: registered name, folder of TU or CSV files, .zip, .smi, .jsonl or .csv file.",
+            help="Database to search: registered name, or a file or folder: CSV, Parquet, .jsonl, .smi, .sdf, TU.",
             show_default=DEMO,
         ),
     ] = None,
@@ -59,13 +57,11 @@ def detect(
     detector: Annotated[str, typer.Option(help="surprise, kernel or pattern.")] = "surprise",
     method: Annotated[str, typer.Option(help="For kernel: nearest, density, lof, svm or forest.")] = "nearest",
     contamination: Annotated[float, typer.Option(help="Expected share of anomalies, at most 0.5.")] = CONTAMINATION,
-    node_features: NodeFeaturesOption = "labels",
-    ignore: Ignore = None,
-    directed: Directed = False,
-    multigraph: Multigraph = False,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
     as_json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Find the graphs that do not look like the rest, and show why.
 
@@ -75,30 +71,28 @@ def detect(
     """
     _check_sources(dataset, train, score, model, stream=stream)
     filed = out_folder is not None or as_json
-    reading: dict[str, Any] = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
-    _check_options(detector, method, contamination, seed, model, ignore, reading, stream=stream, filed=filed)
+    _check_options(detector, method, contamination, seed, model, reading, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
-    from rwkplus.data import load
     from rwkplus.detect import load_detector
     from rwkplus.reports.detection import flagged_graphs
 
-    left_out = tuple(ignore or ())
+    left_out = reading.ignore
     fitted = load_detector(model) if model else _chosen(detector, method, contamination, left_out, seed)
     if model:
         left_out += fitted.ignored
     # Graphs of a stream come without degrees as labels, so must those of files.
-    reading |= {"without_features": "constant", "ignore": left_out}
-    learned = load(train, **reading) if train else []
+    how = {"without_labels": "nothing", "ignore": left_out}
+    learned = reading.load(train, **how) if train else None
     if train:
         fitted.fit(learned)
     if stream:
         _stream(fitted)
         return
     name = score or dataset or DEMO
-    graphs = load(name, **reading)
+    graphs = reading.load(name, **how)
     scores = fitted.anomaly_scores(graphs) if score else fitted.fit(graphs).decision_scores_
-    usual = [graph for graph, odd in zip(learned, fitted.labels_, strict=True) if not odd] if learned else None
+    usual = None if learned is None else learned[fitted.labels_ == 0]
     flagged = flagged_graphs(fitted, scores)
     why = _why(fitted, graphs, flagged if filed else flagged[:SHOWN])
     judged = Judged(fitted, graphs, name, scores, usual, _planted() if name == DEMO else None, flagged, why)
@@ -141,8 +135,7 @@ def _check_options(
     contamination: float,
     seed: int,
     model: Path | None,
-    ignore: Sequence[str] | None,
-    reading: Mapping[str, Any],
+    reading: Reading,
     *,
     stream: bool,
     filed: bool,
@@ -152,12 +145,11 @@ def _check_options(
         raise ParameterError("--stream answers on stdout, a line of JSON for each graph: leave --out and --json out.")
     if method != "nearest" and detector != "kernel":
         raise ParameterError("--method is for --detector kernel: give both, or leave it out.")
-    if model is not None and stream and ignore:
+    if model is not None and stream and reading.ignore:
         raise ParameterError("--model leaves out what it was trained without: give --ignore where it is trained.")
-    if model is not None and stream and reading != AS_IT_IS:
-        raise ParameterError(
-            "--node-features, --directed and --multigraph are about files, a stream is JSON lines: leave them out."
-        )
+    if model is not None and stream and reading.given:
+        option = CHOICES[next(iter(reading.given))][1]
+        raise ParameterError(f"{option} is about files, a stream is JSON lines: leave it out.")
     if model is not None and (detector, method, contamination, seed) != ("surprise", "nearest", CONTAMINATION, 0):
         raise ParameterError("--model brings its own: leave --detector, --method, --contamination and --seed out.")
 
@@ -176,11 +168,11 @@ def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str,
     raise ParameterError(f"--detector must be surprise, kernel or pattern, got {detector!r}.")
 
 
-def _why(detector: Any, graphs: Sequence[Any], flagged: list[int]) -> dict[int, Any]:  # noqa: ANN401
+def _why(detector: Any, graphs: Any, flagged: list[int]) -> dict[int, Any]:  # noqa: ANN401
     """Explanations of flagged graphs; none from detectors that cannot tell."""
     if not flagged or not detector.explains:
         return {}
-    return dict(zip(flagged, detector.explain([graphs[i] for i in flagged]), strict=True))
+    return dict(zip(flagged, detector.explain(graphs[flagged]), strict=True))
 
 
 def _stream(detector: Any) -> None:  # noqa: ANN401
@@ -212,14 +204,12 @@ def _write(judged: Judged, folder: Path) -> Path | None:
     return page if judged.detector.explains else None
 
 
-def _named(graphs: Sequence[Any], i: int) -> dict[str, str]:
+def _named(graphs: Any, i: int) -> dict[str, Any]:  # noqa: ANN401
     """The user's own name of a graph, if it has one."""
-    name = graphs[i].get("name")
-    return {} if name is None else {"id": name}
+    return {"id": graphs.graph_id(i)} if "name" in graphs.graphs else {}
 
 
 def _show(judged: Judged) -> None:
-    from rwkplus.graphs.graph_names import name_of
     from rwkplus.reports.detection import why_none
 
     table = Table(box=None)
@@ -232,7 +222,7 @@ def _show(judged: Judged) -> None:
     reasons = _reasons(judged, shown)
     for k, (i, reason) in enumerate(zip(shown, reasons, strict=True), start=1):
         truth = [] if judged.known is None else [judged.known.get(i, "-")]
-        table.add_row(str(k), name_of(judged.graphs, i), f"{judged.scores[i]:.3g}", reason, *truth)
+        table.add_row(str(k), str(judged.graphs.graph_id(i)), f"{judged.scores[i]:.3g}", reason, *truth)
     out.print(table)
     left = f", the first {SHOWN} shown" if len(judged.flagged) > SHOWN else ""
     out.print(
@@ -249,11 +239,11 @@ def _show(judged: Judged) -> None:
 
 
 def _reasons(judged: Judged, shown: list[int]) -> list[str]:
-    from rwkplus.reports.detection import graphs_to_draw, unusual_nodes
+    from rwkplus.reports.detection import unusual_nodes
 
     if not judged.why:
         return [""] * len(shown)
-    drawn = graphs_to_draw(judged.detector, [judged.graphs[i] for i in shown])
+    drawn = judged.detector.labelled(judged.graphs[shown])
     return [unusual_nodes(graph, judged.why[i]) for graph, i in zip(drawn, shown, strict=True)]
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused
-from rwkplus.cli.options import DIRECTED, MULTIGRAPH
+from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused, print_error
+from rwkplus.cli.reading import Reading, reading_defaults
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import read_text, write_whole
 
@@ -20,15 +20,14 @@ CHOICES: dict[str, Any] = {
     "folds": 5,
     "task": "auto",
     "features": "auto",
-    "node_features": "labels",
-    "ignore": [],
-    "directed": False,
-    "multigraph": False,
     "balance": "none",
     "positive": None,
     "loss": "squared",
 }
 """Names in a configuration file, beside those of :class:`rwkplus.tasks.Settings`, and their defaults."""
+NAMES: Any = (lambda value: _all(str, value), "a name or a list of names")
+TRUTH: Any = (lambda value: isinstance(value, bool), "true or false")
+ONE_NAME: Any = (lambda value: isinstance(value, str), "a name")
 KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "model": (lambda value: isinstance(value, str), "a name"),
     "model_params": (
@@ -36,9 +35,11 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "names and values, or a list of these",
     ),
     "folds": (lambda value: isinstance(value, int) and value >= 0 and value != 1, "0 or a whole number of at least 2"),
-    "ignore": (lambda value: _all(str, value), "a name or a list of names"),
-    "directed": (lambda value: isinstance(value, bool), "true or false"),
-    "multigraph": (lambda value: isinstance(value, bool), "true or false"),
+    **dict.fromkeys(("ignore", "labels", "attributes", "atom"), NAMES),
+    **dict.fromkeys(("directed", "multigraph", "drop_duplicates"), TRUTH),
+    **dict.fromkeys(("source", "target", "graph", "node", "smiles"), ONE_NAME),
+    "weight": (lambda value: value is None or isinstance(value, str), "a name"),
+    "y": (lambda value: isinstance(value, str) or _all(str, value), "a name or a list of names"),
 }
 """What their values must be, where the library does not say so itself."""
 
@@ -61,12 +62,6 @@ Features = Annotated[
         "--features", help="Node features: given (x as it is), discrete (x as label numbers), degree, constant or auto."
     ),
 ]
-NodeFeatures = Annotated[
-    str | None,
-    typer.Option("--node-features", help="Columns of a TU set as x: labels, attributes or both. \\[default: labels]"),
-]
-Directed = Annotated[bool | None, DIRECTED]
-Multigraph = Annotated[bool | None, MULTIGRAPH]
 Balance = Annotated[
     str | None, typer.Option("--balance", help="none, or logits to learn as if classes were equally frequent.")
 ]
@@ -130,7 +125,7 @@ def read_config(
     """
     from rwkplus.tasks import Settings
 
-    defaults = Settings().to_dict() | {"threads": 1} | CHOICES | dict(more or {})
+    defaults = Settings().to_dict() | {"threads": 1} | CHOICES | reading_defaults() | dict(more or {})
     config = dict(defaults)
     for path in (resumed / CONFIG_FILE if resumed else None, file):
         if path is not None:
@@ -148,6 +143,11 @@ def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     from rwkplus.tasks import Settings
 
     return Settings.from_dict({name: config[name] for name in Settings().to_dict()})
+
+
+def as_config(reading: Reading) -> dict[str, Any]:
+    """How graphs are read, as a configuration file has it."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in reading.given.items()}
 
 
 def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
@@ -169,16 +169,13 @@ def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | N
 
 def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Read graphs and labels, and find mistakes before any file is written."""
-    from rwkplus.data import load
     from rwkplus.tasks import GraphDataset
     from rwkplus.tasks.cross_validation import prepare
 
     settings, params = settings_of(config), config["model_params"]
     ignore = tuple(config["ignore"])
-    reading = {name: config[name] for name in ("node_features", "directed", "multigraph")}
-    graphs = load(dataset, **reading, ignore=ignore)
-    if graphs[0].get("y") is None:
-        raise DataError(f"{dataset} has no targets to learn: {_target_remedy(dataset)}.")
+    given = {name: config[name] for name, default in reading_defaults().items() if config[name] != default}
+    graphs = _with_targets(dataset, Reading(given).load(dataset))
     data = GraphDataset(
         graphs,
         task=config["task"],
@@ -230,8 +227,9 @@ def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> di
         if not isinstance(values.get("model_params", {}), Mapping):
             raise ParameterError(f"{path}: write {' and '.join(params)} into model_params, which is no plain mapping.")
         values["model_params"] = {**values.get("model_params", {}), **params}
-    if isinstance(values.get("ignore"), str):
-        values["ignore"] = [values["ignore"]]
+    for name in ("ignore", "labels", "attributes", "atom"):
+        if isinstance(values.get(name), str):
+            values[name] = [values[name]]
     for name, value in values.items():
         if name not in known:
             raise ParameterError(f"{path}: there is no option {name!r}; known are {', '.join(sorted(known))}.")
@@ -242,6 +240,18 @@ def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> di
 
 def _all(kind: type, values: object) -> bool:
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+def _with_targets(dataset: str, table: Any) -> Any:  # noqa: ANN401
+    """Only the graphs that have a target; of several targets some may be missing."""
+    y = table.y
+    if y is None:
+        raise DataError(f"{dataset} has no targets to learn: {_target_remedy(dataset)}.")
+    missing = table.graphs[table.targets[0]].missing
+    if y.ndim > 1 or not missing.any():
+        return table
+    print_error(f"{missing.sum()} of {len(table)} graphs have no target and are left out.", "warning")
+    return table[~missing]
 
 
 def _target_remedy(dataset: str) -> str:

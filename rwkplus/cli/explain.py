@@ -6,21 +6,21 @@ from typing import Annotated
 import typer
 
 from rwkplus.cli.console import check_output, out, title_of
-from rwkplus.cli.options import Dataset, Directed, Multigraph, NodeFeaturesOption
+from rwkplus.cli.options import Dataset
+from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import ParameterError
 
 
+@reads_graphs
 def explain(
     model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0` or of one fold.")],
     dataset: Dataset,
     out_file: Annotated[Path, typer.Option("--out", help="The page to write, such as network.html.")],
-    node_features: NodeFeaturesOption = "labels",
-    directed: Directed = False,
-    multigraph: Multigraph = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a page that exists.")] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Show which hidden graphs a KerGNN has learned, and which nodes of given graphs match them."""
-    from rwkplus.data import load
     from rwkplus.reports import write_network_report
     from rwkplus.tasks import load_model
 
@@ -28,7 +28,6 @@ def explain(
         raise ParameterError(f"--out {out_file}: the page must end in .html.")
     check_output(out_file, None if force else "--force replaces it")
     trained = load_model(model)
-    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
-    graphs = load(dataset, **reading, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
+    graphs = reading.load(dataset, ignore=trained.inputs.ignore)
     path = write_network_report(out_file, trained, graphs, title_of(dataset))
     out.print(f"The page to look at is {path}.", soft_wrap=True)

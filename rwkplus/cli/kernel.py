@@ -7,11 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from rwkplus.cli.console import bold_names, check_output, out, print_json, progress
-from rwkplus.cli.options import Dataset, Directed, Ignore, Jobs, Json, Multigraph, NodeFeaturesOption
+from rwkplus.cli.options import Dataset, Jobs, Json
+from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
 
 
+@reads_graphs
 def kernel(
     dataset: Dataset,
     out_file: Annotated[
@@ -27,13 +29,11 @@ def kernel(
     combine: Annotated[str, typer.Option(help="sum, last, mean or geometric.")] = "sum",
     decay: Annotated[float | None, typer.Option(help="Base of the geometric weights; 0.1 by default.")] = None,
     route: Annotated[str, typer.Option(help="auto, explicit or blocks.")] = "auto",
-    node_features: NodeFeaturesOption = "labels",
-    ignore: Ignore = None,
-    directed: Directed = False,
-    multigraph: Multigraph = False,
     jobs: Jobs = 1,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Compute the kernel matrix or the walk features of a graph database.
 
@@ -42,7 +42,6 @@ def kernel(
     """
     import numpy as np
 
-    from rwkplus.data import load
     from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 
     if out_file.suffix not in (".npz", ".npy") or (features and out_file.suffix == ".npy"):
@@ -54,10 +53,9 @@ def kernel(
         raise ParameterError(
             "--decay is the base of geometric weights: give --combine geometric, too, or leave it out."
         )
-    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
-    graphs = load(dataset, **reading, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
+    graphs = reading.load(dataset)
     choices: dict[str, Any] = {"steps": steps, "combine": combine, "walks": walks, "n_jobs": jobs}
-    choices |= {"ignore": tuple(ignore or ()), "decay": 0.1 if decay is None else decay}
+    choices |= {"ignore": reading.ignore, "decay": 0.1 if decay is None else decay}
     facts: dict[str, Any] = {
         "dataset": dataset,
         "graphs": len(graphs),
@@ -91,14 +89,9 @@ def kernel(
         out.print(bold_names(facts), soft_wrap=True)
 
 
-def _targets(graphs: list[Any]) -> dict[str, Any]:
-    import numpy as np
-
-    from rwkplus.graphs import classes_of
-
-    classes = classes_of(graphs)
-    if classes is not None:
-        return {"y": np.array(classes)}
-    if any(graph.get("y") is None for graph in graphs):
+def _targets(table: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Targets, if there are any; names of classes as text, which can be read without pickle."""
+    y = table.y
+    if y is None:
         return {}
-    return {"y": np.concatenate([graph.y.numpy().reshape(-1) for graph in graphs])}
+    return {"y": y if y.dtype.kind in "iuf" else y.astype(str)}

@@ -7,10 +7,12 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import check_output, out, print_json, progress, title_of
-from rwkplus.cli.options import Dataset, Directed, Ignore, Json, Multigraph, NodeFeaturesOption, Seed
+from rwkplus.cli.options import Dataset, Json, Seed
+from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import ParameterError
 
 
+@reads_graphs
 def mine(
     dataset: Dataset,
     out_folder: Annotated[
@@ -22,13 +24,11 @@ def mine(
     colors: Annotated[str, typer.Option(help="auto, or structural: label nodes by their place in the graph.")] = "auto",
     gradient: Annotated[bool, typer.Option(help="Also take candidates from gradient descent.")] = False,
     controls: Annotated[int, typer.Option(help="Rewired databases to compare with.", min=0)] = 10,
-    node_features: NodeFeaturesOption = "labels",
-    ignore: Ignore = None,
-    directed: Directed = False,
-    multigraph: Multigraph = False,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
     as_json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Mine the patterns that describe a graph database.
 
@@ -36,15 +36,13 @@ def mine(
     together explain most edges. Supports count all graphs, exactly. Where the graphs have classes, the table tells
     which class has a pattern more often.
     """
-    from rwkplus.data import load
     from rwkplus.mining import PatternMiner
     from rwkplus.mining.files import save_patterns
     from rwkplus.reports import write_mining_report
     from rwkplus.reports.mining import what_chance_reaches
 
     check_output(out_folder, None if force else "--force writes into it", folder=True)
-    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
-    graphs = load(dataset, **reading, ignore=tuple(ignore or ()))  # type: ignore[arg-type]
+    graphs = reading.load(dataset)
     number = _range("--patterns", patterns)
     miner = PatternMiner(
         number,
@@ -53,7 +51,7 @@ def mine(
         colors=colors,  # type: ignore[arg-type]
         candidates=("grown", "sampled", "gradient") if gradient else ("grown", "sampled"),
         n_controls=controls,
-        ignore=tuple(ignore or ()),
+        ignore=reading.ignore,
         random_state=seed,
     )
     with progress("mining", total=number if isinstance(number, int) else None) as advance:
@@ -128,12 +126,12 @@ def _tell_planted(dataset: str, patterns: list[Any]) -> None:
     out.print()
 
 
-def _classes(graphs: list[Any]) -> list[int] | list[str] | None:
+def _classes(table: Any) -> list[Any] | None:  # noqa: ANN401
     """Classes of the graphs, where there are a few of them."""
-    from rwkplus.graphs import classes_of
+    from rwkplus.table.targets import classes_of
 
-    values = classes_of(graphs)
-    return values if values is not None and 2 <= len(set(values)) <= 20 else None
+    classes = classes_of(table)
+    return None if classes is None or not 2 <= len(set(classes) - {None}) <= 20 else classes
 
 
 def _row(pattern: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -7,21 +7,9 @@ import typer
 Dataset = Annotated[
     str,
     typer.Argument(
-        help="Registered name (see `rwkplus datasets`), folder of TU or CSV files, .zip, .smi, .jsonl or .csv file."
+        help="Registered name (see `rwkplus datasets`), or a file or folder: CSV, Parquet, .jsonl, .smi, .sdf, TU."
     ),
 ]
-NodeFeaturesOption = Annotated[
-    str, typer.Option("--node-features", help="Columns of a TU set as x: labels, attributes or both.")
-]
-Ignore = Annotated[
-    list[str] | None, typer.Option("--ignore", help="Field to leave out, such as edge_attr; may be repeated.")
-]
-DIRECTED = typer.Option("--directed", help="Lines of a .csv file are directed edges, each one of its own.")
-MULTIGRAPH = typer.Option(
-    "--multigraph", help="Lines of a .csv file are edges of their own: two nodes may have several."
-)
-Directed = Annotated[bool, DIRECTED]
-Multigraph = Annotated[bool, MULTIGRAPH]
 
 
 def _jobs(number: int) -> int:

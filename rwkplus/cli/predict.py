@@ -10,38 +10,36 @@ from typing import Annotated, Any
 import typer
 
 from rwkplus.cli.console import check_output, out
-from rwkplus.cli.options import Directed, Multigraph, NodeFeaturesOption
+from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.files import write_whole
 
 
+@reads_graphs
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0` or of one fold.")],
     graphs: Annotated[
-        str, typer.Argument(help="Registered name, folder of TU or CSV files, .zip, .smi, .jsonl or .csv file.")
+        str, typer.Argument(help="Registered name, or a file or folder: CSV, Parquet, .jsonl, .smi, .sdf, TU.")
     ],
     out_file: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")
     ] = None,
-    node_features: NodeFeaturesOption = "labels",
-    directed: Directed = False,
-    multigraph: Multigraph = False,
     unknown_label: Annotated[
         str, typer.Option("--unknown-label", help="Labels that training did not see: ignore or error.")
     ] = "ignore",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Predict labels of graphs with a trained network.
 
     One line per graph: its name or number, the prediction and, for classes, their probabilities.
     """
-    from rwkplus.data import load
     from rwkplus.tasks import load_model
 
     if out_file is not None:
         check_output(out_file, None if force else "--force overwrites it")
     trained = load_model(model)
-    reading = {"node_features": node_features, "directed": directed, "multigraph": multigraph}
-    read = load(graphs, **reading, ignore=trained.inputs.ignore)  # type: ignore[arg-type]
+    read = reading.load(graphs, ignore=trained.inputs.ignore)
     lines = _lines(trained, read, unknown_label)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
@@ -52,9 +50,7 @@ def predict(
     out.print(f"{text.getvalue().count(chr(10)) - 1} predictions in {out_file}")
 
 
-def _lines(trained: Any, graphs: list[Any], unknown_label: str) -> Iterator[list[Any]]:  # noqa: ANN401
-    from rwkplus.graphs.graph_names import name_of
-
+def _lines(trained: Any, graphs: Any, unknown_label: str) -> Iterator[list[Any]]:  # noqa: ANN401
     outputs = trained.outputs(graphs, unknown_label=unknown_label)
     target = trained.target
     predictions = target.decode(outputs).reshape(len(graphs), -1)
@@ -63,4 +59,4 @@ def _lines(trained: Any, graphs: list[Any], unknown_label: str) -> Iterator[list
     names = [f"prediction {i}" for i in range(predictions.shape[1])] if several else ["prediction"]
     yield ["graph", *names, *(f"p({name})" for name in (target.names if shares.size else ()))]
     for i in range(len(graphs)):
-        yield [name_of(graphs, i), *predictions[i].tolist(), *(f"{share:.6g}" for share in shares[i])]
+        yield [graphs.graph_id(i), *predictions[i].tolist(), *(f"{share:.6g}" for share in shares[i])]

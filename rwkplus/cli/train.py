@@ -9,9 +9,11 @@ from rich.table import Table
 
 from rwkplus.cli import experiment as ex
 from rwkplus.cli.console import CONFIG_FILE, bold_names, out, print_json, progress
-from rwkplus.cli.options import Dataset, Ignore, Jobs, Json
+from rwkplus.cli.options import Dataset, Jobs, Json
+from rwkplus.cli.reading import Reading, reads_graphs
 
 
+@reads_graphs
 def train(
     dataset: Dataset,
     out_folder: ex.OutFolder,
@@ -25,10 +27,6 @@ def train(
     ] = None,
     task: ex.Task = None,
     features: ex.Features = None,
-    node_features: ex.NodeFeatures = None,
-    ignore: Ignore = None,
-    directed: ex.Directed = None,
-    multigraph: ex.Multigraph = None,
     balance: ex.Balance = None,
     positive: ex.Positive = None,
     loss: ex.Loss = None,
@@ -54,6 +52,8 @@ def train(
         int | None, typer.Option(help="Machines, each with --devices processes. \\[default: 1]", min=1)
     ] = None,
     as_json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Train a network on labelled graphs and score it by cross-validation.
 
@@ -66,12 +66,11 @@ def train(
     from rwkplus.tasks.logs import check_tensorboard
 
     given = {
-        "model": model, "folds": folds, "task": task, "features": features, "node_features": node_features,
-        "ignore": ignore, "directed": directed, "multigraph": multigraph, "balance": balance, "positive": positive,
+        "model": model, "folds": folds, "task": task, "features": features, "balance": balance, "positive": positive,
         "loss": loss, "epochs": epochs, "batch_size": batch_size, "lr": lr, "lr_schedule": lr_schedule,
         "halve_lr_every": halve_lr_every, "weight_decay": weight_decay, "validation": validation, "metric": metric,
         "patience": patience, "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
-    }  # fmt: skip
+    } | ex.as_config(reading)  # fmt: skip
     ex.check_folder(out_folder, resume=resume, force=force)
     params = ex.given_params(kernel, steps, param)
     merged = ex.read_config(given, params, config, out_folder if resume else None)

@@ -9,12 +9,14 @@ from rich.table import Table
 
 from rwkplus.cli import experiment as ex
 from rwkplus.cli.console import CONFIG_FILE, out, print_json, progress
-from rwkplus.cli.options import Dataset, Ignore, Jobs, Json
+from rwkplus.cli.options import Dataset, Jobs, Json
+from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import ParameterError
 
 BEST_FILE = "best.yaml"
 
 
+@reads_graphs
 def tune(
     dataset: Dataset,
     out_folder: ex.OutFolder,
@@ -32,10 +34,6 @@ def tune(
     ] = None,
     task: ex.Task = None,
     features: ex.Features = None,
-    node_features: ex.NodeFeatures = None,
-    ignore: Ignore = None,
-    directed: ex.Directed = None,
-    multigraph: ex.Multigraph = None,
     balance: ex.Balance = None,
     positive: ex.Positive = None,
     loss: ex.Loss = None,
@@ -53,6 +51,8 @@ def tune(
     jobs: Jobs = 1,
     threads: ex.Threads = None,
     as_json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Search good parameters with Optuna; test graphs stay unseen.
 
@@ -65,12 +65,10 @@ def tune(
     from rwkplus.tasks.tuning import check_search, default_space
 
     given = {
-        "model": model, "trials": trials, "folds": folds, "task": task, "features": features,
-        "node_features": node_features, "ignore": ignore, "directed": directed, "multigraph": multigraph,
-        "balance": balance, "positive": positive, "loss": loss, "epochs": epochs, "batch_size": batch_size,
+        "model": model, "trials": trials, "folds": folds, "task": task, "features": features, "balance": balance, "positive": positive, "loss": loss, "epochs": epochs, "batch_size": batch_size,
         "lr_schedule": lr_schedule, "halve_lr_every": halve_lr_every, "validation": validation, "metric": metric,
         "patience": patience, "random_state": seed, "threads": threads,
-    }  # fmt: skip
+    } | ex.as_config(reading)  # fmt: skip
     ex.check_folder(out_folder, resume=resume, force=force)
     params, more = ex.given_params(kernel, steps, param), {"trials": 20, "space": None}
     merged = ex.read_config(given, params, config, out_folder if resume else None, more)

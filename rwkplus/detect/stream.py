@@ -2,17 +2,21 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
-import networkx as nx
+import msgspec
+import numpy as np
 
 from rwkplus.detect.base import GraphDetector
-from rwkplus.errors import GraphError, RWKPlusError
-from rwkplus.graphs.json_lines import JsonGraph, parse_graph
+from rwkplus.errors import RWKPlusError
+from rwkplus.io.json_lines import Refused, parse_lines
+from rwkplus.table import GraphTable
 
 CHUNK = 1 << 18
 """Most bytes read at a time. What has arrived is scored at once: one graph of a slow source, hundreds of a file."""
 LONGEST_LINE = 1 << 24
+encode = msgspec.json.encode
 
 
 class Line(NamedTuple):
@@ -20,13 +24,6 @@ class Line(NamedTuple):
 
     number: int
     text: bytes | None
-
-
-class Refused(NamedTuple):
-    """What is wrong with a line, and the name of its graph if it can be told."""
-
-    error: str
-    name: object = None
 
 
 class Counts(NamedTuple):
@@ -55,64 +52,46 @@ def score_stream(
             errors += failed
             scored += not failed
             flagged += bool(record.get("anomaly"))
-            sink.write(json.dumps(record) + "\n")
+            sink.write(_written(record) + "\n")
         sink.flush()
     return Counts(scored, flagged, errors)
 
 
 def score_lines(detector: GraphDetector, lines: Sequence[Line], *, explain: bool = False) -> Iterator[dict[str, Any]]:
     """Yield a record for every line that is not blank."""
-    parsed = [(line.number, _parsed(line.text)) for line in lines if line.text is None or line.text.strip()]
-    good = [item for _, item in parsed if isinstance(item, JsonGraph)]
-    judged = iter(_judged(detector, good, explain=explain))
-    for number, item in parsed:
-        name = {} if item.name is None else {"id": item.name}
-        yield {"line": number, **name, **(next(judged) if isinstance(item, JsonGraph) else {"error": item.error})}
+    lines = [line for line in lines if line.text is None or line.text.strip()]
+    parsed = parse_lines([line.text for line in lines if line.text is not None])
+    judged = [_judged(detector, table, explain=explain) for table in parsed.tables]
+    found = iter(parsed.lines)
+    for number, text in lines:
+        place = Refused(f"the line is longer than {LONGEST_LINE:,} bytes.") if text is None else next(found)
+        answer = {"error": place.error} if isinstance(place, Refused) else judged[place.table][place.row]
+        yield {"line": number, **({} if place.name is None else {"id": place.name}), **answer}
 
 
-def _judged(detector: GraphDetector, items: Sequence[JsonGraph], *, explain: bool) -> list[dict[str, Any]]:
+def _judged(detector: GraphDetector, table: GraphTable, *, explain: bool) -> list[dict[str, Any]]:
     """Judge graphs together and, where that fails, one by one, so that each error stays with its graph."""
-    if not items:
-        return []
+    unnamed = replace(table, graphs={})  # an error is told beside the name
     try:
-        scores = detector.anomaly_scores([item.graph for item in items])
+        scores = detector.anomaly_scores(unnamed)
     except RWKPlusError as error:
-        if len(items) == 1:
+        if len(table) == 1:
             return [{"error": str(error).removeprefix("graph 0: ")}]
-        return [record for item in items for record in _judged(detector, [item], explain=explain)]
+        return [record for graph in table for record in _judged(detector, graph, explain=explain)]
+    odd = scores > detector.threshold_
     records: list[dict[str, Any]] = [
-        {"score": float(score), "anomaly": bool(score > detector.threshold_)} for score in scores
+        {"score": score, "anomaly": flagged} for score, flagged in zip(scores.tolist(), odd.tolist(), strict=True)
     ]
-    if explain and detector.explains:
-        _explain(detector, [(item.graph, record) for item, record in zip(items, records, strict=True)])
+    if explain and detector.explains and odd.any():
+        for i, why in zip(np.flatnonzero(odd).tolist(), detector.explain(unnamed[odd]), strict=True):
+            records[i]["nodes"] = list(why.nodes)
     return records
 
 
-def _explain(detector: GraphDetector, judged: Sequence[tuple[nx.Graph, dict[str, Any]]]) -> None:
-    """Add the ids of unusual nodes to the records of anomalies."""
-    odd = [(graph, record) for graph, record in judged if record["anomaly"]]
-    if not odd:
-        return
-    for (_, record), why in zip(odd, detector.explain([graph for graph, _ in odd]), strict=True):
-        record["nodes"] = list(why.nodes)
-
-
-def _parsed(text: bytes | None) -> JsonGraph | Refused:
-    if text is None:
-        return Refused(f"the line is longer than {LONGEST_LINE:,} bytes.")
-    try:
-        return parse_graph(text)
-    except GraphError as error:
-        return Refused(str(error), _name_anyway(text))
-
-
-def _name_anyway(text: bytes) -> object:
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    name = record.get("id") if isinstance(record, dict) else None
-    return name if isinstance(name, str | int) else None
+def _written(record: dict[str, Any]) -> str:
+    """A line of JSON, which any terminal can take."""
+    text = encode(record).decode()
+    return text if text.isascii() else json.dumps(record)
 
 
 def _arrivals(source: BinaryIO) -> Iterator[list[Line]]:

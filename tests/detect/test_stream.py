@@ -8,8 +8,8 @@ from sklearn.base import clone
 
 from rwkplus.detect import SurpriseDetector, stream
 from rwkplus.detect.stream import score_stream
-from rwkplus.graphs import graph_to_json
-from rwkplus.graphs.json_lines import parse_graph
+from rwkplus.io.json_lines import graph_to_json, parse_lines
+from rwkplus.table import Text
 from tests.detect.conftest import DETECTORS
 
 
@@ -31,7 +31,8 @@ def detector(graphs):
 
 @pytest.fixture(scope="module")
 def lines(graphs):
-    return [graph_to_json(graph, f"g{i}").encode() for i, graph in enumerate(graphs[:12])]
+    named = graphs[:12].with_columns(graphs={"name": Text.of(f"g{i}" for i in range(12))})
+    return [graph_to_json(graph).encode() for graph in named]
 
 
 def run(detector, content, size=1 << 20, **options):
@@ -161,7 +162,7 @@ def chain(labels, name):
 
 
 def test_a_line_is_judged_alike_in_any_company():
-    usual = [parse_graph(chain("1212" if i % 2 else "121", i)).graph for i in range(40)]
+    (usual,) = parse_lines([chain("1212" if i % 2 else "121", i) for i in range(40)]).tables
     detector = SurpriseDetector().fit(usual)
     kinds = {"text": ["1", "2"], "whole": [1, 2], "float": [1.0, 2.0], "true": [True, 2], "new": ["1.50", "2"]}
     lines = [chain(labels, name) for name, labels in kinds.items()]
@@ -176,7 +177,7 @@ def test_measurements_stream_with_or_without_explanations(name):
     rng = np.random.default_rng(0)
     lines = [json.dumps({"nodes": [{"id": v, "x": rng.normal(size=2).tolist()} for v in range(4)],
                          "edges": [{"source": v, "target": v + 1} for v in range(3)]}) for _ in range(30)]  # fmt: skip
-    detector = clone(DETECTORS[name]).fit([parse_graph(line).graph for line in lines])
+    detector = clone(DETECTORS[name]).fit(parse_lines([line.encode() for line in lines]).tables)
     odd = json.dumps({"nodes": [{"id": 0, "x": [1e6, -1e6]}, {"id": 1, "x": [5, 5]}], "edges": []})
     counts, records = run(detector, "\n".join([lines[0], odd, lines[1]]).encode(), explain=True)
     assert counts.scored == 3
