@@ -227,9 +227,8 @@ def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> di
         if not isinstance(values.get("model_params", {}), Mapping):
             raise ParameterError(f"{path}: write {' and '.join(params)} into model_params, which is no plain mapping.")
         values["model_params"] = {**values.get("model_params", {}), **params}
-    for name in ("ignore", "labels", "attributes", "atom"):
-        if isinstance(values.get(name), str):
-            values[name] = [values[name]]
+    several = ("ignore", "labels", "attributes", "atom")
+    values |= {name: [values[name]] for name in several if isinstance(values.get(name), str)}
     for name, value in values.items():
         if name not in known:
             raise ParameterError(f"{path}: there is no option {name!r}; known are {', '.join(sorted(known))}.")

@@ -65,9 +65,10 @@ def tune(
     from rwkplus.tasks.tuning import check_search, default_space
 
     given = {
-        "model": model, "trials": trials, "folds": folds, "task": task, "features": features, "balance": balance, "positive": positive, "loss": loss, "epochs": epochs, "batch_size": batch_size,
-        "lr_schedule": lr_schedule, "halve_lr_every": halve_lr_every, "validation": validation, "metric": metric,
-        "patience": patience, "random_state": seed, "threads": threads,
+        "model": model, "trials": trials, "folds": folds, "task": task, "features": features, "balance": balance,
+        "positive": positive, "loss": loss, "epochs": epochs, "batch_size": batch_size, "lr_schedule": lr_schedule,
+        "halve_lr_every": halve_lr_every, "validation": validation, "metric": metric, "patience": patience,
+        "random_state": seed, "threads": threads,
     } | ex.as_config(reading)  # fmt: skip
     ex.check_folder(out_folder, resume=resume, force=force)
     params, more = ex.given_params(kernel, steps, param), {"trials": 20, "space": None}

@@ -19,6 +19,6 @@ def classes_of(table: GraphTable) -> list[Any] | None:
     known = np.array([not is_missing(value) for value in y.tolist()], dtype=bool)
     if y.dtype.kind == "f" and (known.all() or (y[known] != np.round(y[known])).any()):
         return None
-    return [
-        (int(v) if isinstance(v, float) else v) if there else None for v, there in zip(y.tolist(), known, strict=True)
-    ]
+    classes = np.full(y.size, None, dtype=object)
+    classes[known] = y[known].astype(np.int64) if y.dtype.kind == "f" else y[known]
+    return classes.tolist()  # type: ignore[no-any-return]
