@@ -138,6 +138,11 @@ def data_list(graphs):
     return [as_data(graph) for graph in graphs]
 
 
+def pyg_graphs(graphs, **options):
+    """Graphs of any form as those of PyG."""
+    return GraphTable.of(graphs, **options).to_pyg()
+
+
 def arrays_of(graphs, *, labels=True):
     """Graphs as the loops read them."""
     table = GraphTable.of(graphs)

@@ -49,6 +49,7 @@ TENSORS = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     for module, names in TENSORS.items():
         if name in names:
+            import_module("rwkplus.tensors")
             return getattr(import_module(f"rwkplus.data.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -6,11 +6,7 @@ from typing import Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
-from scipy.special import logsumexp
 from sklearn.base import OutlierMixin
-from sklearn.ensemble import IsolationForest
-from sklearn.neighbors import LocalOutlierFactor
-from sklearn.svm import OneClassSVM
 
 from rwkplus.table.arrays import Floats
 
@@ -66,6 +62,8 @@ class Density(Novelty):
 
     def scores(self, similarity: Floats) -> Floats:
         """Negative log density, up to a constant."""
+        from scipy.special import logsumexp
+
         return -np.asarray(logsumexp((similarity - 1) / self.bandwidth**2, axis=1))
 
     def own_scores(self, gram: Floats) -> Floats:
@@ -91,7 +89,7 @@ class Learned(Novelty):
 
     def own_scores(self, gram: Floats) -> Floats:
         """The same; the local outlier factor leaves a reference out of its own neighbors."""
-        if isinstance(self.model, LocalOutlierFactor):
+        if hasattr(self.model, "negative_outlier_factor_"):
             return -np.asarray(self.model.negative_outlier_factor_)
         return self.scores(gram)
 
@@ -113,6 +111,8 @@ class CountForest(Novelty):
     """
 
     def __init__(self, seed: int) -> None:
+        from sklearn.ensemble import IsolationForest
+
         self.forest = IsolationForest(random_state=seed)
 
     def fit(self, gram: csr_matrix) -> Self:
@@ -138,15 +138,21 @@ def with_new_share(counts: csr_matrix, totals: Sequence[float] | Floats) -> csr_
 
 
 def novelty(method: Method, n_neighbors: int | None, references: int, seed: int) -> Novelty:
-    """Make an unfitted judge of novelty."""
+    """Make an unfitted judge of novelty; scikit-learn's detectors are imported only if one is asked for."""
     if method == "nearest":
         return Nearest(n_neighbors or 1)
     if method == "density":
         return Density()
     if method == "svm":
+        from sklearn.svm import OneClassSVM
+
         return Learned(OneClassSVM(kernel="precomputed"))
     if method == "forest":
+        from sklearn.ensemble import IsolationForest
+
         return Learned(IsolationForest(random_state=seed))
+    from sklearn.neighbors import LocalOutlierFactor
+
     count = max(1, min(n_neighbors or 20, references - 1))
     return Learned(LocalOutlierFactor(count, metric="precomputed", novelty=True), distances=True)
 

@@ -1,5 +1,6 @@
 """Pure functions: tensors in, tensors out. Every formula of the paper lives here once."""
 
+import rwkplus.tensors  # noqa: F401
 from rwkplus.functional.colors import structural_colors
 from rwkplus.functional.convolution import rwk_plus_conv
 from rwkplus.functional.egonet_kernels import Egonets, egonet_scores

@@ -1,5 +1,6 @@
 """Graphs for networks: PyG's ``Data`` and ``Batch``, checked, and transforms of them (extra: ``nn``)."""
 
+import rwkplus.tensors  # noqa: F401
 from rwkplus.graphs.closed_walks import ClosedWalks
 from rwkplus.graphs.convert import as_batch
 from rwkplus.graphs.egonets import EgoNets, egonets_of, extract_egonets

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import false_discovery_control, fisher_exact
 
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.table.columns import is_missing
@@ -62,6 +61,8 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
         ]
     if not raw:
         return []
+    from scipy.stats import false_discovery_control  # slow to import, and few need it
+
     corrected = false_discovery_control([contrast.p_value for contrast in raw])
     flat = [contrast._replace(corrected=float(p)) for contrast, p in zip(raw, corrected, strict=True)]
     return [tuple(flat[i : i + classes.size]) for i in range(0, len(flat), classes.size)]
@@ -79,6 +80,8 @@ def _name(value: object) -> str:
 
 
 def _contrast(name: str, support: int, size: int, support_of_all: int, num_graphs: int) -> ClassContrast:
+    from scipy.stats import fisher_exact
+
     outside = support_of_all - support
     table = np.array([[support, size - support], [outside, num_graphs - size - outside]])
     (a, b), (c, d) = table + 0.5

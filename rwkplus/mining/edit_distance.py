@@ -10,7 +10,6 @@ from itertools import permutations
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
 from rwkplus.errors import ParameterError, ShapeError
 
@@ -114,6 +113,8 @@ def _costs(
 
 
 def _bounds(weights: Floats, wrong: Floats, edges: Floats) -> tuple[float, float]:
+    from scipy.optimize import linear_sum_assignment  # slow to import, and few need it
+
     size = len(weights)
     off = ~np.eye(size, dtype=bool)
     rows = -np.sort(-weights[off].reshape(size, -1), axis=1)

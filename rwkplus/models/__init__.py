@@ -1,5 +1,6 @@
 """Architectures: no data, no optimizer, no loss."""
 
+import rwkplus.tensors  # noqa: F401
 from rwkplus.models.gin import GIN
 from rwkplus.models.gnn import GNN
 from rwkplus.models.igad import IGAD

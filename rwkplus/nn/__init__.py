@@ -1,5 +1,6 @@
 """PyTorch shell: parameters and a call into :mod:`rwkplus.functional`."""
 
+import rwkplus.tensors  # noqa: F401
 from rwkplus.nn.fixed_scale import FixedScale
 from rwkplus.nn.hidden_graphs import HiddenGraphs
 from rwkplus.nn.kernel_conv import KernelConv

@@ -296,6 +296,7 @@ class GraphTable(Sequence["GraphTable"]):
 
     def to_pyg(self) -> list[Any]:
         """Graphs of PyG: labels as one-hot rows, followed by attributes (extra: ``nn``)."""
+        import rwkplus.tensors  # noqa: F401
         from rwkplus.io.pyg import to_pyg
 
         return to_pyg(self)

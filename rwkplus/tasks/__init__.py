@@ -1,5 +1,6 @@
 """Supervised learning on whole graphs and on nodes: train, validate, search, predict, save."""
 
+import rwkplus.tensors  # noqa: F401
 from rwkplus.tasks.cross_validation import CrossValidation, FoldResult, cross_validate
 from rwkplus.tasks.dataset import GraphDataset
 from rwkplus.tasks.estimators import GraphClassifier, GraphEstimator, GraphRegressor

@@ -5,7 +5,6 @@ from html import escape
 
 import networkx as nx
 import numpy as np
-from scipy.spatial.distance import pdist
 
 ELEMENT_COLORS = {
     "C": "#5b6770", "N": "#3567c4", "O": "#cc3b33", "S": "#c9a227", "P": "#d97a1d", "F": "#4f9d45",
@@ -157,6 +156,8 @@ def _room(places: Mapping[int, tuple[float, float]]) -> float:
     """Distance of the two closest nodes."""
     if len(places) < 2:
         return float(SIZE)
+    from scipy.spatial.distance import pdist  # slow to import, and few draw
+
     return float(pdist(np.array(list(places.values()))).min())
 
 

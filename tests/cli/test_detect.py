@@ -13,7 +13,7 @@ from rwkplus.cli.detect import detect
 from rwkplus.data import anomalous_molecules, load
 from rwkplus.detect import SurpriseDetector, load_detector
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import graph_to_json
+from rwkplus.io.json_lines import graph_to_json
 
 app = typer.Typer(rich_markup_mode="rich")
 app.command()(detect)

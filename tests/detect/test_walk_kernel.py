@@ -11,9 +11,9 @@ from rwkplus.detect import WalkKernelDetector
 from rwkplus.detect.novelty import Density, Nearest, novelty
 from rwkplus.detect.walk_kernel import color_counts, most_similar
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs import from_networkx
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.reports import detection_report
+from tests.strategies import pyg_graphs
 
 GRAM = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
 
@@ -132,7 +132,7 @@ def test_measurements_are_compared_by_algorithm_one():
         nx.set_node_attributes(graph, {v: rng.random(2).tolist() for v in graph}, "x")
     detector = WalkKernelDetector().fit(graphs)
     assert detector.kernel_.kernel == "rwk+"
-    assert np.isfinite(detector.anomaly_scores(from_networkx(graphs[:3]))).all()
+    assert np.isfinite(detector.anomaly_scores(pyg_graphs(graphs[:3]))).all()
     assert not detector.explains
     with pytest.raises(GraphError, match="explanations need labels"):
         detector.explain(graphs[:1])

@@ -4,7 +4,8 @@ import torch
 from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, RWKPlusWarning
-from rwkplus.graphs import Schema, as_batch, from_networkx, from_smiles, one_hot_degree
+from rwkplus.graphs import Schema, as_batch, one_hot_degree
+from tests.strategies import pyg_graphs
 
 POLICIES = ("new", "ignore", "error")
 
@@ -56,7 +57,7 @@ def test_the_number_of_names_must_be_that_of_the_columns():
 
 def test_separately_parsed_molecules_are_aligned_by_element():
     pytest.importorskip("rdkit", reason="RDKit is the extra 'chem'")
-    train, test = from_smiles(["CCO", "CN"]), from_smiles(["OF", "BrO", "N"])
+    train, test = pyg_graphs(["CCO", "CN"]), pyg_graphs(["OF", "BrO", "N"])
     assert train[0].node_label_names == ("C", "N", "O")
     assert test[0].node_label_names == ("Br", "F", "N", "O")
     batch = conform(train, test)
@@ -81,7 +82,7 @@ def test_the_same_graphs_conform_unchanged():
 
 def test_degrees_of_separate_sets_are_aligned():
     path, star = nx.path_graph(3), nx.star_graph(4)
-    fitted, later = (one_hot_degree(from_networkx([graph])) for graph in (star, path))
+    fitted, later = (one_hot_degree(pyg_graphs([graph])) for graph in (star, path))
     assert conform(fitted, later).x.argmax(1).tolist() == [1, 2, 1]
 
 

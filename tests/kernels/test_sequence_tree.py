@@ -4,10 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from rwkplus.graphs import from_networkx
 from rwkplus.kernels.sequence_tree import merge
 from rwkplus.kernels.sequences import count_walks
-from tests.strategies import arrays_of, colored_graphs, data_list
+from tests.strategies import arrays_of, colored_graphs, data_list, pyg_graphs
 
 STEPS = 3
 any_walks = st.fixed_dictionaries({"match_all": st.booleans(), "closed": st.booleans()})
@@ -73,7 +72,7 @@ def test_sequences_are_found_exactly_when_they_are_there(how, graphs, cut):
 def test_names_are_written_like_chemistry():
     acid = nx.Graph([(0, 1, {"label": "-"}), (1, 2, {"label": "="}), (1, 3, {"label": "-"})])
     nx.set_node_attributes(acid, {0: "C", 1: "C", 2: "O", 3: "O"}, "label")
-    (data,) = from_networkx([acid])
+    (data,) = pyg_graphs([acid])
     tree = count_walks(arrays_of([data]), 2).tree
     names = tree.names(data.node_label_names, data.edge_label_names)
     assert names[0] == ["C", "O"]

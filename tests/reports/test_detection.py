@@ -8,10 +8,10 @@ from torch_geometric.data import Data
 
 from rwkplus.data import anomalous_molecules
 from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
-from rwkplus.graphs import from_networkx
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining import PatternMiner
 from rwkplus.reports import detection_report, write_detection_report
+from rwkplus.table import GraphTable
 from tests.reports.test_mining import Balanced
 
 
@@ -54,7 +54,7 @@ def test_of_a_large_graph_the_surroundings_are_drawn():
     usual = [nx.cycle_graph(80) for _ in range(9)]
     odd = nx.cycle_graph(100)
     odd.add_edge(50, 100)
-    graphs = from_networkx([*usual, odd])
+    graphs = GraphTable.of([*usual, odd])
     detector = SurpriseDetector(0.1).fit(usual)
     page = detection_report(detector, graphs, "rings", detector.anomaly_scores(graphs), [])
     assert "101, 60 of them drawn" in page

@@ -5,10 +5,10 @@ import networkx as nx
 import pytest
 
 from rwkplus.data import functional_groups
-from rwkplus.graphs import from_networkx
 from rwkplus.mining import PatternMiner
 from rwkplus.reports import mining_report, write_mining_report
 from rwkplus.viz import curve, draw, label_colors
+from tests.strategies import pyg_graphs
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_networkx_graphs_are_drawn_with_their_own_labels():
     for i, graph in enumerate(graphs):
         nx.set_node_attributes(graph, dict(enumerate("yyz" if i else "xxz")), "label")
     miner = PatternMiner(1, (2, 3), criterion="blocks", n_controls=0).fit(graphs)
-    from_pyg = mining_report(miner, from_networkx(graphs), "paths")
+    from_pyg = mining_report(miner, pyg_graphs(graphs), "paths")
     assert mining_report(miner, graphs, "paths") == from_pyg
     assert all(f">{label}</text>" in from_pyg for label in "yz")
 

@@ -3,17 +3,18 @@ import numpy as np
 import pytest
 
 from rwkplus.data.counting import CountingData, count_subgraphs
-from rwkplus.graphs import from_networkx, one_hot_degree
+from rwkplus.graphs import one_hot_degree
 from rwkplus.reproduce import counting
 from rwkplus.reproduce.counting import METHODS, run_counting
 from rwkplus.reproduce.counting_tables import counting_page
+from tests.strategies import pyg_graphs
 
 
 @pytest.fixture(scope="module")
 def data():
     shapes = [nx.gnp_random_graph(8, 0.35, seed=seed) for seed in range(60)]
     counts = np.array([count_subgraphs(nx.to_numpy_array(shape)) for shape in shapes])
-    graphs = one_hot_degree(from_networkx(shapes))
+    graphs = one_hot_degree(pyg_graphs(shapes))
     return CountingData(graphs, counts, *np.split(np.arange(60), [30, 40]))
 
 
