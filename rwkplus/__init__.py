@@ -1,19 +1,28 @@
 """Random walk kernels that learn: exact kernels, kernel networks and patterns that can be read."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rwkplus.table import GraphTable
+    from rwkplus.tasks import load_model
 
 __version__ = "0.1.0"
 __all__ = [
-    "data", "detect", "errors", "evaluate", "functional", "graphs", "kernels", "load_model", "loader", "mining",
-    "models", "nn", "reports", "tasks", "types", "viz",
+    "GraphTable", "data", "descriptive", "detect", "errors", "evaluate", "functional", "graphs", "io", "kernels",
+    "load_model", "loader", "mining", "models", "nn", "reports", "table", "tasks", "types", "viz",
 ]  # fmt: skip
+HOMES = {"GraphTable": "table", "load_model": "tasks"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    """Import subpackages when they are first used, so that ``import rwkplus`` stays light."""
-    if name == "load_model":
-        return import_module("rwkplus.tasks").load_model
+    """Import rooms and names when they are first used, so that ``import rwkplus`` stays light."""
+    if name in HOMES:
+        return getattr(import_module(f"rwkplus.{HOMES[name]}"), name)
     if name in __all__:
         return import_module(f"rwkplus.{name}")
     raise AttributeError(f"module 'rwkplus' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

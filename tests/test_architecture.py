@@ -1,6 +1,8 @@
 """The architecture is a test: imports point one way, the library never prints, and randomness has a seed."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,16 @@ import rwkplus
 
 ROOT = Path(rwkplus.__file__).parent
 LAYERS = [
-    "errors", "files", "result_files", "types", "ops", "functional", "graphs", "data", "loader", "kernels", "nn",
-    "models", "tasks", "viz", "mining", "detect", "reports", "evaluate", "reproduce", "cli",
+    "errors", "tensors", "files", "result_files", "types", "table", "ops", "functional", "graphs", "io", "data",
+    "loader", "kernels", "nn", "models", "tasks", "viz", "mining", "detect", "descriptive", "reports", "evaluate",
+    "reproduce", "cli",
 ]  # fmt: skip
+LATER = {("table", "io"), ("mining", "descriptive")}
+"""What a layer may import from a higher one, in a function: ``GraphTable.of``, and candidates that need PyTorch."""
+WITHOUT_TORCH = (
+    "rwkplus", "rwkplus.table", "rwkplus.io", "rwkplus.kernels", "rwkplus.mining", "rwkplus.detect", "rwkplus.data",
+    "rwkplus.reports", "rwkplus.evaluate", "rwkplus.viz", "rwkplus.cli.main",
+)  # fmt: skip
 FILES = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in sorted(ROOT.rglob("*.py"))]
 GLOBAL_SEEDS = ("torch.manual_seed", "np.random.seed", "numpy.random.seed", "random.seed", "torch.cuda.manual_seed")
 
@@ -34,6 +43,11 @@ def imported_layers(tree):
                 yield module.split(".")[1]
 
 
+def is_for_types(node):
+    """Whether a statement is no import at run time: a function, a class with methods, or ``if TYPE_CHECKING``."""
+    return isinstance(node, ast.FunctionDef | ast.ClassDef | ast.If)
+
+
 def called(tree):
     return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
 
@@ -44,9 +58,53 @@ def test_imports_follow_the_layers(path):
     if layer in ("__init__", "__main__"):
         return
     assert layer in LAYERS, f"{layer} has no place in the layers"
-    for used in imported_layers(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    at_once = set(imported_layers(ast.Module([node for node in tree.body if not is_for_types(node)], [])))
+    for used in imported_layers(tree):
         if not used.startswith("__"):  # from rwkplus import __version__
-            assert LAYERS.index(used) <= LAYERS.index(layer), f"{layer} must not import {used}"
+            later = (layer, used) in LATER and used not in at_once
+            assert later or LAYERS.index(used) <= LAYERS.index(layer), f"{layer} must not import {used}"
+
+
+@pytest.mark.parametrize("module", WITHOUT_TORCH)
+def test_the_array_wing_leaves_torch_out(module):
+    code = f"import sys, {module}; sys.exit(bool({{'torch', 'torch_geometric'}} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+NO_TORCH = """
+import sys
+
+class Absent:
+    def find_spec(name, *_):
+        if name.partition(".")[0] in ("torch", "torch_geometric", "torchmetrics", "lightning"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent)
+from rwkplus.cli.main import run
+run()
+"""
+COMMANDS = [
+    ["mine", "planted-molecules", "--patterns", "1", "--controls", "0", "--out", "mined"],
+    ["detect", "--out", "detected"],
+    ["kernel", "functional-groups", "--steps", "2", "--out", "gram.npz"],
+    ["classify", "functional-groups", "--kernel", "rwk+", "--steps", "1", "--folds", "2", "--inner-folds", "2"],
+    ["datasets"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_commands_without_networks_run_where_there_is_no_torch(command, tmp_path):
+    done = subprocess.run([sys.executable, "-c", NO_TORCH, *command], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("room", ["nn", "models", "tasks", "functional", "loader", "descriptive", "graphs"])
+def test_the_tensor_wing_says_what_it_needs(room):
+    code = f"import sys; sys.modules['torch'] = None; import rwkplus.{room}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MissingExtraError" in done.stderr
+    assert "pip install 'rwkplus[nn]'" in done.stderr
 
 
 @pytest.mark.parametrize("path", FILES)
