@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.table import Categories, Column
 
 ATOM = ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring")
@@ -183,11 +183,21 @@ def _read_chunk(molecules: Sequence[Any], choice: Choice, *, quick: bool) -> Blo
             continue
         elements = _elements(text, molecule.GetNumAtoms()) if quick else None
         if elements is None:
-            chunk.add(molecule)
+            _add_any(chunk, molecule)
         else:
             chunk.add_plain(molecule, elements)
     block = chunk.block(len(molecules))
     return _read_chunk(molecules, choice, quick=False) if block is None else block
+
+
+def _add_any(chunk: "_Chunk", molecule: Any) -> None:  # noqa: ANN401
+    try:
+        chunk.add(molecule)
+    except RuntimeError as error:  # RDKit's about what it has not computed
+        raise GraphError(
+            "RDKit has not computed hydrogens or rings of a molecule: call Chem.SanitizeMol(molecule) first, or choose "
+            "less with atom= and bond=."
+        ) from error
 
 
 class _Chunk:
