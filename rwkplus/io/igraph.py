@@ -71,10 +71,9 @@ def to_igraph(table: GraphTable) -> list[Any]:
 
 
 def _direction(graphs: Sequence[Any]) -> bool:
-    kind = type(graphs[0])
     for i, graph in enumerate(graphs):
         if not hasattr(graph, "vs") or not hasattr(graph, "get_edgelist"):
-            raise GraphError(f"graph {i} is a {type(graph).__name__}, graph 0 a {kind.__name__}: give all in one form.")
+            raise GraphError(f"graph {i} is no graph of igraph, unlike graph 0: give all in one form.")
         if graph.is_directed() != graphs[0].is_directed():
             ways = "directed" if graph.is_directed() else "undirected"
             raise GraphError(
