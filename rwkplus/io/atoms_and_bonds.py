@@ -249,7 +249,7 @@ class _Chunk:
                 return None
             rows = np.concatenate([rows, plain]) if rows.size else plain
             rows = rows[np.argsort(rows[:, 0], kind="stable")] if len(self.plain) < len(self.nodes) else rows
-        atoms = np.array(self.atoms, dtype=np.int32).reshape(-1, len(self.atom_values))
+        atoms = np.array(self.atoms, dtype=np.int32).reshape(sum(self.nodes), len(self.atom_values))
         edges = np.bincount(rows[:, 0], minlength=len(self.nodes))
         nodes = np.array(self.nodes, dtype=np.int64)
         return Block(given, self.bad, nodes, edges, rows[:, 1], rows[:, 2], atoms, rows[:, 3:])

@@ -154,7 +154,7 @@ def test_a_set_with_only_attributes_uses_them(tmp_path):
 def test_a_set_of_bare_structure_has_no_columns(tmp_path):
     bare = dict.fromkeys(["node_labels", "node_attributes", "edge_labels", "edge_attributes", "graph_labels"])
     table = read_tu(write(tmp_path / "T", **bare))
-    assert not (table.nodes or table.edges or table.graphs)
+    assert not any((table.nodes, table.edges, table.graphs))
     assert table.y is None
     assert np.diff(table.node_ptr).tolist() == [3, 1, 2]
 
