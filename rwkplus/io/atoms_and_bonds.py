@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.table import Categories, Column
 
 ATOM = ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring")
@@ -183,11 +183,21 @@ def _read_chunk(molecules: Sequence[Any], choice: Choice, *, quick: bool) -> Blo
             continue
         elements = _elements(text, molecule.GetNumAtoms()) if quick else None
         if elements is None:
-            chunk.add(molecule)
+            _add_any(chunk, molecule)
         else:
             chunk.add_plain(molecule, elements)
     block = chunk.block(len(molecules))
     return _read_chunk(molecules, choice, quick=False) if block is None else block
+
+
+def _add_any(chunk: "_Chunk", molecule: Any) -> None:  # noqa: ANN401
+    try:
+        chunk.add(molecule)
+    except RuntimeError as error:  # RDKit's about what it has not computed
+        raise GraphError(
+            "RDKit has not computed hydrogens or rings of a molecule: call Chem.SanitizeMol(molecule) first, or choose "
+            "less with atom= and bond=."
+        ) from error
 
 
 class _Chunk:
@@ -239,7 +249,7 @@ class _Chunk:
                 return None
             rows = np.concatenate([rows, plain]) if rows.size else plain
             rows = rows[np.argsort(rows[:, 0], kind="stable")] if len(self.plain) < len(self.nodes) else rows
-        atoms = np.array(self.atoms, dtype=np.int32).reshape(-1, len(self.atom_values))
+        atoms = np.array(self.atoms, dtype=np.int32).reshape(sum(self.nodes), len(self.atom_values))
         edges = np.bincount(rows[:, 0], minlength=len(self.nodes))
         nodes = np.array(self.nodes, dtype=np.int64)
         return Block(given, self.bad, nodes, edges, rows[:, 1], rows[:, 2], atoms, rows[:, 3:])

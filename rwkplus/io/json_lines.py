@@ -29,8 +29,6 @@ from rwkplus.table.infer import target_column
 from rwkplus.types import check_ignore
 
 TAKES = ("ignore", "labels", "attributes", "weight", "y", "on_error")
-NODE_ENDS = frozenset({"id"})
-EDGE_ENDS = frozenset({"source", "target"})
 IDS = frozenset({int, str, float, bool})
 """What may be the id of a node."""
 AT_ONCE = 2000
@@ -44,6 +42,9 @@ LARGEST = 2**63
 BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 decode = msgspec.json.Decoder().decode
+
+
+Fields = dict[str, list[Any]]
 
 
 class Place(NamedTuple):
@@ -73,17 +74,18 @@ class Parsed(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A graph of which ids and ends of edges have been checked."""
+    """A graph of which ids and ends of edges have been checked; fields of nodes and edges are columns."""
 
     name: object
-    nodes: list[dict[str, Any]]
-    edges: list[dict[str, Any]]
+    ids: list[Any]
     source: list[int]
     target: list[int]
+    nodes: Fields
+    edges: Fields
     directed: bool
     multigraph: bool
-    numbered: bool
-    raw: Mapping[str, Any]
+    rest: Mapping[str, Any]
+    """Fields beside nodes and edges."""
 
 
 def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> Parsed:  # noqa: B008
@@ -167,23 +169,40 @@ def _record(line: bytes) -> Record:
     except BROKEN:
         raw = _decoded_slowly(line)
     try:
-        nodes, edges = raw["nodes"], raw["edges"] if "edges" in raw else raw["links"]
-        ids = [node["id"] for node in nodes]
+        rows, links = raw["nodes"], raw[_edges_field(raw)]
+        nodes, edges = _fields_of(rows), _fields_of(links) or {"source": [], "target": []}
+        ids = nodes.pop("id")
         place = dict(zip(ids, range(len(ids)), strict=True))
-        source = [place[edge["source"]] for edge in edges]
-        target = [place[edge["target"]] for edge in edges]
+        source = [place[end] for end in edges.pop("source")]
+        target = [place[end] for end in edges.pop("target")]
         directed, multigraph = raw.get("directed", False), raw.get("multigraph", False)
-        sound = type(nodes) is type(edges) is list and type(directed) is type(multigraph) is bool
-        sound = sound and 0 < len(ids) == len(place) and IDS.issuperset(map(type, ids))
+        sound = type(rows) is type(links) is list and type(directed) is type(multigraph) is bool
+        sound = sound and len(ids) == len(place) and IDS.issuperset(map(type, ids))
     except (LookupError, TypeError, AttributeError):
         sound = False
     if not sound:
         _diagnose(raw)
     if multigraph:
-        for edge in edges:
-            edge.pop("key", None)  # networkx's number of a parallel edge
-    numbered = ids == list(range(len(ids)))
-    return Record(raw.get("id"), nodes, edges, source, target, directed, multigraph, numbered, raw)
+        edges.pop("key", None)  # networkx's number of a parallel edge
+    del raw["nodes"], raw[_edges_field(raw)]  # much memory, and done with
+    return Record(raw.get("id"), ids, source, target, nodes, edges, directed, multigraph, raw)
+
+
+def _edges_field(raw: Mapping[str, Any]) -> str:
+    return "links" if "links" in raw and "edges" not in raw else "edges"
+
+
+def _fields_of(rows: Any) -> Fields:  # noqa: ANN401
+    """Columns of objects, None where one lacks a field; raises one of several errors for what are no objects."""
+    if not rows:
+        return {}
+    try:
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        if sum(map(len, rows)) == len(columns) * len(rows):
+            return columns
+    except KeyError:
+        pass
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(chain.from_iterable(rows))}
 
 
 def _decoded_slowly(line: bytes) -> Any:  # noqa: ANN401
@@ -232,7 +251,7 @@ def _diagnose(raw: Any) -> None:  # noqa: ANN401
     """Raise the error about the first thing that is wrong with a graph."""
     if not isinstance(raw, dict):
         raise GraphError(f"expected an object with 'nodes' and 'edges', got {_short(raw)}.")
-    field = "links" if "links" in raw and "edges" not in raw else "edges"
+    field = _edges_field(raw)
     nodes, edges = _objects(raw, "nodes"), _objects(raw, field)
     known = _identified(nodes)
     for k, edge in enumerate(edges):
@@ -299,22 +318,16 @@ def _merged(record: Record) -> Record:
         first = seen.setdefault((u, v) if record.directed else (min(u, v), max(u, v)), k)
         if first == k:
             kept.append(k)
-        elif _fields(record.edges[first]) != _fields(record.edges[k]):
-            ends = record.edges[k]["source"], record.edges[k]["target"]
-            field = "edges" if "edges" in record.raw else "links"
+        elif any(column[first] != column[k] for column in record.edges.values()):
             raise GraphError(
-                f"{field}[{k}]: there was an edge from {ends[0]!r} to {ends[1]!r} with other fields; parallel edges "
-                'need "multigraph": true.'
+                f"edges[{k}]: there was an edge from {record.ids[u]!r} to {record.ids[v]!r} with other fields; "
+                'parallel edges need "multigraph": true.'
             )
     return record._replace(
-        edges=[record.edges[k] for k in kept],
         source=[record.source[k] for k in kept],
         target=[record.target[k] for k in kept],
+        edges={name: [column[k] for k in kept] for name, column in record.edges.items()},
     )
-
-
-def _fields(edge: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in edge.items() if name not in EDGE_ENDS}
 
 
 def _name_anyway(line: bytes) -> object:
@@ -335,67 +348,62 @@ def _short(value: object) -> str:
 
 # From records to tables
 
-Values = dict[str, dict[str, list[Any]]]
+Values = dict[tuple[str, str], list[Any]]
+"""Values by ``"nodes"`` or ``"edges"`` and the name of the field."""
 
 
 def _values(records: Sequence[Record], options: ReadOptions) -> Values:
-    """Values of all fields of nodes and of edges."""
-    sides = {"nodes": [record.nodes for record in records], "edges": [record.edges for record in records]}
-    return {side: _columns(list(chain.from_iterable(rows)), side, options) for side, rows in sides.items()}
+    """Values of all fields of nodes and of edges, one graph after the other."""
+    sides = {
+        "nodes": [(record.nodes, len(record.ids)) for record in records],
+        "edges": [(record.edges, len(record.source)) for record in records],
+    }
+    return {
+        (side, name): list(chain.from_iterable([own.get(name) or [None] * size for own, size in parts]))
+        for side, parts in sides.items()
+        for name in dict.fromkeys(chain.from_iterable([own for own, _ in parts]))
+        if name not in options.ignore and f"{side}.{name}" not in options.ignore
+    }
 
 
-def _columns(rows: Sequence[dict[str, Any]], side: str, options: ReadOptions) -> dict[str, list[Any]]:
-    ends = NODE_ENDS if side == "nodes" else EDGE_ENDS
-    names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name not in ends]
-    if options.ignore:
-        names = [name for name in names if name not in options.ignore and f"{side}.{name}" not in options.ignore]
-    return {name: [row.get(name) for row in rows] for name in names}
+def _kind(side: str, name: str, column: Sequence[Any], options: ReadOptions) -> Hashable:
+    wanted = options.kind(name, side)
+    return kind_of(column, label=wanted == "label" or (wanted is None and name == "label"))
 
 
-def _is_label(name: str, side: str, options: ReadOptions) -> bool:
-    kind = options.kind(name, side)
-    return kind == "label" or (kind is None and name == "label")
-
-
-def _signature(records: Sequence[Record], options: ReadOptions) -> Hashable:
+def _signature(record: Record, options: ReadOptions) -> Hashable:
     """What must be the same for graphs that share a table: direction, fields and their kinds."""
-    kinds = [
-        (side, name, kind_of(column, label=_is_label(name, side, options)))
-        for side, columns in _values(records, options).items()
-        for name, column in sorted(columns.items())
-    ]
-    return records[0].directed, tuple(own for own in kinds if own[2] is not None)
+    values = sorted(_values([record], options).items())
+    kinds = [(side, name, _kind(side, name, column, options)) for (side, name), column in values]
+    return record.directed, tuple(own for own in kinds if own[2] is not None)
 
 
 def _groups(records: Mapping[int, Record], options: ReadOptions) -> Iterable[dict[int, Record]]:
     groups: dict[Hashable, dict[int, Record]] = {}
     for i, record in records.items():
-        groups.setdefault(_signature([record], options), {})[i] = record
+        groups.setdefault(_signature(record, options), {})[i] = record
     return groups.values()
 
 
 def _uniform(records: Sequence[Record], values: Values, options: ReadOptions) -> bool:
     """Whether all graphs have the same fields of the same kinds, everywhere."""
     return len({record.directed for record in records}) == 1 and all(
-        None not in column and kind_of(column, label=_is_label(name, side, options)) != OTHER
-        for side, columns in values.items()
-        for name, column in columns.items()
+        None not in column and _kind(side, name, column, options) != OTHER for (side, name), column in values.items()
     )
 
 
 def _table(records: Sequence[Record], values: Values, options: ReadOptions) -> GraphTable:
     columns: dict[str, dict[str, Column]] = {"nodes": {}, "edges": {}}
-    for side, own in values.items():
-        for name, column in own.items():
-            builder = Builder(name, side, options.kind(name, side))
-            builder.add(0, column, builder.part(column))
-            if builder.kinds:
-                columns[side][name] = builder.column(len(column), ids=False)
-    if not all(record.numbered for record in records):
-        columns["nodes"] = {"id": Text.of(node["id"] for record in records for node in record.nodes)} | columns["nodes"]
+    for (side, name), column in values.items():
+        builder = Builder(name, side, options.kind(name, side))
+        builder.add(0, column, builder.part(column))
+        if builder.kinds:
+            columns[side][name] = builder.column(len(column), ids=False)
+    if not all(map(_numbered, records)):
+        columns["nodes"] = {"id": Text.of(chain.from_iterable(record.ids for record in records))} | columns["nodes"]
     table = GraphTable(
-        pointers([len(record.nodes) for record in records]),
-        pointers([len(record.edges) for record in records]),
+        pointers([len(record.ids) for record in records]),
+        pointers([len(record.source) for record in records]),
         _joined([record.source for record in records]),
         _joined([record.target for record in records]),
         {},
@@ -404,6 +412,10 @@ def _table(records: Sequence[Record], values: Values, options: ReadOptions) -> G
         records[0].directed,
     )
     return options.applied(table) if table.num_edges else table
+
+
+def _numbered(record: Record) -> bool:
+    return record.ids == list(range(len(record.ids)))
 
 
 def _add_table(
@@ -468,7 +480,7 @@ class _Reading:
         if isinstance(found, Refused):
             raise GraphError(found.error)
         for name in self.options.targets:
-            _check_target(name, found.raw.get(name))
+            _check_target(name, found.rest.get(name))
         if self.directed is None:
             self.directed = found.directed
         if found.directed != self.directed:
@@ -490,16 +502,15 @@ class _Reading:
                     self._add({number: record})
             return
         for key, part in parts.items():
-            self.builders[key].add(self.rows[key[0]], values[key[0]][key[1]], part)
+            self.builders[key].add(self.rows[key[0]], values[key], part)
         self._take(good)
 
     def _parts(self, values: Values) -> dict[tuple[str, str], tuple[Hashable, NDArray[Any] | None]]:
         parts = {}
-        for side, columns in values.items():
-            for name, column in columns.items():
-                if (side, name) not in self.builders:
-                    self.builders[side, name] = Builder(name, side, self.options.kind(name, side))
-                parts[side, name] = self.builders[side, name].part(column)
+        for (side, name), column in values.items():
+            if (side, name) not in self.builders:
+                self.builders[side, name] = Builder(name, side, self.options.kind(name, side))
+            parts[side, name] = self.builders[side, name].part(column)
         return parts
 
     def _take(self, good: Mapping[int, Record]) -> None:
@@ -507,8 +518,8 @@ class _Reading:
         self.lines += good
         self.names += [record.name for record in records]
         for name, values in self.targets.items():
-            values += [record.raw.get(name) for record in records]
-        nodes, edges = [len(record.nodes) for record in records], [len(record.edges) for record in records]
+            values += [record.rest.get(name) for record in records]
+        nodes, edges = [len(record.ids) for record in records], [len(record.source) for record in records]
         self.sizes["nodes"] += nodes
         self.sizes["edges"] += edges
         self.rows["nodes"] += sum(nodes)
@@ -517,7 +528,7 @@ class _Reading:
         self.ends[1].append(_joined([record.target for record in records]))
         self._take_ids(records)
         if self.options.ignore:
-            self.fields.update(*(row for record in records for row in chain(record.nodes, record.edges)))
+            self.fields.update(*(own for record in records for own in (record.nodes, record.edges)))
 
     def table(self) -> GraphTable:
         """All graphs, or the error about lines that cannot be read."""
@@ -570,11 +581,11 @@ class _Reading:
     def _take_ids(self, records: Sequence[Record]) -> None:
         """Keep ids from the first graph on whose nodes are not just numbered; called after sizes are known."""
         if self.ids is None:
-            if all(record.numbered for record in records):
+            if all(map(_numbered, records)):
                 return
             before = self.sizes["nodes"][: -len(records)]
             self.ids = list(chain.from_iterable(map(range, before)))
-        self.ids += [node["id"] for record in records for node in record.nodes]
+        self.ids += chain.from_iterable(record.ids for record in records)
 
     def _graph_columns(self) -> dict[str, Column]:
         columns: dict[str, Column] = {}

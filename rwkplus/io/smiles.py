@@ -3,7 +3,7 @@
 import codecs
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ class Molecules(NamedTuple):
 
 
 def from_molecules(
-    molecules: Sequence[Any],
+    molecules: Iterable[Any],
     options: ReadOptions = ReadOptions(),  # noqa: B008
     *,
     lines: Sequence[int] | None = None,
@@ -66,7 +66,7 @@ def from_molecules(
 
 
 def read_molecules(
-    molecules: Sequence[Any],
+    molecules: Iterable[Any],
     options: ReadOptions = ReadOptions(),  # noqa: B008
     *,
     lines: Sequence[int] | None = None,
@@ -77,7 +77,8 @@ def read_molecules(
     choice = Choice.of(options.atom, options.bond)
     if isinstance(molecules, str):
         raise GraphError(f"expected several SMILES, got the single one {molecules!r}: put it into a list.")
-    if not len(molecules):
+    molecules = molecules if isinstance(molecules, list) else list(molecules)
+    if not molecules:
         raise GraphError("the list of molecules is empty: give at least one.")
     _check_rdkit()
     block = joined(_blocks(molecules, choice, options.n_jobs))
@@ -157,7 +158,7 @@ def _columns(names: Sequence[str], values: NDArray[np.int32]) -> dict[str, Colum
 
 def _tell(
     bad: Sequence[int],
-    molecules: Sequence[Any],
+    molecules: Iterable[Any],
     options: ReadOptions,
     lines: Sequence[int] | None,
     path: str | Path | None,
