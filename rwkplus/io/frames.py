@@ -141,7 +141,7 @@ def _is_series(data: Any) -> bool:  # noqa: ANN401
 
 def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
     try:
-        frame = nw.from_native(data, eager_only=True)
+        frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         raise GraphError(f"{called} has two columns of the same name: {error}") from error
     except TypeError as error:
@@ -156,9 +156,8 @@ def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
 
 def _places(called: str, data: Any) -> Places:  # noqa: ANN401
     """Rows by their labels in pandas, else by their numbers."""
-    index = getattr(data, "index", None)
-    named = index is not None and not callable(index)
-    return Places(called, "row", lambda row: (row, f"row {index[row] if named else row}"))
+    index = data.index if nw.dependencies.is_pandas_dataframe(data) else None
+    return Places(called, "row", lambda row: (row, f"row {row if index is None else index[row]}"))
 
 
 def _columns(frame: "nw.DataFrame[Any]", side: Side, options: ReadOptions) -> dict[str, Cells]:
@@ -257,7 +256,7 @@ def _values(cells: _Key | Text) -> list[Any]:
 
 
 def _pandas(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
     def cells(column: _Key | Column) -> Any:  # noqa: ANN401
         if isinstance(column, Categories):
@@ -285,7 +284,7 @@ def _polars(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
 
 
 def _pyarrow(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
     def array(column: _Key | Column) -> Any:  # noqa: ANN401
         if isinstance(column, Categories):

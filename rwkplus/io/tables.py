@@ -31,8 +31,8 @@ DATE = re.compile(
 )
 REPEATED = (
     "Give an edge once, or in both directions with the same cells; drop_duplicates=True leaves out {unit}s that are "
-    "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source to "
-    "target only."
+    "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source "
+    "to target only."
 )
 
 
