@@ -82,7 +82,7 @@ def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
         >>> from_frame(ring)
         GraphTable: 1 undirected graph, 3 nodes, 3 edges
     """
-    if _is_series(data):
+    if nw.dependencies.is_into_series(data):
         from rwkplus.io.smiles import from_molecules
 
         return from_molecules(nw.from_native(data, series_only=True).to_list(), options)
@@ -133,10 +133,6 @@ def to_frames(table: GraphTable, library: str = "pandas") -> Frames:
 
 
 # Reading
-
-
-def _is_series(data: Any) -> bool:  # noqa: ANN401
-    return isinstance(nw.from_native(data, allow_series=True, pass_through=True), nw.Series)
 
 
 def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from glob import escape
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -218,7 +219,9 @@ def _whole_folder(folder: Path) -> Iterator[Path]:
         raise DataError(f"{folder} is {what}, which a table would replace: choose another name.")
     scratch, old = (folder.with_name(f"{folder.name}.{os.getpid()}.{end}") for end in ("new", "old"))
     try:
-        scratch.mkdir(parents=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _remove_scratch_of_the_dead(folder)
+        scratch.mkdir()
         yield scratch
         if folder.exists():
             folder.rename(old)
@@ -230,6 +233,24 @@ def _whole_folder(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_scratch_of_the_dead(folder: Path) -> None:
+    """Remove what processes that were killed left behind."""
+    for path in folder.parent.glob(f"{escape(folder.name)}.*.new"):
+        number = path.name.split(".")[-2]
+        if number.isdigit() and not _is_alive(int(number)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # another user's
+        return True
+    return True
 
 
 # Opening
