@@ -295,7 +295,7 @@ def _about(folder: Path) -> dict[str, Any]:
         raise DataError(f"{path} is no table that this version of rwkplus reads: its format is {found!r}.")
     kinds = {"directed": bool, "weight": str | None, "targets": list, "rows": dict, "bytes": dict, "columns": dict}
     for key, kind in kinds.items():
-        if not isinstance(about.get(key), kind):  # type: ignore[arg-type]
+        if key not in about or not isinstance(about[key], kind):  # type: ignore[arg-type]
             raise damaged(path, f"{key!r} is missing or of another form")
     for side in SIDES:
         size, columns = about["rows"].get(side), about["columns"].get(side)
@@ -309,7 +309,7 @@ def _check_roles(path: Path, about: dict[str, Any]) -> None:
     kinds = {side: {own["name"]: own["kind"] for own in about["columns"][side]} for side in SIDES}
     if about["weight"] is not None and kinds["edges"].get(about["weight"]) != "numbers":
         raise damaged(path, "the weight is no column of numbers of the edges")
-    if any(target not in kinds["graphs"] for target in about["targets"]):
+    if any(target not in list(kinds["graphs"]) for target in about["targets"]):
         raise damaged(path, "a target is no column of the graphs")
 
 

@@ -327,7 +327,7 @@ def test_cells_that_are_far_too_long(read):
 
 @pytest.mark.parametrize("name", ["missing.csv", "missing"])
 def test_files_that_do_not_exist(tmp_path, name):
-    with pytest.raises(DataError, match="cannot read .*missing.*No such file"):
+    with pytest.raises(DataError, match=r"cannot read .*missing.*No such file"):
         read_csv(tmp_path / name)
     with pytest.raises(DataError, match=r"has no file edges\.csv"):
         read_csv(tmp_path)

@@ -57,7 +57,8 @@ def test_columns_are_chosen_where_a_user_would(make):
 
 def test_types_say_what_columns_are(make):
     frame = make({
-        "source": range(30), "target": range(1, 31), "flag": [True, False] * 15, "count": range(30), "ratio": [0.5] * 30,
+        "source": range(30), "target": range(1, 31), "flag": [True, False] * 15, "count": range(30),
+            "ratio": [0.5] * 30,
         "ticket": [f"t{i}" for i in range(30)], "kind": ["a", "b", None] * 10, "label": range(30), "empty": [None] * 30,
     })  # fmt: skip
     table = GraphTable.of(frame)
@@ -130,8 +131,8 @@ def test_rows_of_nodes_and_graphs(make):
         GraphTable.of(edges=edges, graphs=make({"day": [1, 1, 2]}), **NAMES)
     with pytest.raises(DataError, match="graphs has no row for the graph 2 of edges"):
         GraphTable.of(edges=edges, graphs=make({"day": [1]}), **NAMES)
+    twice = make({"day": [1, 1, 1, 1, 2, 2, 1], "node": ["zoe", "ann", "bob", "eve", "ann", "bob", "ann"]})
     with pytest.raises(DataError, match="nodes, row 6: the node 'ann' was there before"):
-        twice = make({"day": [1, 1, 1, 1, 2, 2, 1], "node": ["zoe", "ann", "bob", "eve", "ann", "bob", "ann"]})
         GraphTable.of(edges=edges, nodes=twice, **NAMES)
 
 
