@@ -327,6 +327,7 @@ class _File(NamedTuple):
 
     path: Path
     batch: Any
+    names: list[str]
 
     @classmethod
     def of(cls, folder: Path, side: str, about: dict[str, Any]) -> "_File":
@@ -342,17 +343,18 @@ class _File(NamedTuple):
                 raise damaged(path, f"it has {reader.num_record_batches} batches instead of one")
             batch = reader.get_batch(0)
             batch.validate()
+            names = batch.schema.names
         except OSError as error:
             raise DataError(f"cannot open {path}: {error.strerror or error}.") from error
         except (pa.ArrowException, ValueError) as error:
             raise error if isinstance(error, DataError) else damaged(path, error) from error
         if batch.num_rows != about["rows"][side]:
             raise damaged(path, f"it has {batch.num_rows:,} rows instead of {about['rows'][side]:,}")
-        return cls(path, batch)
+        return cls(path, batch, names)
 
     def field(self, name: str) -> Any:  # noqa: ANN401
         """The array of a field."""
-        if self.batch.schema.names.count(name) != 1:
+        if self.names.count(name) != 1:
             raise damaged(self.path, f"it has no field {name!r}")
         return self.batch.column(name)
 
@@ -378,9 +380,7 @@ class _File(NamedTuple):
             if about["kind"] == "numbers":
                 return Numbers(self._measured(array, about))
             return StoredText(array, {"words": "words", "numbers": "numbers", "json": "json"}[about["type"]])
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            if isinstance(error, DataError):
-                raise
+        except (_pyarrow().ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
             raise damaged(self.path, f"the field {name!r} is not what {ABOUT} says ({error})") from error
 
     def _labels(self, array: Any, *, one_hot: bool) -> Categories:  # noqa: ANN401

@@ -58,8 +58,8 @@ def test_columns_are_chosen_where_a_user_would(make):
 def test_types_say_what_columns_are(make):
     frame = make({
         "source": range(30), "target": range(1, 31), "flag": [True, False] * 15, "count": range(30),
-            "ratio": [0.5] * 30,
-        "ticket": [f"t{i}" for i in range(30)], "kind": ["a", "b", None] * 10, "label": range(30), "empty": [None] * 30,
+        "ratio": [0.5] * 30, "ticket": [f"t{i}" for i in range(30)], "kind": ["a", "b", None] * 10, "label": range(30),
+        "empty": [None] * 30,
     })  # fmt: skip
     table = GraphTable.of(frame)
     kinds = {name: type(column) for name, column in table.edges.items()}

@@ -31,7 +31,7 @@ def table():
     edges = pd.DataFrame({
         "graph": np.repeat([f"g{i}" for i in range(50)], 6), "source": np.tile([0, 1, 2, 3, 4, 5], 50),
         "target": np.tile([1, 2, 3, 4, 5, 0], 50), "how": rng.choice(["card", "cash", None], 300),
-            "amount": rng.random(300),
+        "amount": rng.random(300),
     })  # fmt: skip
     graphs = pd.DataFrame({"graph": [f"g{i}" for i in range(50)], "y": rng.integers(0, 2, 50)})
     return GraphTable.of(edges=edges, graphs=graphs)
