@@ -82,7 +82,7 @@ def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
         >>> from_frame(ring)
         GraphTable: 1 undirected graph, 3 nodes, 3 edges
     """
-    if _is_series(data):
+    if nw.dependencies.is_into_series(data):
         from rwkplus.io.smiles import from_molecules
 
         return from_molecules(nw.from_native(data, series_only=True).to_list(), options)
@@ -135,13 +135,9 @@ def to_frames(table: GraphTable, library: str = "pandas") -> Frames:
 # Reading
 
 
-def _is_series(data: Any) -> bool:  # noqa: ANN401
-    return isinstance(nw.from_native(data, allow_series=True, pass_through=True), nw.Series)
-
-
 def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
     try:
-        frame = nw.from_native(data, eager_only=True)
+        frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         raise GraphError(f"{called} has two columns of the same name: {error}") from error
     except TypeError as error:
@@ -156,9 +152,8 @@ def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
 
 def _places(called: str, data: Any) -> Places:  # noqa: ANN401
     """Rows by their labels in pandas, else by their numbers."""
-    index = getattr(data, "index", None)
-    named = index is not None and not callable(index)
-    return Places(called, "row", lambda row: (row, f"row {index[row] if named else row}"))
+    index = data.index if nw.dependencies.is_pandas_dataframe(data) else None
+    return Places(called, "row", lambda row: (row, f"row {row if index is None else index[row]}"))
 
 
 def _columns(frame: "nw.DataFrame[Any]", side: Side, options: ReadOptions) -> dict[str, Cells]:
@@ -257,7 +252,7 @@ def _values(cells: _Key | Text) -> list[Any]:
 
 
 def _pandas(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
     def cells(column: _Key | Column) -> Any:  # noqa: ANN401
         if isinstance(column, Categories):
@@ -285,7 +280,7 @@ def _polars(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
 
 
 def _pyarrow(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
     def array(column: _Key | Column) -> Any:  # noqa: ANN401
         if isinstance(column, Categories):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.io.mistakes import Mistakes, Side
 from rwkplus.io.options import ReadOptions
 from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, is_missing
@@ -31,8 +31,8 @@ DATE = re.compile(
 )
 REPEATED = (
     "Give an edge once, or in both directions with the same cells; drop_duplicates=True leaves out {unit}s that are "
-    "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source to "
-    "target only."
+    "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source "
+    "to target only."
 )
 
 
@@ -100,13 +100,12 @@ def assemble(
         edges: Columns of the table of edges by name.
         nodes: Columns of the table of nodes.
         graphs: Columns of the table of graphs.
-        options: What the columns mean.
+        options: What the columns mean; :func:`check_named` has been asked about them.
         mistakes: Names the rows, and may know of mistakes already.
     """
     given: dict[Side, Mapping[str, Cells]] = {"edges": edges}
     given |= {} if nodes is None else {"nodes": nodes}
     given |= {} if graphs is None else {"graphs": graphs}
-    check_named(options, given)
     options = as_spelled(options, given)
     keys = {side: _keys(columns, side, options, mistakes) for side, columns in given.items()}
     _check_graph_columns(keys, options, mistakes)
@@ -167,7 +166,7 @@ def typed(name: str, cells: Cells, side: Side, options: ReadOptions) -> Column:
     if isinstance(cells, Coded):
         return _of_words(name, cells, "label" if target and kind is None else kind, side)
     if isinstance(cells, list):
-        return column_of(name, cells, kind, of=side)
+        return _of_objects(name, cells, kind, side, carried=side == "graphs" and not target)
     if kind is None or isinstance(cells, {"label": Categories, "attribute": Numbers, "text": Text}[kind]):
         return cells
     return column_of(name, cells.values().tolist(), kind, of=side)
@@ -220,6 +219,16 @@ def _of_words(name: str, cells: Coded, kind: Kind | None, side: Side) -> Column:
             return Text(cells.cells())
     found = labels_of(name, list(values), side)
     return Categories.numbered(np.append(found.codes, -1)[cells.codes], found.names)
+
+
+def _of_objects(name: str, cells: list[Any], kind: Kind | None, side: Side, *, carried: bool) -> Column:
+    """A column of Python values; what describes graphs is carried along, whatever it is."""
+    try:
+        return column_of(name, cells, kind, of=side)
+    except GraphError:
+        if kind is not None or not carried:
+            raise
+        return Text.of(None if is_missing(value) else str(value) for value in cells)
 
 
 class _Keys(NamedTuple):
@@ -287,7 +296,7 @@ def _check_cells(
         mistakes.add(side, np.flatnonzero(cells.missing), f"column {name!r} is empty")
     for name, column in columns.items():
         if isinstance(column, Numbers) and column.numbers.dtype.kind == "f":
-            infinite = np.isinf(column.numbers.reshape(len(column), -1)).any(1)
+            infinite = np.isinf(column.matrix()).any(1)
             mistakes.add(side, np.flatnonzero(infinite), f"column {name!r} must be a number, got infinity")
 
 
@@ -532,7 +541,7 @@ def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], op
     An undirected edge may be given in both directions if all else is equal, and is kept once.
     """
     own = options.directed or options.multigraph
-    if own and not options.drop_duplicates:
+    if (own and not options.drop_duplicates) or not source.size:
         return None
     one, other = (source, target) if options.directed else (np.minimum(source, target), np.maximum(source, target))
     key = one * (int(other.max(initial=0)) + 1) + other

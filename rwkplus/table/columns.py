@@ -1,8 +1,10 @@
 """The three kinds of columns that graphs, nodes and edges can have: labels, numbers and text."""
 
+import json
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from math import isnan
 from numbers import Real
@@ -11,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError
+from rwkplus.errors import DataError, GraphError
 
 Rows: TypeAlias = NDArray[np.int64] | slice
 Array: TypeAlias = NDArray[Any]
@@ -169,12 +171,62 @@ class Text:
         return repr(self.texts.tolist()).encode(errors="surrogatepass")
 
 
+class StoredText(Text):
+    """Text in an Arrow array, of which Python objects are made when somebody asks for them."""
+
+    array: Any
+    kind: str  # words, numbers, or json for all else
+
+    def __init__(self, array: Any, kind: str) -> None:  # noqa: ANN401
+        object.__setattr__(self, "array", array)
+        object.__setattr__(self, "kind", kind)
+
+    @cached_property
+    def texts(self) -> NDArray[np.object_]:  # type: ignore[override]
+        """The texts."""
+        try:
+            self.array.validate(full=True)
+            values = self.array.to_pylist()
+            if self.kind == "json":
+                values = [None if value is None else _from_json(value) for value in values]
+        except ValueError as error:  # of Arrow, JSON or Unicode
+            raise DataError(f"a column of text on disk is damaged: {error}.") from error
+        return read_only(Text.of(values).texts)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __reduce__(self) -> tuple[type[Text], tuple[NDArray[np.object_]]]:
+        return Text, (self.texts,)
+
+    def take(self, rows: Rows) -> "Text":
+        """Some of the rows."""
+        if not isinstance(rows, slice) or rows.step not in (None, 1):
+            return Text(self.texts[rows])
+        start, stop, _ = rows.indices(len(self))
+        return StoredText(self.array.slice(start, max(stop - start, 0)), self.kind)
+
+
+def _from_json(text: str) -> Any:  # noqa: ANN401
+    """A value as it was before JSON made lists of its tuples."""
+
+    def plain(value: Any) -> Any:  # noqa: ANN401
+        return tuple(map(plain, value)) if isinstance(value, list) else value
+
+    return plain(json.loads(text))
+
+
 Column: TypeAlias = Categories | Numbers | Text
+
+
+def kind_of(column: Column) -> type[Column]:
+    """Which of the three kinds a column is."""
+    return Text if isinstance(column, Text) else type(column)
 
 
 def equal(one: Column, other: Column) -> bool:
     """Whether two columns are of one kind and have equal rows; numbers of labels do not matter, nor do unused ones."""
-    if type(one) is not type(other) or len(one) != len(other):
+    if kind_of(one) is not kind_of(other) or len(one) != len(other):
         return False
     if isinstance(one, Categories) and isinstance(other, Categories) and one.names == other.names:
         return bool((one.codes == other.codes).all())

@@ -6,13 +6,13 @@ from hashlib import blake2b
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError
-from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, concatenate, equal, read_only
+from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, concatenate, equal, kind_of, read_only
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,6 +25,15 @@ SIDES = ("graphs", "nodes", "edges")
 ARRAYS = {"node_ptr": np.int64, "edge_ptr": np.int64, "source": np.int32, "target": np.int32}
 SHOWN = 6
 """Labels that a description lists."""
+
+
+class Origin(NamedTuple):
+    """Where the graphs of a table are on disk: all that other processes need."""
+
+    path: str
+    mark: str  # tells a table from another one in the same place
+    start: int
+    stop: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +64,8 @@ class GraphTable(Sequence["GraphTable"]):
     """Edge column that is a weight: it scales walks instead of describing the edge."""
     targets: tuple[str, ...] = ()
     """Graph columns that are to be learned."""
+    origin: Origin | None = field(default=None, init=False)
+    """Set where these are graphs of a written table as they are; any change leaves it out."""
 
     def __post_init__(self) -> None:
         for side in SIDES:
@@ -174,7 +185,20 @@ class GraphTable(Sequence["GraphTable"]):
         node_ptr, edge_ptr = self.node_ptr[start : stop + 1], self.edge_ptr[start : stop + 1]
         nodes = slice(int(node_ptr[0]), int(node_ptr[-1]))
         edges = slice(int(edge_ptr[0]), int(edge_ptr[-1]))
-        return self._taken(slice(start, stop), nodes, edges, node_ptr - node_ptr[0], edge_ptr - edge_ptr[0])
+        block = self._taken(slice(start, stop), nodes, edges, node_ptr - node_ptr[0], edge_ptr - edge_ptr[0])
+        if self.origin is not None:
+            first = self.origin.start
+            object.__setattr__(block, "origin", self.origin._replace(start=first + start, stop=first + stop))
+        return block
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Graphs of a written table travel as path and range."""
+        if self.origin is not None:
+            from rwkplus.io.parquet import open_block
+
+            return open_block, tuple(self.origin)
+        values = (getattr(self, own.name) for own in fields(self) if own.init)
+        return GraphTable, tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
 
     def _taken(self, graphs: Any, nodes: Any, edges: Any, node_ptr: Ints, edge_ptr: Ints) -> "GraphTable":  # noqa: ANN401
         return replace(
@@ -284,7 +308,7 @@ class GraphTable(Sequence["GraphTable"]):
             hashed.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
         for side in SIDES:
             for name, column in sorted(getattr(self, side).items()):
-                hashed.update(f"{side}.{name}.{type(column).__name__}".encode(errors="surrogatepass"))
+                hashed.update(f"{side}.{name}.{kind_of(column).__name__}".encode(errors="surrogatepass"))
                 hashed.update(column.canonical())
         return hashed.hexdigest()
 
@@ -398,7 +422,7 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
     for side in SIDES:
         for name in {*getattr(first, side), *getattr(table, side)}:
             mine, theirs = getattr(first, side).get(name), getattr(table, side).get(name)
-            if type(mine) is not type(theirs):
+            if mine is None or theirs is None or kind_of(mine) is not kind_of(theirs):
                 has, lacks = (0, i) if theirs is None or mine is not None else (i, 0)
                 raise GraphError(
                     f"the {side} of table {has} have a column {name!r} that those of table {lacks} do not have, or not "

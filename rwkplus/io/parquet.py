@@ -1,0 +1,439 @@
+"""Tables on disk: folders of Arrow files that open without being read, and of Parquet files (extra: ``arrow``)."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from glob import escape
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import DataError, GraphError, MissingExtraError
+from rwkplus.files import damaged, read_json
+from rwkplus.io.options import ReadOptions
+from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
+from rwkplus.table.columns import StoredText
+from rwkplus.table.graph_table import SIDES, Origin
+
+ABOUT = "table.json"
+FORMAT = "rwkplus table 1"
+OWN: dict[str, tuple[str, ...]] = {
+    "graphs": ("first_node", "first_edge"),
+    "nodes": ("graph",),
+    "edges": ("graph", "source", "target"),
+}
+"""Fields of each file that are no columns."""
+CHECKED = 2**24
+"""Rows up to which all numbers of nodes and labels are checked when a table is opened; of larger ones, those in use."""
+
+
+def write_table(table: GraphTable, folder: str | Path) -> Path:
+    """Write a table as a folder, whole or not at all; one that was there before is replaced.
+
+    The folder has three Arrow files, ``graphs.arrow``, ``nodes.arrow`` and ``edges.arrow``, which pandas, Polars and
+    DuckDB can read as well, and ``table.json``, which says what their columns are.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import networkx as nx
+        >>> with TemporaryDirectory() as folder:
+        ...     path = write_table(GraphTable.of([nx.path_graph(3), nx.cycle_graph(4)]), f"{folder}/two")
+        ...     open_table(path)[1]
+        GraphTable: 1 undirected graph, 4 nodes, 4 edges
+    """
+    _pyarrow()
+    folder = Path(folder)
+    fields = {side: _fields(getattr(table, side), side) for side in SIDES}
+    with _whole_folder(folder) as scratch:
+        for side in SIDES:
+            _write_arrow(scratch / f"{side}.arrow", {**_own_fields(table, side), **fields[side].arrays})
+        about = {
+            "format": FORMAT,
+            "id": uuid4().hex,
+            "directed": table.directed,
+            "weight": table.weight,
+            "targets": list(table.targets),
+            "rows": {"graphs": len(table), "nodes": table.num_nodes, "edges": table.num_edges},
+            "bytes": {side: (scratch / f"{side}.arrow").stat().st_size for side in SIDES},
+            "columns": {side: fields[side].about for side in SIDES},
+        }
+        _write_synced(scratch / ABOUT, json.dumps(about, indent=1).encode())
+    return folder
+
+
+def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+    """Open a folder that :func:`write_table` wrote, or read one of Parquet files.
+
+    Arrays of a written table are views of its files, which the system reads where they are used. What is sent to other
+    processes is the path and the range of graphs. A folder of others has ``edges.parquet`` and, where needed,
+    ``nodes.parquet`` and ``graphs.parquet``, whose columns are read as those of data frames.
+
+    Args:
+        folder: The folder.
+        options: ``ignore`` for a written table; those of data frames for Parquet files.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"cannot open the table {folder}: {'it is no folder' if folder.exists() else 'there is none'}.")
+    if (folder / ABOUT).exists():
+        options.check("a written table", ("ignore",))
+        path, mark = str(folder.resolve()), _mark(folder)
+        table = _opened(path, mark)
+        return open_block(path, mark, 0, len(table)).without(options.ignore)
+    if not (folder / "edges.parquet").exists():
+        raise DataError(f"{folder} is no table: it has neither {ABOUT} nor edges.parquet.")
+    from rwkplus.io.frames import from_frames
+
+    frames = {side: _read_parquet(folder / f"{side}.parquet") for side in SIDES}
+    return from_frames(frames["edges"], frames["nodes"], frames["graphs"], options)
+
+
+def open_block(path: str, mark: str, start: int, stop: int) -> GraphTable:
+    """Open some graphs of a written table: what workers are sent.
+
+    Args:
+        path: Folder of the table.
+        mark: Tells it from another one in the same place.
+        start: First graph.
+        stop: Graph after the last one.
+    """
+    if mark != _mark(Path(path)):
+        raise DataError(f"{path} was written anew after the table was opened: open it again.")
+    table = _opened(path, mark)[start:stop]
+    if table.num_edges + table.num_nodes <= CHECKED:
+        _check_values(table, path)
+    return table
+
+
+# Writing
+
+
+class _Fields(NamedTuple):
+    """Columns as Arrow arrays, and what is known of them besides."""
+
+    arrays: dict[str, Any]
+    about: list[dict[str, Any]]
+
+
+def _pyarrow() -> Any:  # noqa: ANN401
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow.ipc  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingExtraError("tables on disk need PyArrow: pip install 'rwkplus[arrow]'.") from error
+    return pa
+
+
+def _own_fields(table: GraphTable, side: str) -> dict[str, Any]:
+    pa = _pyarrow()
+    if side == "graphs":
+        return {"first_node": pa.array(table.node_ptr[:-1]), "first_edge": pa.array(table.edge_ptr[:-1])}
+    if side == "nodes":
+        return {"graph": pa.array(table.node_graph.astype(np.int32))}
+    graph = pa.array(table.edge_graph.astype(np.int32))
+    return {"graph": graph, "source": pa.array(table.source), "target": pa.array(table.target)}
+
+
+def _fields(columns: Mapping[str, Column], side: str) -> _Fields:
+    taken, fields = set(OWN[side]), _Fields({}, [])
+    for name, column in columns.items():
+        field = name
+        while field in taken:
+            field += "_"
+        taken.add(field)
+        fields.arrays[field], about = _array(name, column, side)
+        fields.about.append({"name": name, "field": field, **about})
+    return fields
+
+
+def _array(name: str, column: Column, side: str) -> tuple[Any, dict[str, Any]]:
+    """A column as an Arrow array whose bytes are those of the column."""
+    try:
+        if isinstance(column, Categories):
+            return _labels(column), {"kind": "labels", "one_hot": column.one_hot}
+        if isinstance(column, Numbers):
+            return _numbers(column), {"kind": "numbers", "type": column.numbers.dtype.str, "axes": column.numbers.ndim}
+        return _texts(column)
+    except (UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
+        raise GraphError(f"column {name!r} of the {side} cannot be written: {error}.") from error
+
+
+def _labels(column: Categories) -> Any:  # noqa: ANN401
+    pa = _pyarrow()
+    codes = np.ascontiguousarray(column.codes)
+    missing = column.missing
+    bits = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
+    indices = pa.Array.from_buffers(pa.from_numpy_dtype(codes.dtype), codes.size, [bits, pa.py_buffer(codes)])
+    return pa.DictionaryArray.from_arrays(indices, pa.array(column.names, pa.string()))
+
+
+def _numbers(column: Numbers) -> Any:  # noqa: ANN401
+    pa = _pyarrow()
+    numbers = np.ascontiguousarray(column.numbers)
+    flat = pa.array(numbers.astype(np.uint8).ravel() if numbers.dtype.kind == "b" else numbers.ravel())
+    return flat if numbers.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, numbers.shape[1])
+
+
+def _texts(column: Text) -> tuple[Any, dict[str, Any]]:
+    """Words and whole numbers as they are, anything else as JSON."""
+    pa = _pyarrow()
+    values = column.texts.tolist()
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds <= {str}:
+        return pa.array(values, pa.large_string()), {"kind": "text", "type": "words"}
+    if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
+        return pa.array(values, pa.int64()), {"kind": "text", "type": "numbers"}
+    texts = [None if value is None else json.dumps(value) for value in values]
+    return pa.array(texts, pa.large_string()), {"kind": "text", "type": "json"}
+
+
+def _write_arrow(path: Path, arrays: Mapping[str, Any]) -> None:
+    pa = _pyarrow()
+    batch = pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
+    with path.open("wb") as file:
+        with pa.ipc.new_file(file, batch.schema) as writer:
+            writer.write_batch(batch)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _whole_folder(folder: Path) -> Iterator[Path]:
+    """Give a folder to write into, which replaces ``folder`` if the block ends well."""
+    if folder.exists() and not (folder / ABOUT).exists() and (not folder.is_dir() or any(folder.iterdir())):
+        what = "a folder of other files" if folder.is_dir() else "a file"
+        raise DataError(f"{folder} is {what}, which a table would replace: choose another name.")
+    scratch, old = (folder.with_name(f"{folder.name}.{os.getpid()}.{end}") for end in ("new", "old"))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _remove_scratch_of_the_dead(folder)
+        scratch.mkdir()
+        yield scratch
+        if folder.exists():
+            folder.rename(old)
+        scratch.rename(folder)
+    except OSError as error:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise DataError(f"cannot write the table {folder}: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_scratch_of_the_dead(folder: Path) -> None:
+    """Remove what processes that were killed left behind."""
+    for path in folder.parent.glob(f"{escape(folder.name)}.*.new"):
+        number = path.name.split(".")[-2]
+        if number.isdigit() and not _is_alive(int(number)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # another user's
+        return True
+    return True
+
+
+# Opening
+
+
+def _mark(folder: Path) -> str:
+    """Tells a table from another one that was written to the same place."""
+    try:
+        return blake2b((folder / ABOUT).read_bytes(), digest_size=16).hexdigest()
+    except OSError as error:
+        raise DataError(f"cannot open the table {folder}: {error.strerror or error}.") from error
+
+
+@lru_cache(maxsize=4)
+def _opened(path: str, mark: str) -> GraphTable:
+    folder = Path(path)
+    about = _about(folder)
+    files = {side: _File.of(folder, side, about) for side in SIDES}
+    columns = {side: file.columns(about["columns"][side]) for side, file in files.items()}
+    table = GraphTable(
+        _pointers(files["graphs"], "first_node", about["rows"]["nodes"]),
+        _pointers(files["graphs"], "first_edge", about["rows"]["edges"]),
+        files["edges"].numbers("source", "<i4"),
+        files["edges"].numbers("target", "<i4"),
+        columns["graphs"],
+        columns["nodes"],
+        columns["edges"],
+        about["directed"],
+        about["weight"],
+        tuple(about["targets"]),
+    )
+    object.__setattr__(table, "origin", Origin(path, mark, 0, len(table)))
+    return table
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    """What ``table.json`` says, if it has the form of one."""
+    path = folder / ABOUT
+    about: dict[str, Any] = read_json(path)
+    found = about.get("format") if isinstance(about, dict) else None
+    if found != FORMAT:
+        raise DataError(f"{path} is no table that this version of rwkplus reads: its format is {found!r}.")
+    kinds = {"directed": bool, "weight": str | None, "targets": list, "rows": dict, "bytes": dict, "columns": dict}
+    for key, kind in kinds.items():
+        if key not in about or not isinstance(about[key], kind):  # type: ignore[arg-type]
+            raise damaged(path, f"{key!r} is missing or of another form")
+    for side in SIDES:
+        size, columns = about["rows"].get(side), about["columns"].get(side)
+        if type(size) is not int or size < 0 or not _are_columns(columns):
+            raise damaged(path, f"what it says about the {side} is missing or of another form")
+    _check_roles(path, about)
+    return about
+
+
+def _check_roles(path: Path, about: dict[str, Any]) -> None:
+    kinds = {side: {own["name"]: own["kind"] for own in about["columns"][side]} for side in SIDES}
+    if about["weight"] is not None and kinds["edges"].get(about["weight"]) != "numbers":
+        raise damaged(path, "the weight is no column of numbers of the edges")
+    if any(target not in list(kinds["graphs"]) for target in about["targets"]):
+        raise damaged(path, "a target is no column of the graphs")
+
+
+def _are_columns(columns: object) -> bool:
+    return isinstance(columns, list) and all(
+        isinstance(own, dict)
+        and all(isinstance(own.get(key), str) for key in ("name", "field", "kind"))
+        and own["kind"] in ("labels", "numbers", "text")
+        for own in columns
+    )
+
+
+class _File(NamedTuple):
+    """One file of a written table, mapped into memory."""
+
+    path: Path
+    batch: Any
+    names: list[str]
+
+    @classmethod
+    def of(cls, folder: Path, side: str, about: dict[str, Any]) -> "_File":
+        """Map a file; its size and number of rows must be those that were written."""
+        pa = _pyarrow()
+        path = folder / f"{side}.arrow"
+        try:
+            size, written = path.stat().st_size, about["bytes"].get(side)
+            if size != written:
+                raise damaged(path, f"it has {size:,} bytes, {written} were written")
+            reader = pa.ipc.open_file(pa.memory_map(str(path)))
+            if reader.num_record_batches != 1:
+                raise damaged(path, f"it has {reader.num_record_batches} batches instead of one")
+            batch = reader.get_batch(0)
+            batch.validate()
+            names = batch.schema.names
+        except OSError as error:
+            raise DataError(f"cannot open {path}: {error.strerror or error}.") from error
+        except (pa.ArrowException, ValueError) as error:
+            raise error if isinstance(error, DataError) else damaged(path, error) from error
+        if batch.num_rows != about["rows"][side]:
+            raise damaged(path, f"it has {batch.num_rows:,} rows instead of {about['rows'][side]:,}")
+        return cls(path, batch, names)
+
+    def field(self, name: str) -> Any:  # noqa: ANN401
+        """The array of a field."""
+        if self.names.count(name) != 1:
+            raise damaged(self.path, f"it has no field {name!r}")
+        return self.batch.column(name)
+
+    def numbers(self, name: str, kind: str) -> NDArray[Any]:
+        """A field as a view of the file."""
+        array = self.field(name)
+        if array.null_count or not _pyarrow().types.is_primitive(array.type):
+            raise damaged(self.path, f"the field {name!r} does not hold numbers throughout")
+        values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
+        if values.dtype != np.dtype(kind):
+            raise damaged(self.path, f"the field {name!r} holds {values.dtype} instead of {np.dtype(kind)}")
+        return values
+
+    def columns(self, about: list[dict[str, Any]]) -> dict[str, Column]:
+        """Columns of the table."""
+        return {own["name"]: self._column(own) for own in about}
+
+    def _column(self, about: dict[str, Any]) -> Column:
+        array, name = self.field(about["field"]), about["field"]
+        try:
+            if about["kind"] == "labels":
+                return self._labels(array, one_hot=about["one_hot"] is True)
+            if about["kind"] == "numbers":
+                return Numbers(self._measured(array, about))
+            return StoredText(array, {"words": "words", "numbers": "numbers", "json": "json"}[about["type"]])
+        except (_pyarrow().ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
+            raise damaged(self.path, f"the field {name!r} is not what {ABOUT} says ({error})") from error
+
+    def _labels(self, array: Any, *, one_hot: bool) -> Categories:  # noqa: ANN401
+        indices, names = array.indices, array.dictionary.to_pylist()
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise TypeError("labels must have distinct names")
+        kind = np.dtype(indices.type.to_pandas_dtype())
+        codes = np.frombuffer(indices.buffers()[1], kind, len(indices), indices.offset * kind.itemsize)
+        return Categories(codes, tuple(names), one_hot)
+
+    def _measured(self, array: Any, about: dict[str, Any]) -> NDArray[Any]:  # noqa: ANN401
+        kind = np.dtype(about["type"])
+        if kind.kind not in "iufb" or about["axes"] not in (1, 2):
+            raise TypeError("no numbers")
+        values = array.flatten() if about["axes"] == 2 else array
+        if array.null_count or values.null_count:
+            raise TypeError("some are missing")
+        numbers: NDArray[Any] = values.to_numpy(zero_copy_only=True)
+        numbers = numbers.view(bool) if kind.kind == "b" and numbers.dtype == np.uint8 else numbers
+        if numbers.dtype != kind:
+            raise TypeError(f"{numbers.dtype} instead of {kind}")
+        return numbers.reshape(len(array), array.type.list_size) if about["axes"] == 2 else numbers
+
+
+def _pointers(graphs: _File, field: str, total: int) -> NDArray[np.int64]:
+    ptr = np.append(graphs.numbers(field, "<i8"), total)
+    if ptr[0] != 0 or (np.diff(ptr) < 0).any():
+        raise damaged(graphs.path, f"the numbers in {field!r} do not ascend from 0 to {total:,}")
+    return ptr
+
+
+def _check_values(table: GraphTable, path: str) -> None:
+    """Refuse numbers of nodes and of labels that do not exist."""
+    sizes = np.diff(table.node_ptr)[table.edge_graph]
+    for name in ("source", "target"):
+        ends = getattr(table, name)
+        if ends.size and (ends.min() < 0 or (ends >= sizes).any()):
+            raise damaged(Path(path) / "edges.arrow", f"{name!r} has numbers of nodes that do not exist")
+    for side in SIDES:
+        for name, column in getattr(table, side).items():
+            codes = column.codes if isinstance(column, Categories) else np.zeros(0, np.int8)
+            if codes.size and (codes.min() < -1 or codes.max() >= len(column.names)):
+                raise damaged(Path(path) / f"{side}.arrow", f"{name!r} has numbers of labels that do not exist")
+
+
+def _read_parquet(path: Path) -> Any:  # noqa: ANN401
+    """A Parquet file as an Arrow table, None where there is none."""
+    pa = _pyarrow()
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    if not path.exists():
+        return None
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"cannot read {path}: {error}.") from error
