@@ -153,10 +153,13 @@ def _read(name: str | Path, options: ReadOptions) -> GraphTable:
         return entry.make().without(options.ignore)
     if entry is None and path.exists():
         return read_path(path, options)
-    if entry is None and str(name) not in TU_NAMES:
-        raise _unknown(str(name))
+    known = entry is not None or str(name) in TU_NAMES
     entry = entry or Entry(str(name), "")
-    folder = find(entry) or _download(entry)
+    folder = find(entry)
+    if folder is None:
+        if not known:
+            raise _unknown(str(name))
+        folder = _download(entry)
     return read_tu(folder, options, node_names=entry.node_names, edge_names=entry.edge_names)
 
 

@@ -1,6 +1,6 @@
 """Graphs for networks: whatever the user has becomes one checked PyG ``Batch``, or an error says what is wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,17 +51,20 @@ def graph_list(graphs: Graphs, ignore: Sequence[str] = ()) -> list[Any]:
         graphs = _unbatched(graphs)
     elif isinstance(graphs, Data | HeteroData):
         raise GraphError(f"got a single {type(graphs).__name__}: put it into a list, [graph].")
-    if isinstance(graphs, GraphTable | str | Path) or hasattr(graphs, "columns"):
-        return GraphTable.of(graphs, ignore=tuple(ignore)).to_pyg()
-    try:
-        items = list(graphs)  # type: ignore[call-overload] # also what has only __getitem__, such as torch's Subset
-    except TypeError as error:
-        raise GraphError(f"expected a list of graphs, got {type(graphs).__name__}.") from error
-    if not items:
-        raise GraphError("the list of graphs is empty: give at least one graph.")
-    if isinstance(items[0], Data | HeteroData):
+    items = _items(graphs)
+    if items and isinstance(items[0], Data | HeteroData):
         return items
-    return GraphTable.of(items, ignore=tuple(ignore)).to_pyg()
+    return GraphTable.of(items if isinstance(graphs, Iterator) else graphs, ignore=tuple(ignore)).to_pyg()
+
+
+def _items(graphs: Graphs) -> list[Any]:
+    """What may be a list of PyG's graphs; nothing where it cannot be one."""
+    if isinstance(graphs, str | Path | GraphTable) or hasattr(graphs, "shape"):
+        return []
+    try:
+        return list(graphs)  # type: ignore[call-overload,no-any-return] # or what has only __getitem__, as torch's Subset
+    except TypeError:
+        return []
 
 
 def _records(graphs: Graphs, ignore: Sequence[str]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from rwkplus.table.symmetry import once
 TAKES = ("ignore", "y")
 NAMES = {"x": "node_label_names", "edge_attr": "edge_label_names"}
 WEIGHT = "edge_weight"
+CODES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
@@ -110,14 +111,22 @@ def _featureless(items: Sequence[Any]) -> bool:
 
 def _with_features(items: Sequence[Any]) -> Sequence[Any]:
     """The graphs as :func:`rwkplus.graphs.as_batch` wants them; those without features are all alike to it."""
-    return constant_features(list(items)) if _featureless(items) else items
+    try:
+        return constant_features(list(items)) if _featureless(items) else items
+    except (RuntimeError, TypeError, ValueError, OverflowError) as error:
+        raise GraphError("num_nodes of a graph is no number of nodes that fits into memory.") from error
 
 
 def _all_codes(items: Sequence[Any], field: str) -> bool:
     """Whether a field holds integers beyond 0 and 1 in some graph, and integers in all."""
     values = [item.get(field) for item in items if isinstance(item, Data)]
-    given = [value for value in values if isinstance(value, Tensor) and not value.is_floating_point()]
+    given = [value for value in values if isinstance(value, Tensor) and value.dtype in CODES and not _is_odd(value)]
     return bool(given) and len(given) == len(values) and any(bool(((v != 0) & (v != 1)).any()) for v in given)
+
+
+def _is_odd(value: Tensor) -> bool:
+    """Whether a tensor has no plain numbers to look at."""
+    return value.layout != torch.strided or value.is_nested or value.is_meta
 
 
 def _floats(item: Any, fields: set[str]) -> Any:  # noqa: ANN401
@@ -173,6 +182,6 @@ def _graph_columns(items: Sequence[Data], options: ReadOptions) -> dict[str, Col
 
 
 def _target(value: Any) -> Any:  # noqa: ANN401
-    if not isinstance(value, Tensor):
+    if not isinstance(value, Tensor) or _is_odd(value):
         return value
     return value.item() if value.numel() == 1 else value.detach().cpu().flatten().tolist()

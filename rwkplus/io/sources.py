@@ -51,7 +51,7 @@ def _read(data: Any, options: ReadOptions) -> GraphTable:  # noqa: ANN401
 
         return read_path(Path(data), options)
     if data is None:
-        raise GraphError("there are no graphs: give graphs, a path, or data frames as edges=, nodes= and graphs=.")
+        raise GraphError("expected a list of graphs, got NoneType; or give data frames: edges=, nodes= and graphs=.")
     whole = _whole(data)
     if whole is not None:
         return whole(data, options)
@@ -81,7 +81,8 @@ def _whole(data: Any) -> Read | None:  # noqa: ANN401
 
 def _items(data: Any) -> list[Any]:  # noqa: ANN401
     """Graphs as a list, or what to do about what is none."""
-    for module, names in (("torch_geometric.data", ("Data", "HeteroData")), ("networkx", ("Graph",))):
+    single = (("torch_geometric.data", ("Data", "HeteroData")), ("networkx", ("Graph",)), ("igraph", ("Graph",)))
+    for module, names in (*single, ("rdkit.Chem", ("Mol",))):
         if _is_a(data, module, *names):
             raise GraphError(f"got a single {type(data).__name__}: put it into a list, [graph].")
     try:

@@ -1,6 +1,6 @@
 """One page about anomalies: every flagged graph with its unusual part, and the most similar usual graphs beside."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from html import escape
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from rwkplus.viz.histogram import histogram
 SHOWN = 12
 """Flagged graphs on a page, the most anomalous first."""
 NEAREST = 3
+EMPTY = GraphTable(np.zeros(1), np.zeros(1), np.zeros(0), np.zeros(0))
 WHOLE = "Graphs without labels are judged as a whole"
 NAMED = 8
 """Unusual nodes that are named, the most unusual first."""
@@ -47,7 +48,7 @@ def detection_report(
     """
     table = GraphTable.of(graphs)
     table = table.with_names()  # of those that are compared with, the numbers would be others
-    compared = table[scores <= detector.threshold_] if usual is None else GraphTable.of(usual)
+    compared = table[scores <= detector.threshold_] if usual is None else _table(usual)
     flagged = flagged_graphs(detector, scores)
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
@@ -87,6 +88,11 @@ def write_detection_report(
 ) -> Path:
     """Write the page of :func:`detection_report`, whole or not at all."""
     return write_page(path, detection_report(detector, graphs, name, scores, usual, known, why))
+
+
+def _table(usual: Graphs) -> GraphTable:
+    """Graphs to compare with, of which there may be none."""
+    return GraphTable.of(usual) if not isinstance(usual, Sized) or len(usual) else EMPTY
 
 
 def flagged_graphs(detector: GraphDetector, scores: Floats) -> list[int]:

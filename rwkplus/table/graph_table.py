@@ -97,10 +97,6 @@ class GraphTable(Sequence["GraphTable"]):
 
         return read_graphs(data, edges=edges, nodes=nodes, graphs=graphs, **options)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return _rebuilt, ({name: dict(v) if name in SIDES else v for name, v in plain.items()},)
-
     def __len__(self) -> int:
         return self.node_ptr.size - 1
 
@@ -378,11 +374,6 @@ class GraphTable(Sequence["GraphTable"]):
         return f"{text}, {missing:,} missing" if missing else text
 
 
-def _rebuilt(values: dict[str, Any]) -> GraphTable:
-    """A table from its fields, for pickles of one's own, such as joblib's."""
-    return GraphTable(**values)
-
-
 def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:
     """The number of edges that leave each node, as a label; a loop counts once."""
     first = table.node_ptr[:-1][table.edge_graph]
@@ -408,7 +399,9 @@ def _rows_of(chosen: Ints, ptr: Ints) -> tuple[Ints, Ints]:
 
 
 def _plain_index(index: Any) -> Any:  # noqa: ANN401
-    """Lists and tuples as arrays; an empty one is of integers."""
+    """Lists as arrays, an empty one of integers; scikit-learn asks for ``table[rows, ...]``."""
+    if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
+        return _plain_index(index[0])
     if isinstance(index, list | tuple):
         return np.asarray(index, dtype=None if len(index) else np.int64)
     return index

@@ -94,7 +94,7 @@ def _numbers(name: str, values: Sequence[Any], of: str) -> Numbers:
     try:
         rows = [blank if is_missing(value) else _row(value, width) for value in values]
         numbers = np.array(rows, dtype=None if rows else np.float64)
-    except (ValueError, TypeError, OverflowError, IndexError) as error:
+    except Exception as error:  # whatever a value's own __float__ or __iter__ raises
         raise _no_numbers(name, values, width, of) from error
     if numbers.dtype.kind not in "iuf" or numbers.ndim != (1 if width is None else 2):
         raise _no_numbers(name, values, width, of)
@@ -124,7 +124,7 @@ def _no_numbers(name: str, values: Sequence[Any], width: int | None, of: str) ->
         try:
             if not is_missing(value):
                 np.asarray(_row(value, width), dtype=np.float64)
-        except (ValueError, TypeError, OverflowError, IndexError):
+        except Exception:
             break
     return GraphError(
         f"column {name!r} of the {of} must hold {width or 1} number(s) everywhere, got {_short(value)}. Name it in "

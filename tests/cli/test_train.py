@@ -54,7 +54,7 @@ def test_guards_see_the_same_folds(tmp_path, monkeypatch):
     monkeypatch.setattr("rwkplus.evaluate.guard_scores", guard_scores)
     output = invoke("train", DATA, *QUICK, "--guards", "--folds", 2, "--seed", 4, "--out", tmp_path / "run")
     assert "majority" in output
-    y = [int(graph.y) for graph in load(DATA)]
+    y = load(DATA).y.tolist()
     assert asked == [(200, y, {"folds": 2, "inner_folds": 5, "seed": 4})]
     stored = json.loads((tmp_path / "run" / "result.json").read_text())
     assert stored["values"]["guards"] == {"majority": [0.5, 0.5]}

@@ -45,7 +45,7 @@ def _data(tmp_path, monkeypatch):
 
 
 def classes(graphs):
-    return [int(graph.y) for graph in graphs]
+    return graphs.y.tolist()
 
 
 # By name
@@ -100,29 +100,32 @@ def test_atoms_and_bonds_of_mutag_have_their_names(data):
     files = {"A": chain, "graph_indicator": "1\n" * 7, "node_labels": nodes, "edge_labels": "0\n1\n2\n3\n"}
     pack(data / "MUTAG", "MUTAG", files)
     (graph,) = load("MUTAG")
-    assert graph.node_label_names == ("C", "N", "O", "F", "I", "Cl", "Br")
-    assert graph.edge_label_names == (":", "-", "=", "#")
+    assert graph.nodes["label"].names == ("C", "N", "O", "F", "I", "Cl", "Br")
+    assert graph.edges["label"].names == (":", "-", "=", "#")
 
 
-@pytest.mark.parametrize(("choice", "width"), [("labels", 2), ("attributes", 1), ("both", 3)])
-def test_node_features_are_chosen(data, choice, width):
+@pytest.mark.parametrize(
+    ("choice", "columns"), [("labels", {"label"}), ("attributes", {"x"}), ("both", {"label", "x"})]
+)
+def test_node_features_are_chosen(data, choice, columns):
     pack(data / "ENZYMES", "ENZYMES", {**FILES, **NODE_FILES})
-    assert load("ENZYMES", node_features=choice)[0].x.shape == (2, width)
+    assert set(load("ENZYMES", node_features=choice).nodes) == columns
 
 
 @pytest.mark.parametrize("name", ["functional-groups", "ENZYMES"])
 def test_other_node_features_are_refused(name):
     with pytest.raises(ParameterError, match=r"node_features must be one of labels.*got 'all'"):
         load(name, node_features="all")
-    with pytest.raises(ParameterError, match="without_features must be one of degree, constant; got 'degrees'"):
-        load(name, without_features="degrees")
+    with pytest.raises(ParameterError, match="without_labels must be one of degree, nothing; got 'degrees'"):
+        load(name, without_labels="degrees")
 
 
 def test_sets_without_labels_get_one_hot_degrees(data):
     pack(data / "IMDB-BINARY", "IMDB-BINARY", FILES)
     graphs = load("IMDB-BINARY")
-    assert [graph.x.argmax(1).tolist() for graph in graphs] == [[1, 1], [1, 2, 1]]
-    assert graphs[0].node_label_names == ("0", "1", "2")
+    assert graphs.nodes["degree"].values().tolist() == ["1", "1", "1", "2", "1"]
+    assert graphs.nodes["degree"].names == ("0", "1", "2")
+    assert not load("IMDB-BINARY", without_labels="nothing").nodes
 
 
 # By path
@@ -136,7 +139,7 @@ def test_a_folder_or_zip_is_read(tmp_path):
 
 
 def test_a_path_without_labels_gets_degrees_too(tmp_path):
-    assert load(pack(tmp_path, "M", FILES))[1].x.argmax(1).tolist() == [1, 2, 1]
+    assert load(pack(tmp_path, "M", FILES))[1].nodes["degree"].codes.tolist() == [1, 2, 1]
 
 
 def test_smiles_are_read_line_by_line(tmp_path):
@@ -145,7 +148,7 @@ def test_smiles_are_read_line_by_line(tmp_path):
     path.write_text("CCO ethanol\n\nN#N\tnitrogen\nC\n")
     graphs = load(path)
     assert [graph.num_nodes for graph in graphs] == [3, 2, 1]
-    assert graphs[0].node_label_names == ("C", "N", "O")
+    assert graphs.nodes["label"].names == ("C", "N", "O")
 
 
 def test_a_smiles_file_without_molecules_is_refused(tmp_path):
@@ -168,18 +171,24 @@ def test_a_smiles_file_without_molecules_is_refused(tmp_path):
     ],
 )
 def test_a_typo_suggests_the_name(typo, name):
-    with pytest.raises(DataError, match=f"no data set or file '{typo}'. Did you mean '{name}'"):
+    with pytest.raises(DataError, match=f"no data set, file or folder '{typo}'. Did you mean '{name}'"):
         load(typo)
 
 
-@pytest.mark.parametrize("path", ["some/folder", "molecules.smi", "set.zip"])
-def test_a_path_that_does_not_exist_is_no_name(path):
-    with pytest.raises(DataError, match=f"there is no data set or file '{path}'"):
+@pytest.mark.parametrize("path", ["some/folder", "no-such-folder", "molecules.smi", "set.zip"])
+def test_a_path_that_does_not_exist_is_no_name_and_nothing_is_downloaded(path, monkeypatch):
+    monkeypatch.setattr("rwkplus.data.registry._download", lambda entry: pytest.fail("tried to download"))
+    with pytest.raises(DataError, match=f"there is no data set, file or folder '{path}'"):
         load(path)
 
 
+def test_a_set_for_node_classification_is_told_apart():
+    with pytest.raises(DataError, match=r"single graph with a class for every node: rwkplus.data.load_nodes\('Cora'\)"):
+        load("Cora")
+
+
 @pytest.mark.parametrize(
-    ("name", "folder"), [("PROTEINS", "PROTEINS"), ("PC-3_balanced", "NCI_balanced"), ("AIDS99", "AIDS99")]
+    ("name", "folder"), [("PROTEINS", "PROTEINS"), ("PC-3_balanced", "NCI_balanced"), ("AIDS", "AIDS")]
 )
 def test_without_network_the_error_tells_where_to_put_the_file(name, folder):
     with pytest.raises(DataError) as caught:
@@ -213,11 +222,11 @@ def test_kinds_of_files_are_named(tmp_path):
     (tmp_path / "ethanol.SMI").write_text("CCO 98765432109876543210\n")
     assert len(load(tmp_path / "ethanol.SMI")) == 1
     (tmp_path / "graphs.txt").write_text("CCO\n")
-    with pytest.raises(DataError, match=r"give .smi, .jsonl, .csv or a .zip"):
+    with pytest.raises(DataError, match=r"of no known kind: give .*\.csv, \.jsonl, \.smi, \.sdf"):
         load(tmp_path / "graphs.txt")
 
 
 def test_a_folder_of_other_files_is_no_database(tmp_path):
     (tmp_path / "transactions.csv").write_text("source,target\na,b\n")
-    with pytest.raises(DataError, match=r"holds neither edges\.csv nor a data set in TU format"):
+    with pytest.raises(DataError, match=r"holds no graphs that can be read: give a folder with edges\.csv"):
         load(tmp_path)

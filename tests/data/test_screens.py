@@ -38,6 +38,5 @@ def test_a_real_screen_has_the_published_rate():
     total, actives = SCREENS["PC-3"]
     assert screen.y.mean() == pytest.approx(actives / total, rel=0.02)
     assert len(screen.graphs) == len(screen.y)
-    assert all(int(graph.y) == 1 for graph in screen.undrawn)
+    assert (screen.undrawn.y == 1).all()
     assert len(screen.undrawn) + screen.y.sum() == 1350
-    assert not {id(graph) for graph in screen.undrawn} & {id(graph) for graph in screen.graphs}

@@ -20,4 +20,4 @@ def database():
 
 @pytest.fixture(scope="session")
 def graphs(database):
-    return database.graphs
+    return database.graphs.to_pyg()

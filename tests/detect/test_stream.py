@@ -30,8 +30,8 @@ def detector(graphs):
 
 
 @pytest.fixture(scope="module")
-def lines(graphs):
-    named = graphs[:12].with_columns(graphs={"name": Text.of(f"g{i}" for i in range(12))})
+def lines(database):
+    named = database.graphs[:12].with_columns(graphs={"name": Text.of(f"g{i}" for i in range(12))})
     return [graph_to_json(graph).encode() for graph in named]
 
 

@@ -5,6 +5,7 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, RWKPlusWarning
 from rwkplus.graphs import Schema, as_batch, one_hot_degree
+from rwkplus.table import GraphTable
 from tests.strategies import pyg_graphs
 
 POLICIES = ("new", "ignore", "error")
@@ -199,7 +200,7 @@ def test_graphs_without_edges_need_no_edge_fields():
     nx.set_node_attributes(fitted[0], "C", "label")
     single = nx.empty_graph(1)
     single.nodes[0]["label"] = "C"
-    batch = conform(fitted, [single])
+    batch = conform(GraphTable.of(fitted, weight="weight"), [single])
     assert batch.edge_attr.shape == (0, 1)
     assert batch.edge_weight.shape == (0,)
 

@@ -171,7 +171,7 @@ def test_inner_products_of_hashed_features_are_right_on_average():
 
 def test_linear_models_learn_from_the_features():
     graphs = load("functional-groups")[:60]
-    targets = [int(graph.y) for graph in graphs]
+    targets = graphs.y.tolist()
     search = GridSearchCV(
         make_pipeline(RandomWalkFeatures(), RidgeClassifier()), {"randomwalkfeatures__steps": [1, 2]}, cv=3
     )

@@ -76,7 +76,7 @@ def test_arguments_of_the_kernel_can_be_searched():
     graphs = load("functional-groups")[:40]
     model = make_pipeline(RandomWalkNystroem(RandomWalkKernel(), 20, random_state=0), RidgeClassifier())
     search = GridSearchCV(model, {"randomwalknystroem__kernel__steps": [1, 2]}, cv=2)
-    search.fit(graphs, [int(graph.y) for graph in graphs])
+    search.fit(graphs, graphs.y.tolist())
     assert search.best_estimator_[0].kernel_.steps == search.best_params_["randomwalknystroem__kernel__steps"]
 
 

@@ -265,14 +265,14 @@ def test_a_failed_fit_is_not_a_fit():
 
 def test_support_vector_machines_take_the_matrix():
     molecules = load("functional-groups")[:80]
-    targets = [int(graph.y) for graph in molecules]
+    targets = molecules.y.tolist()
     model = make_pipeline(RandomWalkKernel(steps=2, normalize=True), SVC(kernel="precomputed", C=100))
     assert cross_val_score(model, molecules, targets, cv=4).mean() > 0.9
 
 
 def test_grid_search_finds_the_length_of_walks():
     molecules = load("functional-groups")[:60]
-    targets = [int(graph.y) for graph in molecules]
+    targets = molecules.y.tolist()
     model = Pipeline([("kernel", RandomWalkKernel(normalize=True)), ("svm", SVC(kernel="precomputed", C=100))])
     search = GridSearchCV(model, {"kernel__steps": [1, 2]}, cv=3).fit(molecules, targets)
     # Both classes have the same atoms and bonds: one step cannot tell them apart, two steps can.

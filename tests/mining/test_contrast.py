@@ -33,7 +33,7 @@ def test_one_class_cannot_be_contrasted():
 
 def test_the_group_that_makes_the_difference_is_told_by_the_miner():
     graphs = planted_molecules(120)
-    y = [int(graph.y) for graph in graphs]
+    y = graphs.y.tolist()
     patterns = PatternMiner(4, criterion="blocks", n_controls=0, random_state=0).fit(graphs, y).patterns_
     different = [pattern for pattern in patterns if pattern.contrast[1].corrected < 0.01]
     assert [pattern.labels.count("F") for pattern in different] == [3]

@@ -62,7 +62,7 @@ def test_a_missing_file_is_named(tmp_path):
 @pytest.fixture(scope="module")
 def miner():
     graphs = functional_groups(40)
-    y = [int(graph.y) for graph in graphs]
+    y = graphs.y.tolist()
     return PatternMiner(2, (3, 6), criterion="blocks", n_controls=2, beam_width=6, random_state=3).fit(graphs, y)
 
 

@@ -59,21 +59,12 @@ def mined(molecules):
     return PatternMiner(n_patterns=3, n_controls=0, beam_width=10, random_state=0).fit(molecules)
 
 
-def as_networkx(data):
-    graph = nx.Graph()
-    for v, row in enumerate(data.x):
-        graph.add_node(v, label=data.node_label_names[int(row.argmax())])
-    for k, (u, v) in enumerate(data.edge_index.t().tolist()):
-        graph.add_edge(u, v, label=data.edge_label_names[int(data.edge_attr[k].argmax())])
-    return graph
-
-
 def test_support_and_occurrences_are_those_of_subgraph_isomorphism(molecules, mined):
     for pattern in mined.patterns_:
         shape = pattern.to_networkx()
         found = {}
-        for i, data in enumerate(molecules):
-            matcher = GraphMatcher(as_networkx(data), shape, NODES, categorical_edge_match("label", None))
+        for i, molecule in enumerate(molecules.to_networkx()):
+            matcher = GraphMatcher(molecule, shape, NODES, categorical_edge_match("label", None))
             images = {
                 frozenset(frozenset((place[u], place[v])) for u, v in shape.edges)
                 for mapping in matcher.subgraph_monomorphisms_iter()
@@ -89,7 +80,7 @@ def test_support_and_occurrences_are_those_of_subgraph_isomorphism(molecules, mi
 def test_occurrences_name_nodes_with_the_labels_of_the_pattern(molecules, mined):
     for pattern in mined.patterns_:
         for occurrence in pattern.occurrences[:20]:
-            graph = as_networkx(molecules[occurrence.graph])
+            (graph,) = molecules[occurrence.graph].to_networkx()
             assert tuple(graph.nodes[v]["label"] for v in occurrence.nodes) == pattern.labels
             for i, j, label in pattern.edges:
                 assert graph.edges[occurrence.nodes[i], occurrence.nodes[j]]["label"] == label

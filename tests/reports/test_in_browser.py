@@ -21,7 +21,7 @@ MEASURE = """<script>document.title = [
 @pytest.mark.parametrize("width", [1200, 500])
 def test_the_page_fits_the_window(tmp_path, width):
     graphs = planted_molecules(30)
-    y = [int(graph.y) for graph in graphs]
+    y = graphs.y.tolist()
     miner = PatternMiner(3, criterion="blocks", n_controls=0, beam_width=6).fit(graphs, y)
     page = tmp_path / "page.html"
     page.write_text(mining_report(miner, graphs, "a-long-name-without-any-blank-" * 5).replace("</body>", MEASURE))

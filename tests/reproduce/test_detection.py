@@ -31,7 +31,7 @@ def test_every_class_is_usual_in_turn_and_nothing_is_learned_from_what_is_judged
 
 
 def test_slices_of_a_matrix_give_the_scores_of_the_detector(tiny):
-    y = np.array([int(graph.y) for graph in tiny])
+    y = np.array(tiny.y.tolist())
     gram = KERNELS["walk colors"](tiny)
     split = next(splits(y, [0]))
     detector = WalkKernelDetector(ignore=("edge_attr",)).fit([tiny[i] for i in split.train])
