@@ -342,7 +342,7 @@ class _Assembly:
         self._check_edges()
         self._check_targets()
         self.mistakes.settle()  # what is wrong has been left out here, for those who skip it
-        source, target = self._ends()
+        source, target = self.ends
         graph = self.graph_of_edges
         order = _stable_order(graph)
         edges = self.edges.columns
@@ -383,23 +383,27 @@ class _Assembly:
         nodes, edges = self.nodes, self.edges.keys.cells
         roles = [edges["source"], edges["target"], *([] if nodes is None else [nodes.keys.cells["node"]])]
         codes, self.node_values = _joint(roles)
-        width = len(self.node_values)
-        self.ends = [self.graph_of_edges * width + own for own in codes[:2]]
-        mentioned = np.stack(self.ends, 1).ravel() if nodes is None else self.graph_of["nodes"] * width + codes[2]
+        width = max(len(self.node_values), 1)
+        ends = [self.graph_of_edges * width + own for own in codes[:2]]
+        mentioned = np.stack(ends, 1).ravel() if nodes is None else self.graph_of["nodes"] * width + codes[2]
         order = np.argsort(mentioned, kind="stable")
         ordered = mentioned[order]
         new = np.ones(ordered.size, bool)
         new[1:] = ordered[1:] != ordered[:-1]
-        if nodes is not None:
+        keys, first = ordered[new], order[new]
+        rank = np.lexsort((first, keys // width))
+        number = np.empty(rank.size, np.int64)
+        number[rank] = np.arange(rank.size)
+        if nodes is None:
+            row = np.empty(mentioned.size, np.int64)
+            row[order] = number[np.cumsum(new) - 1]
+            self.ends = list(row.reshape(-1, 2).T)
+        else:
             self._note_repeated_nodes(nodes, np.sort(order[~new]))
-        self.node_keys, first = ordered[new], order[new]
-        graph = self.node_keys // max(width, 1)
-        rank = np.lexsort((first, graph))
-        self.rank = np.empty(rank.size, np.int64)
-        self.rank[rank] = np.arange(rank.size)
+            self.ends = [_numbers_of(own, keys, number) for own in ends]
         self.node_rows = first[rank]  # of the table of nodes, if there is one
-        self.node_codes = (self.node_keys % max(width, 1))[rank]
-        self.node_ptr = pointers(np.bincount(graph, minlength=self.num_graphs))
+        self.node_codes = (keys % width)[rank]
+        self.node_ptr = pointers(np.bincount(keys // width, minlength=self.num_graphs))
 
     def _note_repeated_nodes(self, nodes: _Table, repeated: Ints) -> None:
         cells = nodes.keys.cells["node"]
@@ -409,22 +413,15 @@ class _Assembly:
             lambda i: f"the node {cells.values[cells.codes[repeated[i]]]!r} was there before",
         )
 
-    def _ends(self) -> list[Ints]:
-        """Rows of the node table that each edge joins."""
-        return [self.rank[np.searchsorted(self.node_keys, keys)] for keys in self.ends]
-
     def _check_edges(self) -> None:
         """Leave out edges of unknown nodes, then those that are there twice."""
-        if self.nodes is not None:
-            known = np.ones(self.graph_of_edges.size, bool)
-            for role, keys in zip(("source", "target"), self.ends, strict=True):
-                place = np.minimum(np.searchsorted(self.node_keys, keys), max(self.node_keys.size - 1, 0))
-                there = self.node_keys[place] == keys if self.node_keys.size else np.zeros(keys.size, bool)
-                self._note_unknown(role, np.flatnonzero(known & ~there))
-                known &= there
-            if not known.all():
-                self._keep(np.flatnonzero(known))
-        source, target = self._ends()
+        known = np.ones(self.graph_of_edges.size, bool)
+        for role, rows in zip(("source", "target"), self.ends, strict=True):
+            self._note_unknown(role, np.flatnonzero(known & (rows < 0)))
+            known &= rows >= 0
+        if not known.all():
+            self._keep(np.flatnonzero(known))
+        source, target = self.ends
         repeated = repeated_edges(source, target, self.edges.columns, self.options)
         if repeated is not None:
             self._note_repeated_edges(repeated)
@@ -433,9 +430,11 @@ class _Assembly:
     def _keep(self, rows: Ints) -> None:
         self.edges = self.edges.take(rows)
         self.graph_of["edges"] = self.graph_of_edges[rows]
-        self.ends = [keys[rows] for keys in self.ends]
+        self.ends = [own[rows] for own in self.ends]
 
     def _note_unknown(self, role: str, rows: Ints) -> None:
+        if not rows.size:
+            return
         cells, name, nodes = self.edges.keys.cells[role], self.edges.keys.names[role], self.mistakes.table("nodes")
         self.mistakes.add(
             "edges",
@@ -573,6 +572,14 @@ def distinct(keys: Array) -> Ints:
     number = np.empty(ordered.size, np.int64)
     number[order] = np.cumsum(new)
     return number
+
+
+def _numbers_of(keys: Ints, known: Ints, numbers: Ints) -> Ints:
+    """Numbers of keys by a sorted list of known ones; -1 for all others."""
+    if not known.size:
+        return np.full(keys.size, -1)
+    place = np.minimum(np.searchsorted(known, keys), known.size - 1)
+    return np.where(known[place] == keys, numbers[place], -1)
 
 
 def _in_groups(key: Ints) -> tuple[Ints, Ints]:
