@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError
+from rwkplus.io.coded import Cells, Coded
 from rwkplus.io.mistakes import SHOWN, Mistakes, Places, Side
 from rwkplus.io.options import ReadOptions
-from rwkplus.io.tables import TAKES, Cells, Coded, assemble, check_named, find, is_left_out, kind_of
+from rwkplus.io.tables import TAKES, assemble, check_named, find, is_left_out, kind_of
 from rwkplus.table import GraphTable, Numbers
 
 EDGES_FILE, NODES_FILE, GRAPHS_FILE = "edges.csv", "nodes.csv", "graphs.csv"

@@ -1,25 +1,23 @@
 """Tables of edges, nodes and graphs as users have them, put together: what files and data frames share."""
 
 import re
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from itertools import count
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, ParameterError
+from rwkplus.io.coded import Cells, Coded, Ints
 from rwkplus.io.mistakes import Mistakes, Side
 from rwkplus.io.options import ReadOptions
-from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, is_missing
+from rwkplus.io.repeated import Repeated, repeated_edges
+from rwkplus.table.columns import Categories, Column, Numbers, Text, is_missing
 from rwkplus.table.graph_table import GraphTable, pointers
 from rwkplus.table.infer import Kind, are_ids, column_of, labels_of, refuse_date
 from rwkplus.types import check_ignore
 
-Ints: TypeAlias = NDArray[np.int64]
 TAKES = (
     "source", "target", "graph", "node", "smiles", "y", "labels", "attributes", "ignore", "weight", "directed",
     "multigraph", "drop_duplicates", "on_error",
@@ -34,54 +32,6 @@ REPEATED = (
     "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source "
     "to target only."
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """Cells by number: a code per row, -1 where the cell is empty, and the values that the codes stand for."""
-
-    codes: Array
-    values: Sequence[Any]
-
-    @classmethod
-    def of(cls, cells: Iterable[Any]) -> "Coded":
-        """Number the distinct values in the order in which they appear; None and nan are missing."""
-        code: dict[Hashable, int] = defaultdict(count().__next__)
-        codes = np.fromiter(map(code.__getitem__, cells), np.int32)
-        return cls(codes, list(code)).without([k for k, value in enumerate(code) if is_missing(value)])
-
-    def without(self, empty: Sequence[int]) -> "Coded":
-        """Let some of the values be missing."""
-        if not empty:
-            return self
-        number = np.ones(len(self.values) + 1, dtype=np.int32)
-        number[list(empty)] = 0
-        kept = number.astype(bool)
-        number = np.where(kept, np.cumsum(number) - 1, -1).astype(np.int32)
-        number[-1] = -1
-        return Coded(number[self.codes], [value for value, stays in zip(self.values, kept, strict=False) if stays])
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Which cells are empty."""
-        return self.codes < 0
-
-    def take(self, rows: Ints) -> "Coded":
-        """Some of the rows."""
-        return Coded(self.codes[rows], self.values)
-
-    def cells(self) -> NDArray[np.object_]:
-        """The value of every row, None where it is missing."""
-        values = np.empty(len(self.values) + 1, dtype=object)
-        values[:-1] = self.values
-        return values[self.codes]
-
-
-Cells: TypeAlias = Coded | Column | list[Any]
-"""A column as a file or frame gives it; Python values where nothing else fits."""
 
 
 def assemble(
@@ -115,6 +65,8 @@ def assemble(
     tables = {side: _Table(side, keys[side], columns[side]) for side in given}
     bad = mistakes.settle()
     tables = {side: table.without(bad.get(side)) for side, table in tables.items()}
+    if not any(tables[side].numbers().size for side in ("edges", "nodes") if side in tables):
+        raise mistakes.nothing_left()
     table = _Assembly(tables, options, mistakes).table()
     mistakes.warn()
     return options.applied(table)
@@ -444,7 +396,7 @@ class _Assembly:
             ),
         )
 
-    def _note_repeated_edges(self, repeated: "Repeated") -> None:
+    def _note_repeated_edges(self, repeated: Repeated) -> None:
         rows, firsts, numbers = repeated.rows, repeated.firsts, self.edges.numbers()
         unit = self.mistakes.places["edges"].unit
 
@@ -526,97 +478,12 @@ class _Assembly:
             return False
 
 
-class Repeated(NamedTuple):
-    """Edges that are there several times."""
-
-    kept: NDArray[np.bool_]  # edges that stay
-    rows: Ints  # edges that contradict others
-    firsts: Ints  # those others
-
-
-def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], options: ReadOptions) -> Repeated | None:
-    """Find edges that are there several times; None where all are to stay.
-
-    An undirected edge may be given in both directions if all else is equal, and is kept once.
-    """
-    own = options.directed or options.multigraph
-    if (own and not options.drop_duplicates) or not source.size:
-        return None
-    one, other = (source, target) if options.directed else (np.minimum(source, target), np.maximum(source, target))
-    key = one * (int(other.max(initial=0)) + 1) + other
-    several, group = _in_groups(key)
-    kept = np.ones(key.size, bool)
-    if not several.size:
-        return None
-    if options.drop_duplicates:
-        place = _place_in_group(_with_cells(group, several, columns))[0]
-        kept[several[place > 0]] = False
-        several, group = several[place == 0], group[place == 0]
-    if own:
-        return Repeated(kept, several[:0], several[:0])
-    place, first = _place_in_group(group)
-    cells = _with_cells(np.zeros_like(group), several, columns)
-    back = source[several] != source[several][first]
-    reverse = (place == 1) & back & (cells == cells[first])
-    kept[several[place > 0]] = False
-    wrong = np.flatnonzero((place > 0) & ~reverse)
-    return Repeated(kept, several[wrong], several[first[wrong]])
-
-
-def distinct(keys: Array) -> Ints:
-    """Number equal keys alike ``(N,)``, by sorting."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    new = np.zeros(ordered.size, np.int64)
-    new[1:] = ordered[1:] != ordered[:-1]
-    number = np.empty(ordered.size, np.int64)
-    number[order] = np.cumsum(new)
-    return number
-
-
 def _numbers_of(keys: Ints, known: Ints, numbers: Ints) -> Ints:
     """Numbers of keys by a sorted list of known ones; -1 for all others."""
     if not known.size:
         return np.full(keys.size, -1)
     place = np.minimum(np.searchsorted(known, keys), known.size - 1)
     return np.where(known[place] == keys, numbers[place], -1)
-
-
-def _in_groups(key: Ints) -> tuple[Ints, Ints]:
-    """Rows that share their key with others, ascending, and a number for the key of each."""
-    order = np.argsort(key, kind="stable")
-    same = np.diff(key[order]) == 0
-    shares = np.append(same, False) | np.append(False, same)
-    rows = np.sort(order[shares])
-    return rows, distinct(key[rows])
-
-
-def _place_in_group(group: Ints) -> tuple[Ints, Ints]:
-    """The how manieth of its group each row is, and which row is the first of it."""
-    order = np.argsort(group, kind="stable")
-    start = np.flatnonzero(np.diff(group[order], prepend=-1))
-    sizes = np.diff(np.append(start, group.size))
-    place, first = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
-    place[order] = np.arange(group.size) - np.repeat(start, sizes)
-    first[order] = np.repeat(order[start], sizes)
-    return place, first
-
-
-def _with_cells(group: Ints, rows: Ints, columns: Mapping[str, Column]) -> Ints:
-    """Split groups of rows by what their cells hold."""
-    for column in columns.values():
-        part = column.take(rows)
-        if isinstance(part, Categories):
-            codes = part.codes.astype(np.int64) + 1
-        elif isinstance(part, Text):
-            codes = Coded.of(map(repr, part.texts.tolist())).codes.astype(np.int64)
-        else:
-            codes = np.zeros(rows.size, np.int64)
-            for numbers in part.matrix().T:
-                value = distinct(np.where(np.isnan(numbers), np.inf, numbers + 0.0))
-                codes = distinct(codes * (int(value.max(initial=0)) + 1) + value)
-        group = distinct(group * (int(codes.max(initial=0)) + 1) + codes)
-    return group
 
 
 def _joint(parts: Sequence[Coded]) -> tuple[list[Ints], list[Any]]:
