@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, count, islice
 from math import isnan, nan
 from pathlib import Path
@@ -15,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError
+from rwkplus.io.coded import Cells, Coded
 from rwkplus.io.mistakes import SHOWN, Mistakes, Places, Side
 from rwkplus.io.options import ReadOptions
-from rwkplus.io.tables import TAKES, Cells, Coded, assemble, check_named, find, is_left_out, kind_of
+from rwkplus.io.tables import TAKES, assemble, check_named, find, is_left_out, kind_of
 from rwkplus.table import GraphTable, Numbers
 
 EDGES_FILE, NODES_FILE, GRAPHS_FILE = "edges.csv", "nodes.csv", "graphs.csv"
 DELIMITERS = ",;\t"
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 LARGEST = 3.4e38  # of float32, which networks compute with
+LONGEST = 2**63
 CHUNK = 8192
 """Rows that are in memory as Python lists at a time."""
 
@@ -187,25 +190,22 @@ class _Lines:
             self.delimiter = max(DELIMITERS, key=lambda mark: _cells(first, mark))
         self.reader = csv.reader(chain([first] if first else [], file), delimiter=self.delimiter, strict=True)
         self.header: list[str] = []
-        for row in self.rows():
-            if any(cell.strip() for cell in row):
-                self.header = [cell.strip() for cell in row]
-                break
+        while not self.header and (rows := self._next(1)):
+            self.header = [cell.strip() for cell in rows[0]] if any(map(str.strip, rows[0])) else []
         self._check_header()
 
-    def rows(self) -> Iterator[list[str]]:
-        """All rows that are left."""
+    def _next(self, size: int) -> list[list[str]]:
+        """The next rows."""
         try:
-            yield from self.reader
+            return list(islice(self.reader, size))
         except csv.Error as error:
             line = self.before + self.reader.line_num
             raise DataError(f"{self.path}, line {line}: not CSV: {error}. Is a quotation mark missing?") from error
 
     def chunks(self) -> Iterator[tuple[list[list[str]], NDArray[np.int64]]]:
         """Rows below the header, and their lines."""
-        rows = self.rows()
         start = self.reader.line_num
-        while chunk := list(islice(rows, CHUNK)):
+        while chunk := self._next(CHUNK):
             stop = self.reader.line_num
             if stop - start == len(chunk):
                 lines = np.arange(start + 1, stop + 1)
@@ -286,7 +286,7 @@ def _plan(lines: _Lines, side: Side, options: ReadOptions, words: set[str]) -> "
     roles = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ()}[side]
     keys = {role: find(getattr(options, role), lines.header) for role in ("graph", *roles)}
     number = _number_reader(lines.delimiter)
-    shared: dict[str, int] = defaultdict(count().__next__)  # both ends of edges are nodes
+    shared = _Vocabulary()  # both ends of edges are nodes
     columns: Planned = {}
     for place, name in enumerate(lines.header):
         kind = kind_of(name, side, options)
@@ -376,21 +376,35 @@ def _is_like_number(cell: str, number: ReadNumber) -> bool:
     return number(cell) is not None or DECIMAL_COMMA.fullmatch(cell) is not None
 
 
+class _Vocabulary:
+    """Numbers of words, in the order in which they appear."""
+
+    def __init__(self) -> None:
+        self.code: dict[str, int] = defaultdict(count().__next__)
+
+    @cached_property
+    def stripped(self) -> Coded:
+        """The words without blanks around them, once all are known; empty ones are missing."""
+        number: dict[str, int] = {}
+        codes = np.array([number.setdefault(word.strip(), len(number)) for word in self.code], dtype=np.int32)
+        return Coded(codes, list(number)).without([number[""]] if "" in number else [])
+
+
 class _Words:
     """A column of words, by number."""
 
-    def __init__(self, number: ReadNumber | None, code: dict[str, int] | None = None) -> None:
+    def __init__(self, number: ReadNumber | None, vocabulary: _Vocabulary | None = None) -> None:
         self.number = number  # how to read words that are numbers on the whole; None where they stay words
-        self.code: dict[str, int] = defaultdict(count().__next__) if code is None else code
+        self.vocabulary = vocabulary or _Vocabulary()
         self.parts: list[NDArray[np.int32]] = []
 
     def add(self, cells: Sequence[str]) -> None:
         """Add some rows."""
-        self.parts.append(np.fromiter(map(self.code.__getitem__, cells), np.int32, len(cells)))
+        self.parts.append(np.fromiter(map(self.vocabulary.code.__getitem__, cells), np.int32, len(cells)))
 
     def column(self) -> tuple[Cells, _Bad]:
         """The column, and what is wrong with it."""
-        words = _stripped(_joined(self.parts, np.int32), self.code)
+        words = self.vocabulary.stripped.take(_joined(self.parts, np.int32))
         return (words, _Bad()) if self.number is None else _numbers_or(words, self.number)
 
 
@@ -402,13 +416,18 @@ class _Measured:
         self.parts: list[NDArray[np.int64] | NDArray[np.float64]] = []
         self.bad = _Bad()
         self.rows = self.empty = 0
-        self.too_long = False  # whole numbers of more than 64 bits are identifiers
+        self.whole, self.long = True, False  # whether all are whole numbers, and some need more than 64 bits
 
     @property
     def is_words(self) -> bool:
         """Whether these are words, some of which look like numbers."""
         known = self.rows - self.empty
-        return not self.sure and (self.too_long or not known or 2 * self.bad.words > known)
+        return not self.sure and (self.are_identifiers or not known or 2 * self.bad.words > known)
+
+    @property
+    def are_identifiers(self) -> bool:
+        """Whether these are whole numbers too long to compute with."""
+        return self.whole and self.long
 
     def add(self, cells: Sequence[str]) -> None:
         """Add some rows."""
@@ -419,17 +438,18 @@ class _Measured:
         try:
             return np.fromiter(map(int, cells), np.int64, len(cells))
         except OverflowError:
-            self.too_long = True
+            return self._slow(cells)
         except ValueError:
             pass
         try:
             values = np.fromiter(map(float, cells), np.float64, len(cells))
         except ValueError:
             return self._slow(cells)
+        self.whole = False
         return values if (np.abs(values) <= LARGEST).all() else self._slow(cells)
 
     def _slow(self, cells: Sequence[str]) -> NDArray[np.float64]:
-        """Numbers of cells of which some are empty or none."""
+        """Numbers of cells of which some are empty, too long or none."""
         values = np.full(len(cells), nan)
         for i, cell in enumerate(map(str.strip, cells)):
             value = self.number(cell)
@@ -437,6 +457,8 @@ class _Measured:
                 self.empty += 1
             elif value is not None and abs(value) <= LARGEST:
                 values[i] = value
+                self.whole = self.whole and cell.lstrip("+-").isdigit()
+                self.long = self.long or abs(value) >= LONGEST
             else:
                 self.bad.add(self.rows + i, cell, number=_is_like_number(cell, self.number))
         return values
@@ -462,7 +484,7 @@ def _numbers_or(words: Coded, number: ReadNumber) -> tuple[Cells, _Bad]:
     wordy = [
         row for row, cell in zip(column.bad.rows, column.bad.cells, strict=True) if not _is_like_number(cell, number)
     ]
-    if column.too_long or not times.any() or 2 * times[wordy].sum() > times.sum():
+    if column.are_identifiers or not times.any() or 2 * times[wordy].sum() > times.sum():
         return words, _Bad()
     values = column.parts[0]
     values = np.append(values, nan)[words.codes] if words.missing.any() else values[words.codes]
@@ -470,13 +492,3 @@ def _numbers_or(words: Coded, number: ReadNumber) -> tuple[Cells, _Bad]:
     for row in np.flatnonzero(np.isin(words.codes, column.bad.rows)):
         bad.add(int(row), words.values[words.codes[row]], number=True)
     return Numbers(values), bad
-
-
-def _stripped(codes: NDArray[np.int32], code: dict[str, int]) -> Coded:
-    """Words without blanks around them; empty ones are missing."""
-    words = [word.strip() for word in code]
-    if len(set(words)) < len(words):
-        number: dict[str, int] = {}
-        codes = np.array([number.setdefault(word, len(number)) for word in words], dtype=np.int32)[codes]
-        words = list(number)
-    return Coded(codes, words).without([k for k, word in enumerate(words) if not word])

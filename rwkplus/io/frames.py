@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, MissingExtraError
+from rwkplus.io.coded import Cells, Coded, distinct
 from rwkplus.io.mistakes import Mistakes, Places, Side
 from rwkplus.io.molecule_tables import with_molecules
 from rwkplus.io.options import ReadOptions
-from rwkplus.io.tables import TAKES, Cells, Coded, assemble, check_named, distinct, find, is_left_out
+from rwkplus.io.tables import TAKES, assemble, check_named, find, is_left_out
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import is_missing
 from rwkplus.table.infer import refuse_date

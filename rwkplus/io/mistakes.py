@@ -115,6 +115,10 @@ class Mistakes:
         self._left_out += texts
         return {side: np.array(sorted(own.rows), dtype=np.int64) for side, own in found.items()}
 
+    def nothing_left(self) -> DataError:
+        """The error where all rows are wrong."""
+        return DataError(f"nothing can be read. {' '.join(self._left_out)}")
+
     def warn(self) -> None:
         """Say once what was left out, if anything was."""
         if self._left_out:

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rwkplus.io.coded import Cells, Coded
 from rwkplus.io.mistakes import Mistakes
 from rwkplus.io.options import ReadOptions
-from rwkplus.io.tables import Cells, Coded, as_spelled, find, is_left_out, needed, typed
+from rwkplus.io.tables import as_spelled, find, is_left_out, needed, typed
 from rwkplus.table import Column, GraphTable, Text
 
 TAKES = ("smiles", "graph", "y", "labels", "attributes", "ignore", "on_error", "atom", "bond", "n_jobs")
@@ -42,8 +43,10 @@ def with_molecules(
     }
     described = _described(kept, options)
     bad = mistakes.settle().get("graphs", np.zeros(0, np.int64))
-    mistakes.warn()
     rows = np.setdiff1d(np.arange(len(molecules)), bad)
+    if not rows.size:
+        raise mistakes.nothing_left()
+    mistakes.warn()
 
     from rwkplus.io.smiles import read_molecules
 

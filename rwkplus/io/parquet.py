@@ -156,6 +156,7 @@ def _fields(columns: Mapping[str, Column], side: str) -> _Fields:
 def _array(name: str, column: Column, side: str) -> tuple[Any, dict[str, Any]]:
     """A column as an Arrow array whose bytes are those of the column."""
     try:
+        name.encode()
         if isinstance(column, Categories):
             return _labels(column), {"kind": "labels", "one_hot": column.one_hot}
         if isinstance(column, Numbers):
@@ -360,8 +361,8 @@ class _File(NamedTuple):
 
     def numbers(self, name: str, kind: str) -> NDArray[Any]:
         """A field as a view of the file."""
-        array = self.field(name)
-        if array.null_count or not _pyarrow().types.is_primitive(array.type):
+        array, types = self.field(name), _pyarrow().types
+        if array.null_count or not (types.is_integer(array.type) or types.is_floating(array.type)):
             raise damaged(self.path, f"the field {name!r} does not hold numbers throughout")
         values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
         if values.dtype != np.dtype(kind):
@@ -384,6 +385,7 @@ class _File(NamedTuple):
             raise damaged(self.path, f"the field {name!r} is not what {ABOUT} says ({error})") from error
 
     def _labels(self, array: Any, *, one_hot: bool) -> Categories:  # noqa: ANN401
+        array.dictionary.validate(full=True)
         indices, names = array.indices, array.dictionary.to_pylist()
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise TypeError("labels must have distinct names")
@@ -407,7 +409,7 @@ class _File(NamedTuple):
 
 def _pointers(graphs: _File, field: str, total: int) -> NDArray[np.int64]:
     ptr = np.append(graphs.numbers(field, "<i8"), total)
-    if ptr[0] != 0 or (np.diff(ptr) < 0).any():
+    if ptr[0] != 0 or (ptr[1:] < ptr[:-1]).any():
         raise damaged(graphs.path, f"the numbers in {field!r} do not ascend from 0 to {total:,}")
     return ptr
 

@@ -1,25 +1,23 @@
 """Tables of edges, nodes and graphs as users have them, put together: what files and data frames share."""
 
 import re
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from itertools import count
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, ParameterError
+from rwkplus.io.coded import Cells, Coded, Ints
 from rwkplus.io.mistakes import Mistakes, Side
 from rwkplus.io.options import ReadOptions
-from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, is_missing
+from rwkplus.io.repeated import Repeated, repeated_edges
+from rwkplus.table.columns import Categories, Column, Numbers, Text, is_missing
 from rwkplus.table.graph_table import GraphTable, pointers
 from rwkplus.table.infer import Kind, are_ids, column_of, labels_of, refuse_date
 from rwkplus.types import check_ignore
 
-Ints: TypeAlias = NDArray[np.int64]
 TAKES = (
     "source", "target", "graph", "node", "smiles", "y", "labels", "attributes", "ignore", "weight", "directed",
     "multigraph", "drop_duplicates", "on_error",
@@ -34,54 +32,6 @@ REPEATED = (
     "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source "
     "to target only."
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """Cells by number: a code per row, -1 where the cell is empty, and the values that the codes stand for."""
-
-    codes: Array
-    values: Sequence[Any]
-
-    @classmethod
-    def of(cls, cells: Iterable[Any]) -> "Coded":
-        """Number the distinct values in the order in which they appear; None and nan are missing."""
-        code: dict[Hashable, int] = defaultdict(count().__next__)
-        codes = np.fromiter(map(code.__getitem__, cells), np.int32)
-        return cls(codes, list(code)).without([k for k, value in enumerate(code) if is_missing(value)])
-
-    def without(self, empty: Sequence[int]) -> "Coded":
-        """Let some of the values be missing."""
-        if not empty:
-            return self
-        number = np.ones(len(self.values) + 1, dtype=np.int32)
-        number[list(empty)] = 0
-        kept = number.astype(bool)
-        number = np.where(kept, np.cumsum(number) - 1, -1).astype(np.int32)
-        number[-1] = -1
-        return Coded(number[self.codes], [value for value, stays in zip(self.values, kept, strict=False) if stays])
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Which cells are empty."""
-        return self.codes < 0
-
-    def take(self, rows: Ints) -> "Coded":
-        """Some of the rows."""
-        return Coded(self.codes[rows], self.values)
-
-    def cells(self) -> NDArray[np.object_]:
-        """The value of every row, None where it is missing."""
-        values = np.empty(len(self.values) + 1, dtype=object)
-        values[:-1] = self.values
-        return values[self.codes]
-
-
-Cells: TypeAlias = Coded | Column | list[Any]
-"""A column as a file or frame gives it; Python values where nothing else fits."""
 
 
 def assemble(
@@ -115,6 +65,8 @@ def assemble(
     tables = {side: _Table(side, keys[side], columns[side]) for side in given}
     bad = mistakes.settle()
     tables = {side: table.without(bad.get(side)) for side, table in tables.items()}
+    if not any(tables[side].numbers().size for side in ("edges", "nodes") if side in tables):
+        raise mistakes.nothing_left()
     table = _Assembly(tables, options, mistakes).table()
     mistakes.warn()
     return options.applied(table)
@@ -342,7 +294,7 @@ class _Assembly:
         self._check_edges()
         self._check_targets()
         self.mistakes.settle()  # what is wrong has been left out here, for those who skip it
-        source, target = self._ends()
+        source, target = self.ends
         graph = self.graph_of_edges
         order = _stable_order(graph)
         edges = self.edges.columns
@@ -383,23 +335,27 @@ class _Assembly:
         nodes, edges = self.nodes, self.edges.keys.cells
         roles = [edges["source"], edges["target"], *([] if nodes is None else [nodes.keys.cells["node"]])]
         codes, self.node_values = _joint(roles)
-        width = len(self.node_values)
-        self.ends = [self.graph_of_edges * width + own for own in codes[:2]]
-        mentioned = np.stack(self.ends, 1).ravel() if nodes is None else self.graph_of["nodes"] * width + codes[2]
+        width = max(len(self.node_values), 1)
+        ends = [self.graph_of_edges * width + own for own in codes[:2]]
+        mentioned = np.stack(ends, 1).ravel() if nodes is None else self.graph_of["nodes"] * width + codes[2]
         order = np.argsort(mentioned, kind="stable")
         ordered = mentioned[order]
         new = np.ones(ordered.size, bool)
         new[1:] = ordered[1:] != ordered[:-1]
-        if nodes is not None:
+        keys, first = ordered[new], order[new]
+        rank = np.lexsort((first, keys // width))
+        number = np.empty(rank.size, np.int64)
+        number[rank] = np.arange(rank.size)
+        if nodes is None:
+            row = np.empty(mentioned.size, np.int64)
+            row[order] = number[np.cumsum(new) - 1]
+            self.ends = list(row.reshape(-1, 2).T)
+        else:
             self._note_repeated_nodes(nodes, np.sort(order[~new]))
-        self.node_keys, first = ordered[new], order[new]
-        graph = self.node_keys // max(width, 1)
-        rank = np.lexsort((first, graph))
-        self.rank = np.empty(rank.size, np.int64)
-        self.rank[rank] = np.arange(rank.size)
+            self.ends = [_numbers_of(own, keys, number) for own in ends]
         self.node_rows = first[rank]  # of the table of nodes, if there is one
-        self.node_codes = (self.node_keys % max(width, 1))[rank]
-        self.node_ptr = pointers(np.bincount(graph, minlength=self.num_graphs))
+        self.node_codes = (keys % width)[rank]
+        self.node_ptr = pointers(np.bincount(keys // width, minlength=self.num_graphs))
 
     def _note_repeated_nodes(self, nodes: _Table, repeated: Ints) -> None:
         cells = nodes.keys.cells["node"]
@@ -409,22 +365,15 @@ class _Assembly:
             lambda i: f"the node {cells.values[cells.codes[repeated[i]]]!r} was there before",
         )
 
-    def _ends(self) -> list[Ints]:
-        """Rows of the node table that each edge joins."""
-        return [self.rank[np.searchsorted(self.node_keys, keys)] for keys in self.ends]
-
     def _check_edges(self) -> None:
         """Leave out edges of unknown nodes, then those that are there twice."""
-        if self.nodes is not None:
-            known = np.ones(self.graph_of_edges.size, bool)
-            for role, keys in zip(("source", "target"), self.ends, strict=True):
-                place = np.minimum(np.searchsorted(self.node_keys, keys), max(self.node_keys.size - 1, 0))
-                there = self.node_keys[place] == keys if self.node_keys.size else np.zeros(keys.size, bool)
-                self._note_unknown(role, np.flatnonzero(known & ~there))
-                known &= there
-            if not known.all():
-                self._keep(np.flatnonzero(known))
-        source, target = self._ends()
+        known = np.ones(self.graph_of_edges.size, bool)
+        for role, rows in zip(("source", "target"), self.ends, strict=True):
+            self._note_unknown(role, np.flatnonzero(known & (rows < 0)))
+            known &= rows >= 0
+        if not known.all():
+            self._keep(np.flatnonzero(known))
+        source, target = self.ends
         repeated = repeated_edges(source, target, self.edges.columns, self.options)
         if repeated is not None:
             self._note_repeated_edges(repeated)
@@ -433,9 +382,11 @@ class _Assembly:
     def _keep(self, rows: Ints) -> None:
         self.edges = self.edges.take(rows)
         self.graph_of["edges"] = self.graph_of_edges[rows]
-        self.ends = [keys[rows] for keys in self.ends]
+        self.ends = [own[rows] for own in self.ends]
 
     def _note_unknown(self, role: str, rows: Ints) -> None:
+        if not rows.size:
+            return
         cells, name, nodes = self.edges.keys.cells[role], self.edges.keys.names[role], self.mistakes.table("nodes")
         self.mistakes.add(
             "edges",
@@ -445,7 +396,7 @@ class _Assembly:
             ),
         )
 
-    def _note_repeated_edges(self, repeated: "Repeated") -> None:
+    def _note_repeated_edges(self, repeated: Repeated) -> None:
         rows, firsts, numbers = repeated.rows, repeated.firsts, self.edges.numbers()
         unit = self.mistakes.places["edges"].unit
 
@@ -527,89 +478,12 @@ class _Assembly:
             return False
 
 
-class Repeated(NamedTuple):
-    """Edges that are there several times."""
-
-    kept: NDArray[np.bool_]  # edges that stay
-    rows: Ints  # edges that contradict others
-    firsts: Ints  # those others
-
-
-def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], options: ReadOptions) -> Repeated | None:
-    """Find edges that are there several times; None where all are to stay.
-
-    An undirected edge may be given in both directions if all else is equal, and is kept once.
-    """
-    own = options.directed or options.multigraph
-    if (own and not options.drop_duplicates) or not source.size:
-        return None
-    one, other = (source, target) if options.directed else (np.minimum(source, target), np.maximum(source, target))
-    key = one * (int(other.max(initial=0)) + 1) + other
-    several, group = _in_groups(key)
-    kept = np.ones(key.size, bool)
-    if not several.size:
-        return None
-    if options.drop_duplicates:
-        place = _place_in_group(_with_cells(group, several, columns))[0]
-        kept[several[place > 0]] = False
-        several, group = several[place == 0], group[place == 0]
-    if own:
-        return Repeated(kept, several[:0], several[:0])
-    place, first = _place_in_group(group)
-    cells = _with_cells(np.zeros_like(group), several, columns)
-    back = source[several] != source[several][first]
-    reverse = (place == 1) & back & (cells == cells[first])
-    kept[several[place > 0]] = False
-    wrong = np.flatnonzero((place > 0) & ~reverse)
-    return Repeated(kept, several[wrong], several[first[wrong]])
-
-
-def distinct(keys: Array) -> Ints:
-    """Number equal keys alike ``(N,)``, by sorting."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    new = np.zeros(ordered.size, np.int64)
-    new[1:] = ordered[1:] != ordered[:-1]
-    number = np.empty(ordered.size, np.int64)
-    number[order] = np.cumsum(new)
-    return number
-
-
-def _in_groups(key: Ints) -> tuple[Ints, Ints]:
-    """Rows that share their key with others, ascending, and a number for the key of each."""
-    order = np.argsort(key, kind="stable")
-    same = np.diff(key[order]) == 0
-    shares = np.append(same, False) | np.append(False, same)
-    rows = np.sort(order[shares])
-    return rows, distinct(key[rows])
-
-
-def _place_in_group(group: Ints) -> tuple[Ints, Ints]:
-    """The how manieth of its group each row is, and which row is the first of it."""
-    order = np.argsort(group, kind="stable")
-    start = np.flatnonzero(np.diff(group[order], prepend=-1))
-    sizes = np.diff(np.append(start, group.size))
-    place, first = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
-    place[order] = np.arange(group.size) - np.repeat(start, sizes)
-    first[order] = np.repeat(order[start], sizes)
-    return place, first
-
-
-def _with_cells(group: Ints, rows: Ints, columns: Mapping[str, Column]) -> Ints:
-    """Split groups of rows by what their cells hold."""
-    for column in columns.values():
-        part = column.take(rows)
-        if isinstance(part, Categories):
-            codes = part.codes.astype(np.int64) + 1
-        elif isinstance(part, Text):
-            codes = Coded.of(map(repr, part.texts.tolist())).codes.astype(np.int64)
-        else:
-            codes = np.zeros(rows.size, np.int64)
-            for numbers in part.matrix().T:
-                value = distinct(np.where(np.isnan(numbers), np.inf, numbers + 0.0))
-                codes = distinct(codes * (int(value.max(initial=0)) + 1) + value)
-        group = distinct(group * (int(codes.max(initial=0)) + 1) + codes)
-    return group
+def _numbers_of(keys: Ints, known: Ints, numbers: Ints) -> Ints:
+    """Numbers of keys by a sorted list of known ones; -1 for all others."""
+    if not known.size:
+        return np.full(keys.size, -1)
+    place = np.minimum(np.searchsorted(known, keys), known.size - 1)
+    return np.where(known[place] == keys, numbers[place], -1)
 
 
 def _joint(parts: Sequence[Coded]) -> tuple[list[Ints], list[Any]]:

@@ -15,7 +15,7 @@ from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusError, 
 from rwkplus.io import csv as csv_files
 from rwkplus.io.csv import read_csv
 from rwkplus.io.options import ReadOptions
-from rwkplus.io.tables import repeated_edges
+from rwkplus.io.repeated import repeated_edges
 from rwkplus.table import Categories, GraphTable, Numbers, Text
 
 PAYMENTS = "graph,source,target,label\nmonday,ann,bob,card\nmonday,bob,eve,cash\ntuesday,bob,ann,cash\n"
@@ -232,6 +232,13 @@ def test_skipping_leaves_graphs_without_a_target(folder):
         assert read_csv(folder, ReadOptions(on_error="skip")).y.tolist() == [None, "yes"]
 
 
+def test_there_is_an_error_if_nothing_is_left_to_read(read):
+    with pytest.raises(
+        DataError, match=r"nothing can be read\. .*2 lines cannot be read: line 2: column 'target' is empty"
+    ):
+        read("source,target\na,\n,b\n", on_error="skip")
+
+
 def test_numbers_with_a_few_unreadable_cells(read):
     text = "source,target,amount\n" + "".join(f"a{i},b{i},{i}\n" for i in range(20))
     with pytest.raises(DataError, match=r"2 lines cannot be read: line 4: .* got 'n/a'; line 6: .* got '\?'"):
@@ -257,6 +264,9 @@ def test_words_among_which_some_look_like_numbers(read):
         (["1", "2", "3", "4", "5"], [1, 2, 3, 4, 5]),
         (["99999999999999999999", "1", "1", "1", "1"], ["99999999999999999999", "1", "1", "1", "1"]),
         (["1", "1", "1", "1", "99999999999999999999"], ["1", "1", "1", "1", "99999999999999999999"]),
+        (["99999999999999999999", "1.5", "1", "1", "1"], [1e20, 1.5, 1, 1, 1]),
+        (["1", "1", "1", "1.5", "99999999999999999999"], [1, 1, 1, 1.5, 1e20]),
+        (["99999999999999999999", "", "1", "1", "1"], ["99999999999999999999", None, "1", "1", "1"]),
         (["1", "2", "nan", "4", "5"], "line 4: column 'c' must be a number, got 'nan'"),
         (["1", "2", "inf", "4", "5"], "line 4: column 'c' must be a number below 3.4e38, got 'inf'"),
         (["1", "2", "1e300", "4", "5"], "line 4: column 'c' must be a number below 3.4e38, got '1e300'"),
@@ -451,3 +461,49 @@ def test_many_distinct_labels_take_little_memory(read):
     tracemalloc.stop()
     assert len(table.edges["label"].names) == 30_000
     assert peak < 100e6
+
+
+cells = st.sampled_from(
+    [
+        "",
+        " ",
+        "a",
+        "b",
+        "1",
+        "2.5",
+        "1e999",
+        "nan",
+        "1_0",
+        "1,5",
+        '"',
+        '"a',
+        "a\r",
+        "\x00",
+        "ä",
+        "\ufeff",
+        "2024-01-05",
+        "\n",
+    ]
+)
+header = st.sampled_from(["source", "target", "graph", "label", "Weight", "smiles", "y", "", "sep=;", "node", "name"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@given(
+    head=st.lists(header, max_size=5),
+    rows=st.lists(st.lists(cells, max_size=5), max_size=6),
+    mark=st.sampled_from(",;\t"),
+    skip=st.booleans(),
+    chunk=st.integers(1, 3),
+)
+@pytest.mark.filterwarnings("ignore::rwkplus.errors.RWKPlusWarning")
+def test_any_text_is_a_table_or_an_error_of_ours(read, monkeypatch, head, rows, mark, skip, chunk):
+    monkeypatch.setattr(csv_files, "CHUNK", chunk)
+    text = "\n".join(mark.join(row) for row in (["source", "target", *head], *rows))
+    try:
+        table = read(text, on_error="skip" if skip else "raise")
+    except RWKPlusError:
+        return
+    assert table.num_edges > 0
+    assert (table.source >= 0).all()
+    assert len(table.digest()) == 32

@@ -95,6 +95,8 @@ def test_what_cannot_be_written_is_refused_before_anything_is(tmp_path):
     for column in (Text.of(["\udcff", "x"]), Text.of([object(), 1]), Categories.of(["\udcff", "x"])):
         with pytest.raises(GraphError, match="column 'odd' of the nodes cannot be written"):
             write_table(table.with_columns(nodes={"odd": column}), tmp_path / "t")
+    with pytest.raises(GraphError, match="cannot be written"):
+        write_table(table.with_columns(nodes={"\udcff": Categories.of("ab")}), tmp_path / "t")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -259,6 +261,7 @@ def change(folder, file, **fields):
         ("edges", {"amount": pa.array(["x"] * 300)}, "'amount' is not what table.json says"),
         ("edges", {"amount": pa.array(np.zeros(300, np.float32))}, "'amount' is not what table.json says"),
         ("graphs", {"first_node": pa.array(np.full(50, 10**12))}, "'first_node' do not ascend from 0 to 300"),
+        ("graphs", {"first_node": pa.array([0, -(2**63), *[300] * 48])}, "'first_node' do not ascend from 0 to 300"),
         ("graphs", {"first_edge": pa.array(np.arange(50)[::-1].copy())}, "'first_edge' do not ascend"),
     ],
 )
