@@ -158,7 +158,7 @@ def _columns(names: Sequence[str], values: NDArray[np.int32]) -> dict[str, Colum
 
 def _tell(
     bad: Sequence[int],
-    molecules: Iterable[Any],
+    molecules: Sequence[Any],
     options: ReadOptions,
     lines: Sequence[int] | None,
     path: str | Path | None,
