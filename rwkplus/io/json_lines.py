@@ -436,8 +436,7 @@ def _add_table(
         table = _table(own, values or _values(own, options), options)
     except (GraphError, RecursionError) as error:
         if len(records) > 1:
-            for i, record in records.items():
-                _add_table(parsed, {i: record}, options)
+            _add_sound(parsed, records, options)
         else:
             for i, record in records.items():
                 parsed.lines[i] = Refused(_told(error), _writable(record.name))
@@ -445,6 +444,20 @@ def _add_table(
     for row, (i, record) in enumerate(records.items()):
         parsed.lines[i] = Place(len(parsed.tables), row, record.name)
     parsed.tables.append(table)
+
+
+def _add_sound(parsed: Parsed, records: Mapping[int, Record], options: ReadOptions) -> None:
+    """Add a table of those records that can be read alone; the others are refused."""
+    sound = {}
+    for i, record in records.items():
+        alone = Parsed([], parsed.lines)
+        _add_table(alone, {i: record}, options)
+        if alone.tables:
+            sound[i] = record
+    apart = len(sound) == len(records)  # they do not fit together, though each is fine
+    for part in [{i: record} for i, record in sound.items()] if apart else [sound]:
+        if part:
+            _add_table(parsed, part, options)
 
 
 # Whole files

@@ -275,6 +275,13 @@ def test_graphs_of_one_kind_share_a_table():
     assert parse_lines([]) == ([], [])
 
 
+def test_what_spoils_a_table_does_not_take_it_apart():
+    lines = [f'{{"nodes": [{{"id": 0, "size": {size}}}], "edges": []}}'.encode() for size in (1, 2, 10**30, 3)]
+    parsed = parse_lines(lines)
+    assert [type(line) for line in parsed.lines] == [Place, Place, Refused, Place]
+    assert [table.nodes["size"].numbers.tolist() for table in parsed.tables] == [[1, 2, 3]]
+
+
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_anything_is_a_graph_or_an_error(text):
     (line,) = parse_lines([text]).lines
