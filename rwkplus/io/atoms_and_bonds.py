@@ -33,6 +33,8 @@ PLAIN = frozenset({1, 5, 6, 7, 8, 9, 14, 15, 16, 17, 34, 35, 53})
 """Elements between which plain SMILES have no bonds but single, double, triple and aromatic ones."""
 TOKENS = re.compile(r"\[[^\]]*\]|Cl|Br|[A-Za-z*]")
 """Atoms of a SMILES."""
+MOST_TOKENS = 10_000
+"""Ways to write an atom that are remembered."""
 UNUSUAL = re.compile(r"[>~$|\s]")
 """Coordinate, unspecified and quadruple bonds, extensions and names."""
 CODE_OF_ORDER = np.array([4, 4, 0, 3, 1, 4, 2, 4])
@@ -152,6 +154,8 @@ class _AtomicNumbers(dict[str, int]):
         molecule = Chem.MolFromSmiles(token, sanitize=False)
         single = molecule is not None and molecule.GetNumAtoms() == 1
         number = molecule.GetAtomWithIdx(0).GetAtomicNum() if single else -1
+        if len(self) >= MOST_TOKENS:  # atoms may be numbered
+            self.clear()
         self[token] = number if number in PLAIN else -1
         return self[token]
 

@@ -152,14 +152,18 @@ def _records(lines: Sequence[bytes]) -> list[Record | Refused]:
     for line in lines:
         try:
             found.append(_record(line))
-        except GraphError as error:
-            found.append(Refused(str(error), _name_anyway(line)))
+        except (GraphError, RecursionError) as error:
+            found.append(Refused(_told(error), _name_anyway(line)))
     for i in _with_repeated_edges(found):
         try:
             found[i] = _merged(found[i])  # type: ignore[arg-type]
-        except GraphError as error:
-            found[i] = Refused(str(error), _name_anyway(lines[i]))
+        except (GraphError, RecursionError) as error:
+            found[i] = Refused(_told(error), _name_anyway(lines[i]))
     return found
+
+
+def _told(error: Exception) -> str:
+    return "not JSON: it is nested too deeply." if isinstance(error, RecursionError) else str(error)
 
 
 def _record(line: bytes) -> Record:
@@ -185,7 +189,10 @@ def _record(line: bytes) -> Record:
     if multigraph:
         edges.pop("key", None)  # networkx's number of a parallel edge
     del raw["nodes"], raw[_edges_field(raw)]  # much memory, and done with
-    return Record(raw.get("id"), ids, source, target, nodes, edges, directed, multigraph, raw)
+    name = raw.get("id")
+    if isinstance(name, list | dict):
+        json.dumps(name)  # raises RecursionError where it could not be written again
+    return Record(name, ids, source, target, nodes, edges, directed, multigraph, raw)
 
 
 def _edges_field(raw: Mapping[str, Any]) -> str:
@@ -216,8 +223,6 @@ def _decoded_slowly(line: bytes) -> Any:  # noqa: ANN401
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
         raise GraphError(f"a text holds half of a character ({half} alone), as when one is cut in two.") from error
-    except RecursionError as error:
-        raise GraphError("not JSON: it is nested too deeply.") from error
     if isinstance(raw, dict):
         for place in _infinite(raw):
             raise GraphError(f"{place} is larger than any number that JSON can hold: make it a string.")
@@ -338,6 +343,10 @@ def _name_anyway(line: bytes) -> object:
         json.dumps(name, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
+    return _writable(name)
+
+
+def _writable(name: object) -> object:
     return name if isinstance(name, str | int) else None
 
 
@@ -425,17 +434,30 @@ def _add_table(
     own = list(records.values())
     try:
         table = _table(own, values or _values(own, options), options)
-    except GraphError as error:
+    except (GraphError, RecursionError) as error:
         if len(records) > 1:
-            for i, record in records.items():
-                _add_table(parsed, {i: record}, options)
+            _add_sound(parsed, records, options)
         else:
             for i, record in records.items():
-                parsed.lines[i] = Refused(str(error), record.name)
+                parsed.lines[i] = Refused(_told(error), _writable(record.name))
         return
     for row, (i, record) in enumerate(records.items()):
         parsed.lines[i] = Place(len(parsed.tables), row, record.name)
     parsed.tables.append(table)
+
+
+def _add_sound(parsed: Parsed, records: Mapping[int, Record], options: ReadOptions) -> None:
+    """Add a table of those records that can be read alone; the others are refused."""
+    sound = {}
+    for i, record in records.items():
+        alone = Parsed([], parsed.lines)
+        _add_table(alone, {i: record}, options)
+        if alone.tables:
+            sound[i] = record
+    apart = len(sound) == len(records)  # they do not fit together, though each is fine
+    for part in [{i: record} for i, record in sound.items()] if apart else [sound]:
+        if part:
+            _add_table(parsed, part, options)
 
 
 # Whole files
@@ -494,9 +516,9 @@ class _Reading:
         values = _values(records, self.options)
         try:
             parts = self._parts(values)
-        except GraphError as error:
+        except (GraphError, RecursionError) as error:
             if len(good) == 1:
-                self.bad += [(number, str(error)) for number in good]
+                self.bad += [(number, _told(error)) for number in good]
             else:
                 for number, record in good.items():
                     self._add({number: record})

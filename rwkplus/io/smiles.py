@@ -4,7 +4,7 @@ import codecs
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,6 +62,8 @@ def from_molecules(
           nodes  label: 3 labels (C, N, O)
           edges  label: 5 labels (-, =, #, :, ~)
     """
+    if lines is None:
+        options.check("molecules", TAKES)
     return read_molecules(molecules, options, lines=lines, path=path).table
 
 
@@ -72,8 +74,10 @@ def read_molecules(
     lines: Sequence[int] | None = None,
     path: str | Path | None = None,
 ) -> Molecules:
-    """Read like :func:`from_molecules`, and say which were kept: all but unreadable ones that are skipped."""
-    options.check("molecules", TAKES)
+    """Read like :func:`from_molecules`, and say which were kept: all but unreadable ones that are skipped.
+
+    Options that say nothing about molecules are passed over: they may be about the file that the molecules are from.
+    """
     choice = Choice.of(options.atom, options.bond)
     if isinstance(molecules, str):
         raise GraphError(f"expected several SMILES, got the single one {molecules!r}: put it into a list.")
@@ -82,8 +86,15 @@ def read_molecules(
         raise GraphError("the list of molecules is empty: give at least one.")
     _check_rdkit()
     block = joined(_blocks(molecules, choice, options.n_jobs))
-    if block.bad:
-        _tell(block.bad, molecules, options, lines, path)
+    place = "molecule" if lines is None else "line"
+    bad = [f"{place} {i if lines is None else lines[i]}: {_short(molecules[i])}" for i in block.bad]
+    if bad:
+        hint = " Is the first line a header? Remove it." if lines is not None and block.bad[0] == 0 else ""
+        _tell(bad, len(molecules), options, path, hint)
+    return Molecules(_table(block, choice, options), np.delete(np.arange(len(molecules)), block.bad))
+
+
+def _table(block: Block, choice: Choice, options: ReadOptions) -> GraphTable:
     table = GraphTable(
         pointers(block.nodes),
         pointers(block.edges),
@@ -93,7 +104,7 @@ def read_molecules(
         _columns(choice.atom, block.atoms),
         _columns(choice.bond, block.bonds),
     )
-    return Molecules(table.without(options.ignore), np.delete(np.arange(len(molecules)), block.bad))
+    return table.without(options.ignore)
 
 
 def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
@@ -120,18 +131,42 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
     is text.
     """
     options.check("a file of molecules", (*TAKES, "y"))
+    choice = Choice.of(options.atom, options.bond)
     _check_text(path)
     _check_rdkit()
+    blocks, records = _read_records(Path(path), choice)
+    if not blocks:
+        raise DataError(f"{path} holds no molecules.")
+    block = joined(blocks)
+    if block.bad:
+        _tell([f"record {i + 1}" for i in block.bad], block.given, options, path)
+    fields = _data_fields(records, options, path)
+    return options.applied(_table(block, choice, options).with_columns(graphs=fields))
+
+
+Properties = dict[str, str]
+TITLE = "_Name"
+"""What RDKit calls the first line of a molecule."""
+
+
+def _read_records(path: Path, choice: Choice) -> tuple[list[Block], list[Properties]]:
+    """Molecules as arrays, and the title and data of those that can be read."""
     from rdkit import Chem, rdBase
 
-    with Path(path).open("rb") as file, rdBase.BlockLogs():
-        molecules = list(Chem.ForwardSDMolSupplier(file))
-    if not molecules:
-        raise DataError(f"{path} holds no molecules.")
-    records = range(1, len(molecules) + 1)
-    table, kept = read_molecules(molecules, replace(options, y="y"), lines=records, path=path)
-    fields = _data_fields([molecules[i] for i in kept.tolist()], options, path)
-    return options.applied(table.with_columns(graphs=fields))
+    blocks: list[Block] = []
+    records: list[Properties] = []
+    with path.open("rb") as file, rdBase.BlockLogs():
+        supplier = Chem.ForwardSDMolSupplier(file)
+        while batch := list(islice(supplier, BLOCK)):
+            blocks.append(read_block(batch, choice))
+            records += [_properties(molecule) for molecule in batch if molecule is not None]
+    return blocks, records
+
+
+def _properties(molecule: Any) -> Properties:  # noqa: ANN401
+    title = {TITLE: molecule.GetProp(TITLE)} if molecule.HasProp(TITLE) else {}
+    given = title | molecule.GetPropsAsDict(autoConvertStrings=False)
+    return {name: str(value).strip() for name, value in given.items()}
 
 
 def _check_rdkit() -> None:
@@ -156,28 +191,15 @@ def _columns(names: Sequence[str], values: NDArray[np.int32]) -> dict[str, Colum
     return dict(column_of(name, values[:, k]) for k, name in enumerate(names))
 
 
-def _tell(
-    bad: Sequence[int],
-    molecules: Iterable[Any],
-    options: ReadOptions,
-    lines: Sequence[int] | None,
-    path: str | Path | None,
-) -> None:
+def _tell(bad: Sequence[str], total: int, options: ReadOptions, path: str | Path | None, hint: str = "") -> None:
     """Raise an error about all unreadable molecules, or warn that they are left out."""
-    place = "molecule" if lines is None else "record" if Path(path or "").suffix.lower() == ".sdf" else "line"
-    numbers = [i if lines is None else lines[i] for i in bad]
-    shown = "; ".join(f"{place} {n}: {_short(molecules[i])}" for n, i in zip(numbers[:SHOWN], bad, strict=False))
-    more = f" and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
+    shown = "; ".join(bad[:SHOWN]) + (f" and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else "")
     where = "" if path is None else f"{path}: "
-    count = f"{len(bad):,} of {len(molecules):,} molecules"
-    if options.on_error == "skip" and len(bad) < len(molecules):
-        warnings.warn(f"{where}{count} are left out, RDKit cannot read them: {shown}{more}.", RWKPlusWarning, 4)
+    count = f"{len(bad):,} of {total:,} molecules"
+    if options.on_error == "skip" and len(bad) < total:
+        warnings.warn(f"{where}{count} are left out, RDKit cannot read them: {shown}.", RWKPlusWarning, stacklevel=4)
         return
-    header = bad[0] == 0 and place == "line"
-    hint = " Is the first line a header? Remove it." if header else ""
-    message = (
-        f"{where}RDKit cannot read {count}: {shown}{more}. Correct or remove them, or choose on_error='skip'.{hint}"
-    )
+    message = f"{where}RDKit cannot read {count}: {shown}. Correct or remove them, or choose on_error='skip'.{hint}"
     raise GraphError(message) if path is None else DataError(message)
 
 
@@ -241,14 +263,13 @@ def _check_text(path: str | Path) -> None:
         raise DataError(f"{path} holds no molecules.")
 
 
-def _data_fields(molecules: Sequence[Any], options: ReadOptions, path: str | Path) -> dict[str, Column]:
-    fields = [molecule.GetPropsAsDict(autoConvertStrings=False) for molecule in molecules]
-    names = [molecule.GetProp("_Name").strip() if molecule.HasProp("_Name") else "" for molecule in molecules]
+def _data_fields(records: Sequence[Properties], options: ReadOptions, path: str | Path) -> dict[str, Column]:
+    names = [own.get(TITLE, "") for own in records]
     columns: dict[str, Column] = {"name": Text.of(names)} if all(names) else {}
-    for name in dict.fromkeys(name for own in fields for name in own):
+    for name in dict.fromkeys(name for own in records for name in own if name != TITLE):
         if name in options.ignore or f"graphs.{name}" in options.ignore:
             continue
-        values = [str(own[name]).strip() or None if name in own else None for own in fields]
+        values = [own.get(name) or None for own in records]
         columns[name] = _target_of(name, values, path) if name in options.targets else _field_of(values)
     for name in options.targets:
         if name not in columns and options.y != "y":

@@ -9,6 +9,8 @@ from joblib import parallel_config
 from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError, RWKPlusWarning
 from rwkplus.io import atoms_and_bonds, smiles
 from rwkplus.io.atoms_and_bonds import ATOM, BOND, BONDS, Choice, read_block
+from rwkplus.io.igraph import to_igraph
+from rwkplus.io.json_lines import write_json_lines
 from rwkplus.io.options import ReadOptions
 from rwkplus.io.smiles import from_molecules, read_sdf, read_smi
 from rwkplus.table import GraphTable
@@ -83,6 +85,14 @@ def molecules(count):
 def test_strings_and_molecules_make_the_same_table():
     texts = [*molecules(300), *ODD]
     assert from_molecules([Chem.MolFromSmiles(text) for text in texts]) == from_molecules(texts)
+
+
+def test_molecules_are_the_same_by_way_of_other_libraries(tmp_path):
+    table = from_molecules([*molecules(100), *filter(None, ODD)])
+    assert GraphTable.of(table.to_networkx()) == table
+    assert GraphTable.of(write_json_lines(table, tmp_path / "molecules.jsonl")) == table
+    pytest.importorskip("igraph")
+    assert GraphTable.of(to_igraph(table)) == table
 
 
 def test_a_bond_that_matrices_lack_is_not_lost(monkeypatch):
