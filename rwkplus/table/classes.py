@@ -48,7 +48,7 @@ class AttributeClasses:
         standard = (rows - rows.mean(0)) / scale
         distinct = len(np.unique(standard.round(9), axis=0))
         means = KMeans(min(count, distinct), n_init=3, random_state=seed).fit(standard)
-        order = np.lexsort(means.cluster_centers_.T[::-1])  # by the first column: names do not depend on chance
+        order = np.lexsort(means.cluster_centers_.round(6).T[::-1])  # by the first column: names are no chance
         classes = cls(column, prefix, rows.mean(0), scale, means.cluster_centers_[order], np.inf)
         return replace(classes, reach=float(classes._nearest(values)[1].max(initial=0.0)))
 

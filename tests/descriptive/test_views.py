@@ -7,6 +7,7 @@ from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import as_batch
 from rwkplus.models.kcn import KCN
+from rwkplus.table import GraphTable
 
 
 def seen(graphs, *views, **options):
@@ -44,7 +45,8 @@ def test_graphs_that_differ_in_a_color_an_edge_or_a_weight_stay_apart():
     recolored.nodes[3]["label"] = "blue"
     weighted = square.copy()
     weighted.edges[0, 1]["weight"] = 2.0
-    assert seen([square, diagonal, recolored, weighted, square], "labels").merged().num_graphs == 4
+    graphs = GraphTable.of([square, diagonal, recolored, weighted, square], weight="weight")
+    assert seen(graphs, "labels").merged().num_graphs == 4
 
 
 def test_views_stand_side_by_side():

@@ -25,9 +25,9 @@ from rwkplus.data import REGISTRY, load
 from rwkplus.data.registry import find
 from rwkplus.detect import Explanation, GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.errors import RWKPlusWarning
-from rwkplus.graphs import classes_of
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import Occurrence, Pattern, PatternMiner
+from rwkplus.table.targets import classes_of
 
 Facts = Iterator[tuple[str, Any]]
 
