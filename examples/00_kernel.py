@@ -11,7 +11,8 @@ from rwkplus.data import load
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 
 graphs = load("functional-groups")
-y = np.array([int(graph.y) for graph in graphs])
+y = graphs.y
+print(graphs)
 
 for kernel in ("rwk+", "rwk-", "node-centric"):
     model = make_pipeline(RandomWalkKernel(kernel, steps=2, normalize=True), SVC(kernel="precomputed", C=10))

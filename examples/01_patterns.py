@@ -1,4 +1,4 @@
-"""Mine the patterns of a database of networkx graphs, look at them, and tell classes apart by them.
+"""Mine the patterns of a database of graphs, look at them, and tell classes apart by them.
 
 Run: python examples/01_patterns.py
 """
@@ -9,8 +9,8 @@ from rwkplus.data import planted_molecules
 from rwkplus.mining import PatternMiner
 from rwkplus.reports import write_mining_report
 
-graphs = planted_molecules()  # any networkx or PyG graphs will do
-y = [int(graph.y) for graph in graphs]
+graphs = planted_molecules()  # or networkx graphs, data frames, SMILES, PyG graphs, a file
+y = graphs.y
 
 miner = PatternMiner(n_patterns=7, criterion="blocks", n_controls=3, random_state=0).fit(graphs, y)
 for pattern in miner.patterns_:

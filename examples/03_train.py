@@ -9,8 +9,8 @@ from rwkplus.data import functional_groups
 from rwkplus.reports import write_network_report
 from rwkplus.tasks import GraphClassifier, load_model
 
-graphs = functional_groups(200)  # any PyG or networkx graphs will do
-y = ["nitrite" if int(graph.y) else "nitro" for graph in graphs]
+graphs = functional_groups(200)  # or networkx graphs, data frames, SMILES, PyG graphs, a file
+y = ["nitrite" if y else "nitro" for y in graphs.y]
 
 model = GraphClassifier("kergnn", model_params={"steps": 3}, epochs=30, ignore=("edge_attr",), random_state=0)
 model.fit(graphs[:150], y[:150])

@@ -9,11 +9,11 @@ from rwkplus.data import anomalous_molecules
 from rwkplus.detect import SurpriseDetector, load_detector
 from rwkplus.reports import write_detection_report
 
-graphs, planted = anomalous_molecules()  # any networkx or PyG graphs will do; one in twenty is spoiled
+graphs, planted = anomalous_molecules()  # or graphs of your own in any form; one in twenty is spoiled
 detector = SurpriseDetector(contamination=0.05).fit(graphs)
 
 flagged = sorted(detector.labels_.nonzero()[0], key=lambda i: -detector.decision_scores_[i])
-for i, why in zip(flagged[:5], detector.explain([graphs[i] for i in flagged[:5]]), strict=True):
+for i, why in zip(flagged[:5], detector.explain(graphs[flagged[:5]]), strict=True):
     print(f"graph {i}, score {detector.decision_scores_[i]:.1f}: nodes {why.nodes}; planted: {planted[i]}")
 
 path = detector.save("detector.safetensors")

@@ -11,7 +11,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def test_everything_public_has_a_page():
     pages = {page.stem for page in (DOCS / "api").glob("*.md")} - {"index"}
-    assert pages == set(rwkplus.__all__) - {"load_model", "types"}, "names of types have no text of their own"
+    assert pages == set(rwkplus.__all__) - {"GraphTable", "load_model", "types"}, (
+        "names of types have no text of their own"
+    )
 
 
 def test_the_documentation_builds_without_a_warning(tmp_path):

@@ -72,7 +72,7 @@ def reads_graphs(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def wrapped(**values: Any) -> None:  # noqa: ANN401
-        read = {name: values.pop(f"read_{name}") for name in CHOICES}
+        read = {name: values.pop(f"read_{name}", None) for name in CHOICES}
         command(**values, reading=Reading(_said(read)))
 
     parameters = [parameter.replace(kind=KEYWORD) for parameter in given] + options

@@ -39,9 +39,9 @@ def default_kernel(table: GraphTable) -> RandomWalkKernel:
     return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
 
 
-def color_counts() -> RandomWalkFeatures:
+def color_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
     """What a forest reads: how many nodes have each walk color, after 0 to 3 steps."""
-    return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac")
+    return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac", ignore=ignore)
 
 
 def most_similar(

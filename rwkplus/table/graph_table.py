@@ -267,6 +267,11 @@ class GraphTable(Sequence["GraphTable"]):
 
         return replace(self, nodes=kept("nodes", "x"), edges=kept("edges", "edge_attr"), weight=weight)
 
+    def names_to_ignore(self) -> set[str]:
+        """What :meth:`without` knows, to tell slips of the pen."""
+        own = {part for side in SIDES[1:] for name in getattr(self, side) for part in (name, f"{side}.{name}")}
+        return own | {"x", "edge_attr", "edge_weight"}
+
     @staticmethod
     def concatenate(tables: Sequence["GraphTable"]) -> "GraphTable":
         """Put the graphs of several tables with the same columns below one another."""

@@ -71,7 +71,7 @@ class Reader:
     @classmethod
     def fit(cls, table: GraphTable, ignore: Sequence[str] = ()) -> "Reader":
         """Note which columns there are, which labels, and what is left out on purpose."""
-        check_ignore(ignore, {name for side in (table.nodes, table.edges) for name in side})
+        check_ignore(ignore, table.names_to_ignore())
         table = table.without(ignore)
         nodes, edges = (_colors(table, side) for side in ("nodes", "edges"))
         return cls(nodes, edges, table.weight is not None, tuple(ignore))

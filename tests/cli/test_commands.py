@@ -110,9 +110,15 @@ def test_classify_prints_guards_beside_the_kernel():
         (("kernel", "functional-groups", "--out", "no/such/folder/gram.npz"), "no folder"),
         (("kernel", "functional-groups", "--out", "gram.npz", "--decay", "0.5"), "--combine geometric"),
         (("kernel", "functional-groups", "--out", "gram.npz", "--ignore", "edge_atr"), "--ignore edge_attr?"),
-        (("kernel", "functional-groups", "--out", "gram.npz", "--node-features", "both"), "TU format"),
-        (("kernel", "functional-groups", "--out", "gram.npz", "--directed"), "no table of edges: --directed"),
-        (("train", "functional-groups", "--out", "run", "--multigraph"), "no table of edges"),
+        (
+            ("kernel", "functional-groups", "--out", "gram.npz", "--node-features", "both"),
+            "says nothing about the embedded set",
+        ),
+        (
+            ("kernel", "functional-groups", "--out", "gram.npz", "--directed"),
+            "--directed says nothing about the embedded set",
+        ),
+        (("train", "functional-groups", "--out", "run", "--multigraph"), "--multigraph says nothing about"),
         (("train", "functional-groups", "--out", "run", "--jobs", "0"), "0 jobs"),
         (("explain", "run", "functional-groups", "--out", "page.txt"), ".html"),
         (("detect", "functional-groups", "--stream"), "--train functional-groups --stream"),

@@ -14,6 +14,7 @@ from rwkplus.data import anomalous_molecules, load
 from rwkplus.detect import SurpriseDetector, load_detector
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.io.json_lines import graph_to_json
+from rwkplus.table import Text
 
 app = typer.Typer(rich_markup_mode="rich")
 app.command()(detect)
@@ -104,7 +105,7 @@ def test_graphs_come_and_go_as_lines(files, monkeypatch, capsys):
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["line"] for record in records] == [1, 2, 3, 4, 5]
     assert ["error" in record for record in records] == [False, False, False, True, True]
-    assert "Call it 'label' or 'x', " in records[-1]["error"]
+    assert "the nodes have a column 'age'" in records[-1]["error"]
     assert records[-1]["error"].endswith("leave it out: --ignore age.")
 
 
@@ -179,7 +180,9 @@ def test_a_model_leaves_out_what_it_was_trained_without(tmp_path):
 
 
 def test_graphs_go_by_the_names_that_users_gave_them(tmp_path):
-    lines = [_with_named_nodes(graph, f"day {i}") for i, graph in enumerate(anomalous_molecules(60).graphs)]
+    graphs = anomalous_molecules(60).graphs
+    named = graphs.with_columns(graphs={"name": Text.of(f"day {i}" for i in range(60))})
+    lines = [_with_named_nodes(graph) for graph in named]
     (tmp_path / "days.jsonl").write_text("\n".join(lines))
     shown = invoke(tmp_path / "days.jsonl", "--out", tmp_path / "out")
     assert "day " in shown
@@ -194,8 +197,8 @@ def test_graphs_go_by_the_names_that_users_gave_them(tmp_path):
     assert [row["nodes"] for row in flagged] == [rows[row["graph"]]["nodes"] for row in flagged]
 
 
-def _with_named_nodes(graph, name):
-    record = json.loads(graph_to_json(graph, name))
+def _with_named_nodes(graph):
+    record = json.loads(graph_to_json(graph))
     for node in record["nodes"]:
         node["id"] = f"atom-{node['id']}"
     for edge in record["edges"]:

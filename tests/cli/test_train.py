@@ -203,7 +203,7 @@ BAD = [
     (("train", DATA, *QUICK, "--config", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
     (("train", DATA, *QUICK, "--resume", "--force", "--out", "{out}"), "use one of them"),
     (("train", DATA, *QUICK, "--resume", "--out", "{out}"), "cannot read"),
-    (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set or file"),
+    (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set, file or folder"),
     (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: a target is missing behind the SMILES"),
     (("train", DATA, *QUICK, "--balance", "weights", "--out", "{out}"), "balance must be one of none, logits"),
     (("train", DATA, *QUICK, "--loss", "cubic", "--out", "{out}"), "loss must be one of squared, absolute"),
@@ -282,9 +282,9 @@ def test_a_run_that_came_to_nothing_does_not_block_its_folder(rwkplus, tmp_path)
 
 
 def test_remedies_are_options(rwkplus, tmp_path):
-    (tmp_path / "sums.csv").write_text("source,target,amount\na,b,3\n")
-    _, _, stderr = rwkplus("detect", tmp_path / "sums.csv")
-    assert "leave it out: --ignore amount." in " ".join(stderr.split())
+    (tmp_path / "days.csv").write_text("source,target,day\na,b,2026-01-03\n")
+    _, _, stderr = rwkplus("detect", tmp_path / "days.csv")
+    assert "or leave them out: --ignore day" in " ".join(stderr.split())
     (tmp_path / "both.csv").write_text("source,target,label\na,b,card\nb,a,cash\n")
     _, _, stderr = rwkplus("detect", tmp_path / "both.csv")
     assert "--multigraph says so, or --directed if it leads" in " ".join(stderr.split())

@@ -15,10 +15,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def load(name):
-        graphs = planted_molecules()[:80]
-        for i, graph in enumerate(graphs):
-            graph.y = int(i % 2)
-        return graphs
+        return planted_molecules()[:80].with_targets([i % 2 for i in range(80)])
 
     monkeypatch.setattr(screens, "load", load)
     monkeypatch.setattr(screens, "SCREENS", {"MCF-7": (100, 30), "PC-3": (100, 30)})
@@ -55,7 +52,7 @@ def test_undrawn_actives_are_judged_by_the_network_that_was_chosen(small, monkey
     monkeypatch.setattr(anomaly, "load_model", remember)
     folds = anomaly.run_anomaly("PC-3", epochs=2, methods=["iGAD + RWK+"])["iGAD + RWK+"]
     assert "--seed 0 --method 'iGAD + RWK+'`" in anomaly_page()
-    undrawn = [Data(x=g.x, edge_index=g.edge_index) for g in screens.load_screen("PC-3").undrawn]
+    undrawn = [Data(x=g.x, edge_index=g.edge_index) for g in screens.load_screen("PC-3").undrawn.to_pyg()]
     assert len(undrawn) == 40 - 17
     for i, (fold, (folder, network)) in enumerate(zip(folds, asked, strict=True)):
         assert folder == f"fold-{i}"

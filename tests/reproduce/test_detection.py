@@ -31,7 +31,7 @@ def test_every_class_is_usual_in_turn_and_nothing_is_learned_from_what_is_judged
 
 
 def test_slices_of_a_matrix_give_the_scores_of_the_detector(tiny):
-    y = np.array(tiny.y.tolist())
+    y = tiny.y
     gram = KERNELS["walk colors"](tiny)
     split = next(splits(y, [0]))
     detector = WalkKernelDetector(ignore=("edge_attr",)).fit([tiny[i] for i in split.train])
@@ -42,8 +42,8 @@ def test_slices_of_a_matrix_give_the_scores_of_the_detector(tiny):
 def test_counts_are_those_behind_the_kernels(tiny):
     grakel = pytest.importorskip("grakel")
     kernel = grakel.WeisfeilerLehman(n_iter=3, base_graph_kernel=grakel.VertexHistogram)
-    gram = kernel.fit_transform(kernel_quality.grakel_graphs(tiny))
-    ours, theirs = (counted(tiny) for counted in COUNTS.values())
+    gram = kernel.fit_transform(kernel_quality.grakel_graphs(tiny.to_pyg()))
+    ours, theirs = (counted(tiny.to_pyg()) for counted in COUNTS.values())
     np.testing.assert_allclose((theirs @ theirs.T).toarray(), gram)
     kernel = RandomWalkKernel("node-centric", 3, include_zero_step=True, assignment="dirac", ignore=("edge_attr",))
     np.testing.assert_allclose((ours @ ours.T).toarray(), kernel.fit_transform(tiny))

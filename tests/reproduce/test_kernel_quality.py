@@ -8,7 +8,7 @@ from rwkplus.reproduce import kernel_quality
 
 def test_dirac_colors_of_one_step_equal_weisfeiler_leman():
     # After one step both see a node's label and the labels of its neighbors.
-    graphs = load("functional-groups")[:20]
+    graphs = load("functional-groups")[:20].to_pyg()
     ours = RandomWalkKernel("node-centric", 1, assignment="dirac", normalize=True, ignore=("edge_attr",))
     np.testing.assert_allclose(ours.fit_transform(graphs), kernel_quality.weisfeiler_lehman(graphs, 1), rtol=1e-12)
 

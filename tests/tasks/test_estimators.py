@@ -57,7 +57,7 @@ def test_predictions_do_not_depend_on_company_or_order(fitted):
 
 def test_scores_are_those_of_scikit_learn(fitted):
     graphs = rings(20, seed=5)
-    y = graphs.y.tolist()
+    y = [int(graph.y) for graph in graphs]
     assert fitted.score(graphs) == fitted.score(graphs, y) == pytest.approx((fitted.predict(graphs) == y).mean())
     numbers = regressor().fit(graphs, surplus(graphs))
     truth, guess = np.array(surplus(graphs)), numbers.predict(graphs)

@@ -13,7 +13,7 @@ from rwkplus.reports import network_report
 from rwkplus.tasks import Settings, train
 from rwkplus.tasks.explain import explain
 
-GRAPHS = functional_groups(24)
+GRAPHS = functional_groups(24).to_pyg()
 SETTINGS = Settings(epochs=2, batch_size=12, threads=1)
 
 
