@@ -14,13 +14,14 @@ from rwkplus.reports.page import page, write_page
 from rwkplus.reports.surroundings import how_many_drawn, surroundings
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.table.arrays import Floats
+from rwkplus.table.graph_table import pointers
 from rwkplus.viz import draw, label_colors, legend
 from rwkplus.viz.histogram import histogram
 
 SHOWN = 12
 """Flagged graphs on a page, the most anomalous first."""
 NEAREST = 3
-EMPTY = GraphTable(np.zeros(1), np.zeros(1), np.zeros(0), np.zeros(0))
+EMPTY = GraphTable(pointers([]), pointers([]), np.zeros(0, np.int32), np.zeros(0, np.int32))
 WHOLE = "Graphs without labels are judged as a whole"
 NAMED = 8
 """Unusual nodes that are named, the most unusual first."""

@@ -84,7 +84,7 @@ class _Examples:
     def draw(self, pattern: Pattern, index: int) -> str:
         """One graph, or the part around an occurrence; all occurrences of a pattern in it highlighted."""
         graph = graphs_to_draw(self.miner.reader_.labelled(self.table[index]))[0]
-        places = [pattern.occurrences[k].nodes for k in np.flatnonzero(pattern.occurrences.graph == index)]
+        places = [pattern.occurrences[k].nodes for k in np.flatnonzero(pattern.occurrences.graph == index).tolist()]
         close = surroundings(graph, places[0])
         title = f"graph {self.table.graph_id(index)}"
         picture = draw(close, self.colors, highlighted={v for nodes in places for v in nodes}, title=title)

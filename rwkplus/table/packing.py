@@ -30,15 +30,15 @@ def pack_table(table: GraphTable) -> tuple[dict[str, Any], dict[str, Array]]:
 
 def unpack_table(header: dict[str, Any], arrays: dict[str, Array]) -> GraphTable:
     """Read what :func:`pack_table` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``."""
-    parts = {name: arrays[f"graphs.{name}"] for name in ARRAYS}
+    parts: dict[str, Any] = {name: arrays[f"graphs.{name}"] for name in ARRAYS}
     if any(part.dtype.kind != "i" or part.ndim != 1 for part in parts.values()):
         raise ValueError("its graphs are not made of whole numbers")
-    columns = {
+    parts |= {
         side: {name: _column(about, arrays.get(f"graphs.{side}.{name}")) for name, about in own.items()}
         for side, own in header["columns"].items()
     }
     weight, targets = header["weight"], tuple(header["targets"])
-    table = GraphTable(**parts, **columns, directed=bool(header["directed"]), weight=weight, targets=targets)
+    table = GraphTable(**parts, directed=bool(header["directed"]), weight=weight, targets=targets)
     check_table(table)
     return table
 

@@ -272,9 +272,10 @@ def _aligned(
     colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel
 ) -> tuple[Ints, int, tuple[str, ...]]:
     """Numbers of labels as fitted, how many there are, and the names that are new."""
+    new: tuple[str, ...] = ()
     if colors.unnamed or label.unnamed:
         _check_width(colors, label, table)
-        place, new = np.arange(len(label.names)), ()
+        place = np.arange(len(label.names))
     else:
         number = {name: i for i, name in enumerate(colors.names)}
         new = tuple(name for name in label.names if name not in number)
@@ -443,7 +444,7 @@ def _numbers(table: GraphTable, side: Side, name: str, width: int, found: _Found
             f"{table.called(0)}: {name!r} holds {column.width} numbers, the fitted graphs had {width}. Give both the "
             "same columns."
         )
-    wrong = ~np.isfinite(values).all(1)
+    wrong = np.asarray(~np.isfinite(values).all(1))
     if wrong.any():
         raise GraphError(
             f"{_place(table, side, wrong)}: {name!r} contains nan, inf or numbers too large, as in "
