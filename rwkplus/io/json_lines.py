@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, RWKPlusWarning
 from rwkplus.files import whole_file
-from rwkplus.io.json_columns import OTHER, Builder, kind_of
+from rwkplus.io.json_columns import OTHER, Builder, Words, kind_of
 from rwkplus.io.options import ReadOptions
 from rwkplus.table import Column, GraphTable, Numbers, Text
 from rwkplus.table.graph_table import pointers
@@ -88,14 +88,18 @@ class Record(NamedTuple):
     """Fields beside nodes and edges."""
 
 
-def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> Parsed:  # noqa: B008
+def parse_lines(
+    lines: Sequence[bytes],
+    options: ReadOptions = ReadOptions(),  # noqa: B008
+    *,
+    words: Literal["label", "text"] = "label",
+) -> Parsed:
     """Read graphs, one per line; errors are told for every line.
-
-    Words are labels in whatever field they are, because a few lines cannot tell which fields hold ids.
 
     Args:
         lines: JSON in UTF-8.
         options: ``labels``, ``attributes``, ``ignore`` and ``weight`` say what fields are.
+        words: What other fields of words are than ``label``: a few lines cannot tell labels from ids.
 
     Example:
         >>> parsed = parse_lines([b'{"nodes": [{"id": "a", "size": 2}], "edges": []}', b"{}"])
@@ -112,10 +116,10 @@ def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) ->
     if good:
         values = _values(list(good.values()), options)
         if _uniform(list(good.values()), values, options):
-            _add_table(parsed, good, options, values)
+            _add_table(parsed, good, _How(options, words), values)
         else:
             for group in _groups(good, options):
-                _add_table(parsed, group, options)
+                _add_table(parsed, group, _How(options, words))
     return parsed
 
 
@@ -401,13 +405,21 @@ def _uniform(records: Sequence[Record], values: Values, options: ReadOptions) ->
     )
 
 
-def _table(records: Sequence[Record], values: Values, options: ReadOptions) -> GraphTable:
+class _How(NamedTuple):
+    """How columns are made of fields."""
+
+    options: ReadOptions
+    words: Words
+
+
+def _table(records: Sequence[Record], values: Values, how: _How) -> GraphTable:
+    options = how.options
     columns: dict[str, dict[str, Column]] = {"nodes": {}, "edges": {}}
     for (side, name), column in values.items():
         builder = Builder(name, side, options.kind(name, side))
         builder.add(0, column, builder.part(column))
         if builder.kinds:
-            columns[side][name] = builder.column(len(column), ids=False)
+            columns[side][name] = builder.column(len(column), how.words)
     if not all(map(_numbered, records)):
         columns["nodes"] = {"id": Text.of(chain.from_iterable(record.ids for record in records))} | columns["nodes"]
     table = GraphTable(
@@ -427,16 +439,14 @@ def _numbered(record: Record) -> bool:
     return record.ids == list(range(len(record.ids)))
 
 
-def _add_table(
-    parsed: Parsed, records: Mapping[int, Record], options: ReadOptions, values: Values | None = None
-) -> None:
+def _add_table(parsed: Parsed, records: Mapping[int, Record], how: _How, values: Values | None = None) -> None:
     """Add a table of records of one kind; those that spoil it are refused."""
     own = list(records.values())
     try:
-        table = _table(own, values or _values(own, options), options)
+        table = _table(own, values or _values(own, how.options), how)
     except (GraphError, RecursionError) as error:
         if len(records) > 1:
-            _add_sound(parsed, records, options)
+            _add_sound(parsed, records, how)
         else:
             for i, record in records.items():
                 parsed.lines[i] = Refused(_told(error), _writable(record.name))
@@ -446,18 +456,18 @@ def _add_table(
     parsed.tables.append(table)
 
 
-def _add_sound(parsed: Parsed, records: Mapping[int, Record], options: ReadOptions) -> None:
+def _add_sound(parsed: Parsed, records: Mapping[int, Record], how: _How) -> None:
     """Add a table of those records that can be read alone; the others are refused."""
     sound = {}
     for i, record in records.items():
         alone = Parsed([], parsed.lines)
-        _add_table(alone, {i: record}, options)
+        _add_table(alone, {i: record}, how)
         if alone.tables:
             sound[i] = record
     apart = len(sound) == len(records)  # they do not fit together, though each is fine
     for part in [{i: record} for i, record in sound.items()] if apart else [sound]:
         if part:
-            _add_table(parsed, part, options)
+            _add_table(parsed, part, how)
 
 
 # Whole files
@@ -562,7 +572,7 @@ class _Reading:
         for (side, name), builder in self.builders.items():
             if len(builder.kinds) > 1:
                 raise DataError(f"{self.path}, {self._conflict(builder)}")
-            columns[side][name] = builder.column(self.rows[side], ids=True)
+            columns[side][name] = builder.column(self.rows[side], "infer")
         table = GraphTable(
             pointers(self.sizes["nodes"]),
             pointers(self.sizes["edges"]),
