@@ -8,11 +8,11 @@ from rwkplus.io.options import ReadOptions
 from rwkplus.table import GraphTable
 
 KNOWN = (
-    "a folder with edges.csv, with a data set in TU format (a file *_A.txt) or written by GraphTable.write; a .csv, "
-    ".jsonl, .smi, .sdf or .parquet file; a .zip in TU format"
+    "a folder with edges.csv or edges.parquet, with a data set in TU format (a file *_A.txt) or written by "
+    "GraphTable.write; a .csv, .jsonl, .smi, .sdf or .parquet file; a .zip in TU format"
 )
-EDGES = "edges.csv"
-TABLES = (".parquet", ".arrow", ".feather")
+TABLES = ("table.json", "edges.parquet")
+"""Files of a folder that GraphTable.write or others wrote."""
 Read = Callable[[Path, ReadOptions], GraphTable]
 
 
@@ -47,7 +47,7 @@ def _reader_of(path: Path) -> Read:
         ".sdf": _read_sdf,
         ".smi": _read_smi,
         ".zip": _read_tu,
-        **dict.fromkeys(TABLES, _open_table),
+        ".parquet": _read_parquet,
     }
     read = kinds.get(path.suffix.lower())
     if read is None:
@@ -56,21 +56,19 @@ def _reader_of(path: Path) -> Read:
 
 
 def _reader_of_folder(path: Path) -> Read:
-    if (path / EDGES).is_file():
+    if (path / "edges.csv").is_file():
         return _read_csv
-    for child in path.iterdir():
-        if child.name.endswith("_A.txt"):
-            return _read_tu
-        if child.suffix in TABLES:
-            return _open_table
+    if any((path / name).is_file() for name in TABLES):
+        return _open_table
+    if any(child.name.endswith("_A.txt") for child in path.iterdir()):
+        return _read_tu
     raise DataError(f"the folder {path} holds no graphs that can be read: give {KNOWN}.")
 
 
 def _read_csv(path: Path, options: ReadOptions) -> GraphTable:
-    from rwkplus.io.csv import read_csv  # type: ignore[import-not-found]
+    from rwkplus.io.csv import read_csv
 
-    table: GraphTable = read_csv(path, options)
-    return table
+    return read_csv(path, options)
 
 
 def _read_json_lines(path: Path, options: ReadOptions) -> GraphTable:
@@ -98,8 +96,13 @@ def _read_tu(path: Path, options: ReadOptions) -> GraphTable:
 
 
 def _open_table(path: Path, options: ReadOptions) -> GraphTable:
-    from rwkplus.io.parquet import open_table  # type: ignore[import-not-found]
+    from rwkplus.io.parquet import open_table
 
-    options.check("a table on disk", ("ignore",))
-    table: GraphTable = open_table(path)
-    return table.without(options.ignore)
+    return open_table(path, options)
+
+
+def _read_parquet(path: Path, options: ReadOptions) -> GraphTable:
+    from rwkplus.io.frames import from_frame
+    from rwkplus.io.parquet import read_parquet
+
+    return from_frame(read_parquet(path), options)

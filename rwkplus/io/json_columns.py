@@ -5,7 +5,7 @@ import re
 from collections.abc import Hashable, Sequence
 from itertools import chain
 from types import NoneType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,8 @@ NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")
 SCALARS = frozenset({str, int, float, bool})
 NUMBERS = frozenset({int, float})
 OTHER = "other"
+Words = Literal["label", "text", "infer"]
+"""What fields of words are: labels, text, or text where nearly all differ."""
 
 
 def kind_of(values: Sequence[Any], *, label: bool) -> Hashable:
@@ -104,8 +106,8 @@ class Builder:
             self.kinds[kind] = start + row, values[row]
         self.parts.append((start, array))
 
-    def column(self, rows: int, *, ids: bool) -> Column:
-        """The whole column; with ``ids``, words that nearly all differ are text."""
+    def column(self, rows: int, words: Words) -> Column:
+        """The whole column; ``words`` says what they are where the user does not."""
         if len(self.kinds) > 1:
             raise GraphError(self.conflict())
         if not self.parts:
@@ -118,8 +120,9 @@ class Builder:
         codes = np.append(order.codes, -1)[codes]
         names = order.names
         column = Categories.numbered(codes, names)
-        if ids and kind == "word" and self.wanted is None and are_ids(len(names), int((codes >= 0).sum())):
-            return Text(column.values())
+        if kind == "word" and self.wanted is None and words != "label":
+            present = int((codes >= 0).sum())
+            return Text(column.values()) if words == "text" or are_ids(len(names), present) else column
         return column
 
     def conflict(self) -> str:

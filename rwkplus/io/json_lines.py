@@ -7,13 +7,12 @@ Every other field of nodes and edges is a column; ``"links"`` is read as ``"edge
 beside ``nodes`` and ``edges`` belong to the user.
 """
 
-import json
 import math
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,7 +20,8 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, RWKPlusWarning
 from rwkplus.files import whole_file
-from rwkplus.io.json_columns import OTHER, Builder, kind_of
+from rwkplus.io.json_columns import OTHER, Builder, Words, kind_of
+from rwkplus.io.json_records import Record, Refused, joined, records_of, short, told, writable
 from rwkplus.io.options import ReadOptions
 from rwkplus.table import Column, GraphTable, Numbers, Text
 from rwkplus.table.graph_table import pointers
@@ -29,8 +29,6 @@ from rwkplus.table.infer import target_column
 from rwkplus.types import check_ignore
 
 TAKES = ("ignore", "labels", "attributes", "weight", "y", "on_error")
-IDS = frozenset({int, str, float, bool})
-"""What may be the id of a node."""
 AT_ONCE = 2000
 """Lines that are parsed together."""
 WRITTEN_NODES = 100_000
@@ -39,12 +37,6 @@ SHOWN = 5
 """Unreadable lines that an error lists."""
 LARGEST = 2**63
 """Whole numbers from here on do not fit into 64 bits."""
-BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-decode = msgspec.json.Decoder().decode
-
-
-Fields = dict[str, list[Any]]
 
 
 class Place(NamedTuple):
@@ -54,13 +46,6 @@ class Place(NamedTuple):
     row: int
     name: object
     """Its ``id``, as JSON has it; None if it has none."""
-
-
-class Refused(NamedTuple):
-    """What is wrong with a line, and the id of its graph if it can be told."""
-
-    error: str
-    name: object = None
 
 
 class Parsed(NamedTuple):
@@ -73,29 +58,18 @@ class Parsed(NamedTuple):
     lines: list[Place | Refused]
 
 
-class Record(NamedTuple):
-    """A graph of which ids and ends of edges have been checked; fields of nodes and edges are columns."""
-
-    name: object
-    ids: list[Any]
-    source: list[int]
-    target: list[int]
-    nodes: Fields
-    edges: Fields
-    directed: bool
-    multigraph: bool
-    rest: Mapping[str, Any]
-    """Fields beside nodes and edges."""
-
-
-def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> Parsed:  # noqa: B008
+def parse_lines(
+    lines: Sequence[bytes],
+    options: ReadOptions = ReadOptions(),  # noqa: B008
+    *,
+    words: Literal["label", "text"] = "label",
+) -> Parsed:
     """Read graphs, one per line; errors are told for every line.
-
-    Words are labels in whatever field they are, because a few lines cannot tell which fields hold ids.
 
     Args:
         lines: JSON in UTF-8.
         options: ``labels``, ``attributes``, ``ignore`` and ``weight`` say what fields are.
+        words: What other fields of words are than ``label``: a few lines cannot tell labels from ids.
 
     Example:
         >>> parsed = parse_lines([b'{"nodes": [{"id": "a", "size": 2}], "edges": []}', b"{}"])
@@ -106,16 +80,16 @@ def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) ->
         >>> parsed.lines[1].error
         "'nodes' must be a list of objects, got None."
     """
-    found = _records(lines)
+    found = records_of(lines)
     parsed = Parsed([], [own if isinstance(own, Refused) else Refused("") for own in found])
     good = {i: own for i, own in enumerate(found) if isinstance(own, Record)}
     if good:
         values = _values(list(good.values()), options)
         if _uniform(list(good.values()), values, options):
-            _add_table(parsed, good, options, values)
+            _add_table(parsed, good, _How(options, words), values)
         else:
             for group in _groups(good, options):
-                _add_table(parsed, group, options)
+                _add_table(parsed, group, _How(options, words))
     return parsed
 
 
@@ -142,217 +116,6 @@ def read_json_lines(path: str | Path, options: ReadOptions = ReadOptions()) -> G
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}.") from error
     return reading.table()
-
-
-# From lines to records
-
-
-def _records(lines: Sequence[bytes]) -> list[Record | Refused]:
-    found: list[Record | Refused] = []
-    for line in lines:
-        try:
-            found.append(_record(line))
-        except (GraphError, RecursionError) as error:
-            found.append(Refused(_told(error), _name_anyway(line)))
-    for i in _with_repeated_edges(found):
-        try:
-            found[i] = _merged(found[i])  # type: ignore[arg-type]
-        except (GraphError, RecursionError) as error:
-            found[i] = Refused(_told(error), _name_anyway(lines[i]))
-    return found
-
-
-def _told(error: Exception) -> str:
-    return "not JSON: it is nested too deeply." if isinstance(error, RecursionError) else str(error)
-
-
-def _record(line: bytes) -> Record:
-    """Read one line, or raise an error that tells what is wrong with it."""
-    try:
-        raw = decode(line)
-    except BROKEN:
-        raw = _decoded_slowly(line)
-    try:
-        rows, links = raw["nodes"], raw[_edges_field(raw)]
-        nodes, edges = _fields_of(rows), _fields_of(links) or {"source": [], "target": []}
-        ids = nodes.pop("id")
-        place = dict(zip(ids, range(len(ids)), strict=True))
-        source = [place[end] for end in edges.pop("source")]
-        target = [place[end] for end in edges.pop("target")]
-        directed, multigraph = raw.get("directed", False), raw.get("multigraph", False)
-        sound = type(rows) is type(links) is list and type(directed) is type(multigraph) is bool
-        sound = sound and len(ids) == len(place) and IDS.issuperset(map(type, ids))
-    except (LookupError, TypeError, AttributeError):
-        sound = False
-    if not sound:
-        _diagnose(raw)
-    if multigraph:
-        edges.pop("key", None)  # networkx's number of a parallel edge
-    del raw["nodes"], raw[_edges_field(raw)]  # much memory, and done with
-    name = raw.get("id")
-    if isinstance(name, list | dict):
-        json.dumps(name)  # raises RecursionError where it could not be written again
-    return Record(name, ids, source, target, nodes, edges, directed, multigraph, raw)
-
-
-def _edges_field(raw: Mapping[str, Any]) -> str:
-    return "links" if "links" in raw and "edges" not in raw else "edges"
-
-
-def _fields_of(rows: Any) -> Fields:  # noqa: ANN401
-    """Columns of objects, None where one lacks a field; raises one of several errors for what are no objects."""
-    if not rows:
-        return {}
-    try:
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        if sum(map(len, rows)) == len(columns) * len(rows):
-            return columns
-    except KeyError:
-        pass
-    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(chain.from_iterable(rows))}
-
-
-def _decoded_slowly(line: bytes) -> Any:  # noqa: ANN401
-    """Read what msgspec refuses: broken lines, halves of characters, and numbers beyond all numbers."""
-    try:
-        raw = json.loads(line, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise GraphError(f"not JSON: {error}.") from error
-    try:
-        json.dumps(raw, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start])
-        raise GraphError(f"a text holds half of a character ({half} alone), as when one is cut in two.") from error
-    if isinstance(raw, dict):
-        for place in _infinite(raw):
-            raise GraphError(f"{place} is larger than any number that JSON can hold: make it a string.")
-    return raw
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
-
-
-def _infinite(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Fields with numbers such as 1e999, which can be read but not be written again."""
-    for field, value in raw.items():
-        if field in ("nodes", "edges", "links") and isinstance(value, list):
-            for k, own in enumerate(value):
-                parts = own.items() if isinstance(own, dict) else [("value", own)]
-                yield from (f"{field}[{k}]: {name}" for name, part in parts if _holds_infinity(part))
-        elif field in ("id", "y") and _holds_infinity(value):
-            yield field
-
-
-def _holds_infinity(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(map(_holds_infinity, value.values()))
-    if isinstance(value, list):
-        return any(map(_holds_infinity, value))
-    return isinstance(value, float) and math.isinf(value)
-
-
-def _diagnose(raw: Any) -> None:  # noqa: ANN401
-    """Raise the error about the first thing that is wrong with a graph."""
-    if not isinstance(raw, dict):
-        raise GraphError(f"expected an object with 'nodes' and 'edges', got {_short(raw)}.")
-    field = _edges_field(raw)
-    nodes, edges = _objects(raw, "nodes"), _objects(raw, field)
-    known = _identified(nodes)
-    for k, edge in enumerate(edges):
-        for end in ("source", "target"):
-            name = edge.get(end)
-            if not isinstance(name, int | float | str) or name not in known:
-                raise GraphError(f"{field}[{k}]: {end} is {_short(name)}, which is the id of no node.")
-    for flag in ("directed", "multigraph"):
-        if not isinstance(raw.get(flag, False), bool):
-            raise GraphError(f"{flag!r} must be true or false, got {_short(raw[flag])}.")
-    raise GraphError("it is no graph in node-link form.")
-
-
-def _objects(raw: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
-    values = raw.get(field)
-    if not isinstance(values, list):
-        raise GraphError(f"{field!r} must be a list of objects, got {_short(values)}.")
-    for k, value in enumerate(values):
-        if not isinstance(value, dict):
-            raise GraphError(f"{field}[{k}] must be an object, got {_short(value)}.")
-    return values
-
-
-def _identified(nodes: Sequence[Mapping[str, Any]]) -> set[object]:
-    seen: set[object] = set()
-    for k, node in enumerate(nodes):
-        name = node.get("id")
-        if not isinstance(name, int | float | str):
-            raise GraphError(f"nodes[{k}]: every node needs an 'id' of its own, a number or a string.")
-        if name in seen:
-            raise GraphError(f"nodes[{k}]: every node needs an 'id' of its own, and {_short(name)} was there before.")
-        seen.add(name)
-    if not seen:
-        raise GraphError("'nodes' is empty: a graph has at least one node.")
-    return seen
-
-
-def _with_repeated_edges(found: Sequence[Record | Refused]) -> list[int]:
-    """Graphs that are no multigraphs and have two edges between the same nodes."""
-    own = [(i, record) for i, record in enumerate(found) if isinstance(record, Record) and not record.multigraph]
-    if not own:
-        return []
-    numbers = np.array([i for i, _ in own])
-    graph = np.repeat(np.arange(len(own)), [len(record.source) for _, record in own])
-    source = _joined([record.source for _, record in own])
-    target = _joined([record.target for _, record in own])
-    turned = ~np.array([record.directed for _, record in own])[graph] & (source > target)
-    low, high = np.where(turned, target, source), np.where(turned, source, target)
-    width = int(max(low.max(initial=0), high.max(initial=0))) + 1
-    key = np.sort((graph * width + low) * width + high)
-    again = key[1:][key[1:] == key[:-1]] // width**2
-    return sorted(set(numbers[again].tolist()))
-
-
-def _joined(parts: Sequence[list[int]]) -> NDArray[np.int32]:
-    return np.array(list(chain.from_iterable(parts)), dtype=np.int32)
-
-
-def _merged(record: Record) -> Record:
-    """The graph with every edge once, if those that are repeated have the same fields."""
-    seen: dict[tuple[int, int], int] = {}
-    kept = []
-    for k, (u, v) in enumerate(zip(record.source, record.target, strict=True)):
-        first = seen.setdefault((u, v) if record.directed else (min(u, v), max(u, v)), k)
-        if first == k:
-            kept.append(k)
-        elif any(column[first] != column[k] for column in record.edges.values()):
-            raise GraphError(
-                f"edges[{k}]: there was an edge from {record.ids[u]!r} to {record.ids[v]!r} with other fields; "
-                'parallel edges need "multigraph": true.'
-            )
-    return record._replace(
-        source=[record.source[k] for k in kept],
-        target=[record.target[k] for k in kept],
-        edges={name: [column[k] for k in kept] for name, column in record.edges.items()},
-    )
-
-
-def _name_anyway(line: bytes) -> object:
-    """The id of a graph that is refused, if it is one that can be written."""
-    try:
-        raw = json.loads(line)
-        name = raw.get("id") if isinstance(raw, dict) else None
-        json.dumps(name, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        return None
-    return _writable(name)
-
-
-def _writable(name: object) -> object:
-    return name if isinstance(name, str | int) else None
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 # From records to tables
@@ -401,20 +164,28 @@ def _uniform(records: Sequence[Record], values: Values, options: ReadOptions) ->
     )
 
 
-def _table(records: Sequence[Record], values: Values, options: ReadOptions) -> GraphTable:
+class _How(NamedTuple):
+    """How columns are made of fields."""
+
+    options: ReadOptions
+    words: Words
+
+
+def _table(records: Sequence[Record], values: Values, how: _How) -> GraphTable:
+    options = how.options
     columns: dict[str, dict[str, Column]] = {"nodes": {}, "edges": {}}
     for (side, name), column in values.items():
         builder = Builder(name, side, options.kind(name, side))
         builder.add(0, column, builder.part(column))
         if builder.kinds:
-            columns[side][name] = builder.column(len(column), ids=False)
+            columns[side][name] = builder.column(len(column), how.words)
     if not all(map(_numbered, records)):
         columns["nodes"] = {"id": Text.of(chain.from_iterable(record.ids for record in records))} | columns["nodes"]
     table = GraphTable(
         pointers([len(record.ids) for record in records]),
         pointers([len(record.source) for record in records]),
-        _joined([record.source for record in records]),
-        _joined([record.target for record in records]),
+        joined([record.source for record in records]),
+        joined([record.target for record in records]),
         {},
         columns["nodes"],
         columns["edges"],
@@ -427,37 +198,35 @@ def _numbered(record: Record) -> bool:
     return record.ids == list(range(len(record.ids)))
 
 
-def _add_table(
-    parsed: Parsed, records: Mapping[int, Record], options: ReadOptions, values: Values | None = None
-) -> None:
+def _add_table(parsed: Parsed, records: Mapping[int, Record], how: _How, values: Values | None = None) -> None:
     """Add a table of records of one kind; those that spoil it are refused."""
     own = list(records.values())
     try:
-        table = _table(own, values or _values(own, options), options)
+        table = _table(own, values or _values(own, how.options), how)
     except (GraphError, RecursionError) as error:
         if len(records) > 1:
-            _add_sound(parsed, records, options)
+            _add_sound(parsed, records, how)
         else:
             for i, record in records.items():
-                parsed.lines[i] = Refused(_told(error), _writable(record.name))
+                parsed.lines[i] = Refused(told(error), writable(record.name))
         return
     for row, (i, record) in enumerate(records.items()):
         parsed.lines[i] = Place(len(parsed.tables), row, record.name)
     parsed.tables.append(table)
 
 
-def _add_sound(parsed: Parsed, records: Mapping[int, Record], options: ReadOptions) -> None:
+def _add_sound(parsed: Parsed, records: Mapping[int, Record], how: _How) -> None:
     """Add a table of those records that can be read alone; the others are refused."""
     sound = {}
     for i, record in records.items():
         alone = Parsed([], parsed.lines)
-        _add_table(alone, {i: record}, options)
+        _add_table(alone, {i: record}, how)
         if alone.tables:
             sound[i] = record
     apart = len(sound) == len(records)  # they do not fit together, though each is fine
     for part in [{i: record} for i, record in sound.items()] if apart else [sound]:
         if part:
-            _add_table(parsed, part, options)
+            _add_table(parsed, part, how)
 
 
 # Whole files
@@ -490,7 +259,7 @@ class _Reading:
     def add(self, numbers: Sequence[int], lines: Sequence[bytes]) -> None:
         """Read a batch of lines."""
         good: dict[int, Record] = {}
-        for number, found in zip(numbers, _records(lines), strict=True):
+        for number, found in zip(numbers, records_of(lines), strict=True):
             try:
                 good[number] = self._checked(found)
             except GraphError as error:
@@ -518,7 +287,7 @@ class _Reading:
             parts = self._parts(values)
         except (GraphError, RecursionError) as error:
             if len(good) == 1:
-                self.bad += [(number, _told(error)) for number in good]
+                self.bad += [(number, told(error)) for number in good]
             else:
                 for number, record in good.items():
                     self._add({number: record})
@@ -546,8 +315,8 @@ class _Reading:
         self.sizes["edges"] += edges
         self.rows["nodes"] += sum(nodes)
         self.rows["edges"] += sum(edges)
-        self.ends[0].append(_joined([record.source for record in records]))
-        self.ends[1].append(_joined([record.target for record in records]))
+        self.ends[0].append(joined([record.source for record in records]))
+        self.ends[1].append(joined([record.target for record in records]))
         self._take_ids(records)
         if self.options.ignore:
             self.fields.update(*(own for record in records for own in (record.nodes, record.edges)))
@@ -562,7 +331,7 @@ class _Reading:
         for (side, name), builder in self.builders.items():
             if len(builder.kinds) > 1:
                 raise DataError(f"{self.path}, {self._conflict(builder)}")
-            columns[side][name] = builder.column(self.rows[side], ids=True)
+            columns[side][name] = builder.column(self.rows[side], "infer")
         table = GraphTable(
             pointers(self.sizes["nodes"]),
             pointers(self.sizes["edges"]),
@@ -625,11 +394,11 @@ def _check_target(name: str, value: object) -> None:
     if value is None:
         return
     if not isinstance(value, str | int | float) or isinstance(value, bool):
-        raise GraphError(f"{name} must be a number or a name, got {_short(value)}.")
+        raise GraphError(f"{name} must be a number or a name, got {short(value)}.")
     if isinstance(value, float) and not math.isfinite(value):
         raise GraphError(f"the target {value} is no number to learn. Give another, or drop the graph.")
     if isinstance(value, int) and not -LARGEST <= value < LARGEST:
-        raise GraphError(f"the target {_short(value)} is too large for a whole number of 64 bits: make it a name.")
+        raise GraphError(f"the target {short(value)} is too large for a whole number of 64 bits: make it a name.")
 
 
 # And back

@@ -91,7 +91,7 @@ def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> Grap
         raise DataError(f"{folder} is no table: it has neither {ABOUT} nor edges.parquet.")
     from rwkplus.io.frames import from_frames
 
-    frames = {side: _read_parquet(folder / f"{side}.parquet") for side in SIDES}
+    frames = {side: read_parquet(folder / f"{side}.parquet") for side in SIDES}
     return from_frames(frames["edges"], frames["nodes"], frames["graphs"], options)
 
 
@@ -428,7 +428,7 @@ def _check_values(table: GraphTable, path: str) -> None:
                 raise damaged(Path(path) / f"{side}.arrow", f"{name!r} has numbers of labels that do not exist")
 
 
-def _read_parquet(path: Path) -> Any:  # noqa: ANN401
+def read_parquet(path: Path) -> Any:  # noqa: ANN401
     """A Parquet file as an Arrow table, None where there is none."""
     pa = _pyarrow()
     import pyarrow.parquet as pq  # type: ignore[import-untyped]

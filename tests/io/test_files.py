@@ -26,7 +26,8 @@ FIXED = """
 M  END
 $$$$
 """
-FILES = {".jsonl": LINE, ".smi": SMILES, ".sdf": "methanol" + FIXED}
+CSV = "source,target,label\na,b,C\nb,c,O\n"
+FILES = {".jsonl": LINE, ".smi": SMILES, ".sdf": "methanol" + FIXED, ".csv": CSV}
 
 
 @pytest.fixture(name="files")
@@ -43,8 +44,23 @@ def test_every_kind_is_told_by_its_name(files, kind):
     if kind in (".smi", ".sdf"):
         pytest.importorskip("rdkit")
     table = read_path(files[kind])
-    assert set(table.nodes["label"].names) >= ({"6", "7", "8"} if kind == "tu" else {"C", "O"})
+    labels = (table.edges if kind == ".csv" else table.nodes)["label"]
+    assert set(labels.names) >= ({"6", "7", "8"} if kind == "tu" else {"C", "O"})
     assert GraphTable.of(files[kind]) == GraphTable.of(str(files[kind])) == table
+
+
+def test_folders_are_told_by_what_they_hold(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = from_networkx([nx.path_graph(3), nx.cycle_graph(4)])
+    assert read_path(table.write(tmp_path / "written")) == table
+    frame = pytest.importorskip("pandas").DataFrame({"source": [0, 1], "target": [1, 2]})
+    (tmp_path / "parquet").mkdir()
+    (tmp_path / "csv").mkdir()
+    for path in (tmp_path / "edges.parquet", tmp_path / "parquet" / "edges.parquet"):
+        frame.to_parquet(path)
+    frame.to_csv(tmp_path / "csv" / "edges.csv", index=False)
+    for path in (tmp_path / "edges.parquet", tmp_path / "parquet", tmp_path / "csv"):
+        assert (len(read_path(path)), read_path(path).num_edges) == (1, 2)
 
 
 def test_letter_case_does_not_matter(files):
@@ -62,7 +78,7 @@ def test_unknown_kinds_are_refused_with_a_list_of_known_ones(tmp_path):
     (tmp_path / "graphs.xlsx").write_text("x")
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "graphs.xlsx", tmp_path / "empty"):
-        with pytest.raises(DataError, match=r"give a folder with edges\.csv, .* \.smi, \.sdf or \.parquet"):
+        with pytest.raises(DataError, match=r"give a folder with edges\.csv or .* \.smi, \.sdf or \.parquet"):
             read_path(path)
 
 
