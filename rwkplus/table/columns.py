@@ -167,7 +167,8 @@ class Text:
 
     def canonical(self) -> bytes:
         """Bytes that are equal for equal columns."""
-        return repr(self.texts.tolist()).encode(errors="surrogatepass")
+        plain = [text.item() if isinstance(text, np.generic) else text for text in self.texts.tolist()]
+        return repr(plain).encode(errors="surrogatepass")
 
 
 Column: TypeAlias = Categories | Numbers | Text
@@ -261,7 +262,8 @@ def label_codes(num_labels: int, new: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def _order(label: Hashable) -> tuple[str, Real | int, str]:
-    return type(label).__name__, label if isinstance(label, Real) else 0, str(label)
+    kind = "str" if isinstance(label, str) else type(label).__name__
+    return kind, label if isinstance(label, Real) else 0, str(label)
 
 
 def _written_order(name: str) -> tuple[bool, float, str]:
@@ -273,7 +275,7 @@ def _written_order(name: str) -> tuple[bool, float, str]:
 def _names(ordered: Sequence[Hashable]) -> tuple[str, ...]:
     """Names of distinct labels; 1 and "1" differ, and no other is written differently because of them."""
     if all(isinstance(label, str) for label in ordered):
-        return tuple(ordered)  # type: ignore[arg-type]
+        return tuple(map(str, ordered))
     times = Counter(str(label) for label in ordered)
     names = tuple(repr(label) if isinstance(label, str) and times[label] > 1 else str(label) for label in ordered)
     if len(set(names)) < len(names):

@@ -193,6 +193,11 @@ def test_zero_equals_minus_zero_and_a_missing_number_another():
     assert not equal(Numbers(np.array([1.0])), Numbers(np.array([[1.0]])))
 
 
+def test_strings_and_numbers_of_numpy_equal_those_of_python():
+    assert equal(Categories.of([np.str_("a"), "b"]), Categories.of(["a", "b"]))
+    assert equal(Text.of([np.int64(1), np.str_("a")]), Text.of([1, "a"]))
+
+
 @given(labels, labels)
 def test_labels_below_one_another_get_one_set_of_names(one, other):
     both = concatenate([Categories.of(one), Categories.of(other)])
