@@ -111,8 +111,9 @@ class Numbers:
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Which rows lack a number."""
-        missing = np.isnan(self.numbers) if self.numbers.dtype.kind == "f" else np.zeros(self.numbers.shape, bool)
-        return missing if missing.ndim == 1 else missing.any(1)
+        if self.numbers.dtype.kind != "f":
+            return np.zeros(len(self), bool)
+        return np.asarray(np.isnan(self.numbers.reshape(len(self), self.width)).any(1))
 
     def take(self, rows: Rows) -> "Numbers":
         """Some of the rows."""
@@ -155,7 +156,7 @@ class Text:
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Which rows have no text."""
-        return np.equal(self.texts, None).astype(bool)
+        return np.array([text is None for text in self.texts.tolist()], dtype=bool)
 
     def take(self, rows: Rows) -> "Text":
         """Some of the rows."""
