@@ -10,7 +10,8 @@ import numpy as np
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.errors import RWKPlusError
-from rwkplus.io.json_lines import Refused, parse_lines
+from rwkplus.io.json_lines import parse_lines
+from rwkplus.io.json_records import Refused
 from rwkplus.table import GraphTable
 
 CHUNK = 1 << 18

@@ -41,9 +41,10 @@ def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions
     sizes = [len(graph) for graph in graphs], [graph.number_of_edges() for graph in graphs]
     _check_keys(node_fields, "node", graphs, sizes[0])
     _check_keys(edge_fields, "edge", graphs, sizes[1])
-    check_ignore(options.ignore, {name for fields in (*node_fields, *edge_fields) for name in fields})
+    check_ignore(options.ignore, _names_to_ignore(node_fields, edge_fields))
     nodes = columns_of(node_fields, "nodes", options)
-    if not numbered and "id" not in nodes:
+    _check_ids(nodes)
+    if not numbered:
         nodes = {"id": Text.of(ids), **nodes}
     table = GraphTable(
         pointers(sizes[0]),
@@ -67,6 +68,19 @@ def columns_of(fields: Sequence[dict[Any, Any]], side: str, options: ReadOptions
         for name in names
         if name not in left_out
     }
+
+
+def _names_to_ignore(nodes: Sequence[dict[str, Any]], edges: Sequence[dict[str, Any]]) -> set[str]:
+    names = {"nodes": set(chain.from_iterable(nodes)), "edges": set(chain.from_iterable(edges))}
+    return {name for side, own in names.items() for each in own for name in (each, f"{side}.{each}")}
+
+
+def _check_ids(nodes: dict[str, Column]) -> None:
+    if "id" in nodes:
+        raise GraphError(
+            "nodes have an attribute 'id', which is what tables call the nodes themselves. Rename it, relabel the "
+            "nodes by it with nx.relabel_nodes, or leave it out: ignore=('nodes.id',)."
+        )
 
 
 def _direction(graphs: Sequence[nx.Graph]) -> bool:
@@ -98,7 +112,7 @@ def _graph_columns(graphs: Sequence[nx.Graph], options: ReadOptions) -> dict[str
     columns: dict[str, Column] = {}
     names = [graph.graph.get("name") for graph in graphs]
     for i, name in enumerate(names):
-        if not (name is None or isinstance(name, str | int | float | tuple)):
+        if not (name is None or isinstance(name, str | int | float | tuple | np.number)):
             raise GraphError(f"graph {i}: its name is a {type(name).__name__}. Name graphs by a word or a number.")
     if all(not is_missing(name) and name != "" for name in names):
         columns["name"] = Text.of(str(name) for name in names)
@@ -119,7 +133,7 @@ def to_networkx(table: GraphTable) -> list[nx.Graph]:
     graphs = []
     for i in range(len(table)):
         graph = make(**{name: _plain(column.take(slice(i, i + 1)))[0] for name, column in table.graphs.items()})
-        ids = table.node_ids(i)
+        ids = _hashable(table.node_ids(i))
         rows = range(int(table.node_ptr[i]), int(table.node_ptr[i + 1]))
         graph.add_nodes_from((v, _fields(nodes, row)) for v, row in zip(ids, rows, strict=True))
         span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
@@ -128,6 +142,15 @@ def to_networkx(table: GraphTable) -> list[nx.Graph]:
             graph.add_edges_from([(ids[u], ids[v], _fields(edges, row))])
         graphs.append(graph)
     return graphs
+
+
+def _hashable(ids: list[Any]) -> list[Any]:
+    """What nodes are called; their numbers where this does not tell them apart."""
+    try:
+        distinct = len(set(ids)) == len(ids) and None not in ids
+    except TypeError:
+        distinct = False
+    return ids if distinct else list(range(len(ids)))
 
 
 def _fields(columns: dict[str, list[Any]], row: int) -> dict[str, Any]:

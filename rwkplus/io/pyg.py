@@ -1,6 +1,7 @@
 """Graphs of PyG: one-hot rows and integers are labels, other rows are attributes; and back (extra: ``nn``)."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +18,12 @@ from rwkplus.table import Categories, Column, GraphTable, Numbers, Reader, Text
 from rwkplus.table.infer import target_column
 from rwkplus.table.reader import directed_edges
 from rwkplus.table.symmetry import once
+from rwkplus.types import check_ignore
 
 TAKES = ("ignore", "y")
 NAMES = {"x": "node_label_names", "edge_attr": "edge_label_names"}
 WEIGHT = "edge_weight"
-CODES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
@@ -32,9 +34,9 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
     weight. Edges that all have their reverse are undirected.
     """
     options.check("graphs of PyG", TAKES)
-    items = graph_list(graphs)
-    integers = {field for field in NAMES if _all_codes(items, field)}
-    batch = as_batch([_floats(item, integers) for item in _with_features(items)], ignore=options.ignore)
+    items = _without(graph_list(graphs), options.ignore)
+    integers = {field for field in NAMES if _are_codes(items, field)}
+    batch = as_batch([_floats(item, integers) for item in _with_features(items)])
     ptr = batch.ptr.cpu().numpy()
     owner = batch.batch[batch.edge_index[0]].cpu().numpy()
     source, target = batch.edge_index.cpu().numpy() - ptr[owner]
@@ -53,7 +55,7 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
         edges,
         directed=True,
     )
-    return replace(options.applied(once(table)), weight=weight)
+    return replace(options.applied(once(table)), weight=weight).without(options.ignore)
 
 
 def to_pyg(table: GraphTable) -> list[Data]:
@@ -98,11 +100,16 @@ def _set_targets(graphs: Sequence[Data], table: GraphTable) -> None:
         if "id" in table.nodes:
             graph.node_names = table.node_ids(i)
         if y is not None:
-            value = y[i]
-            graph.y = value if isinstance(value, str) else torch.as_tensor(np.atleast_1d(value)).view(1, -1)
-            if isinstance(graph.y, Tensor):
-                graph.y = graph.y.view(-1) if y.ndim == 1 else graph.y
-                graph.y = graph.y.to(torch.get_default_dtype()) if graph.y.is_floating_point() else graph.y
+            graph.y = _tensor_of(y[i])
+
+
+def _tensor_of(target: Any) -> Any:  # noqa: ANN401
+    """A target as PyG has it: one number is ``(1,)``, several are ``(1, tasks)``; names of classes stay names."""
+    values = np.asarray(target)
+    if values.dtype.kind not in "iufb":
+        return target.tolist() if isinstance(target, np.ndarray) else target
+    tensor = torch.as_tensor(np.array(values)).view(1, *[-1] * values.ndim)
+    return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
 
 
 def _featureless(items: Sequence[Any]) -> bool:
@@ -117,11 +124,36 @@ def _with_features(items: Sequence[Any]) -> Sequence[Any]:
         raise GraphError("num_nodes of a graph is no number of nodes that fits into memory.") from error
 
 
-def _all_codes(items: Sequence[Any], field: str) -> bool:
-    """Whether a field holds integers beyond 0 and 1 in some graph, and integers in all."""
+def _without(items: Sequence[Any], ignore: Sequence[str]) -> Sequence[Any]:
+    """The graphs without fields that are left out on purpose."""
+    if not ignore or not isinstance(items[0], Data):
+        return items
+    check_ignore(ignore, items[0].keys())
+    copies = [copy(item) for item in items]
+    for item in copies:
+        for field in ignore if isinstance(item, Data) else ():
+            if field == "x":
+                item.num_nodes = item.num_nodes  # as it was
+            if field in item:
+                del item[field]
+    return copies
+
+
+def _are_codes(items: Sequence[Any], field: str) -> bool:
+    """Whether a field holds integers in all graphs, each column labels of its own, and not one-hot rows.
+
+    That only one column of several is in use says nothing: single bonds are rows ``1, 0, 0`` of three labels.
+    """
     values = [item.get(field) for item in items if isinstance(item, Data)]
-    given = [value for value in values if isinstance(value, Tensor) and value.dtype in CODES and not _is_odd(value)]
-    return bool(given) and len(given) == len(values) and any(bool(((v != 0) & (v != 1)).any()) for v in given)
+    if not values or not all(isinstance(v, Tensor) and v.dtype in INTEGERS and v.dim() in (1, 2) for v in values):
+        return False
+    if any(_is_odd(v) for v in values):
+        return False
+    binary = all(bool(((v == 0) | (v == 1)).all()) for v in values)
+    if binary and any(item.get(NAMES[field]) is not None for item in items if isinstance(item, Data)):
+        return False
+    one_hot = binary and all(v.dim() == 2 and v.size(1) > 1 and bool((v.sum(1) == 1).all()) for v in values)
+    return not one_hot or len({column for v in values for column in v.any(0).nonzero().flatten().tolist()}) < 2
 
 
 def _is_odd(value: Tensor) -> bool:

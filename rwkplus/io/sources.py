@@ -45,7 +45,7 @@ def read_graphs(
 
 def _read(data: Any, options: ReadOptions) -> GraphTable:  # noqa: ANN401
     if isinstance(data, GraphTable):
-        return data.without(options.ignore)
+        return _from_tables([data], options)
     if isinstance(data, str | Path):
         from rwkplus.io.files import read_path
 

@@ -31,7 +31,8 @@ class ReadGraphs:
 
     def blocks(self, max_nodes: int) -> "Iterator[ReadGraphs]":
         """Cut into blocks of at most ``max_nodes`` nodes, or of one larger graph."""
-        return (replace(self, table=block) for block in self.table.blocks(max_nodes))
+        table = self.table.with_names()  # lest errors number the graphs of a block from 0
+        return (replace(self, table=block) for block in table.blocks(max_nodes))
 
 
 def map_blocks(

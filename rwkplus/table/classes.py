@@ -21,7 +21,7 @@ WALKS = 6
 ARRAYS = ("mean", "scale", "centers")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AttributeClasses:
     """Classes of similar rows: the nearest of some standardized centers.
 
@@ -40,6 +40,9 @@ class AttributeClasses:
         """Cluster rows ``(N, D)`` by k-means; at most ``count`` classes, fewer where fewer rows are distinct."""
         from sklearn.cluster import KMeans
 
+        if not len(values):  # edges that nobody has seen: all later ones are beyond reach
+            width = values.shape[1]
+            return cls(column, prefix, np.zeros(width), np.ones(width), np.zeros((1, width)), 0.0)
         rows = values
         if len(rows) > SAMPLE:
             rows = rows[np.random.default_rng(seed).permutation(len(rows))[:SAMPLE]]
@@ -76,6 +79,11 @@ class AttributeClasses:
         names = (*self.names, self.beyond) if far.any() else self.names
         return Categories.numbered(np.where(far, len(self.centers), nearest), names)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AttributeClasses) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
     def _nearest(self, rows: Floats) -> tuple[Ints, Floats]:
         """Number of the nearest center, and its distance."""
         squares = (((rows - self.mean) / self.scale)[:, None, :] - self.centers) ** 2
@@ -105,8 +113,8 @@ def _intervals(column: str, centers: Floats) -> tuple[str, ...]:
     if len(centers) == 1:
         return (column,)
     cuts = (centers[1:] + centers[:-1]) / 2
-    for digits in range(3, 17):
-        words = [f"{cut:,.{digits}g}" if abs(cut) < 1e5 else f"{cut:,.0f}" for cut in cuts]
+    for digits in range(3, 18):
+        words = [f"{cut:,.{digits - 3}f}" if abs(cut) >= 1000 else f"{cut:.{digits}g}" for cut in cuts]
         if len(set(words)) == len(words):
             break
     middle = [f"{column} {low} to {high}" for low, high in pairwise(words)]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from math import isnan
+from math import inf, isfinite, isnan
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -113,9 +113,9 @@ class Numbers:
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Which rows lack a number."""
-        whole = self.numbers.dtype.kind != "f"
-        missing: Array = np.zeros(self.numbers.shape, bool) if whole else np.isnan(self.numbers)
-        return missing if missing.ndim == 1 else np.asarray(missing.any(1))
+        if self.numbers.dtype.kind != "f":
+            return np.zeros(len(self), bool)
+        return np.asarray(np.isnan(self.numbers.reshape(len(self), self.width)).any(1))
 
     def take(self, rows: Rows) -> "Numbers":
         """Some of the rows."""
@@ -131,7 +131,8 @@ class Numbers:
 
     def canonical(self) -> bytes:
         """Bytes that are equal for equal columns."""
-        return repr(self.numbers.shape[1:]).encode() + (self.numbers.astype(np.float64) + 0.0).tobytes()
+        numbers = self.numbers.astype(np.float64) + 0.0  # there are several zeros and nans
+        return repr(self.numbers.shape[1:]).encode() + np.where(np.isnan(numbers), np.nan, numbers).tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +170,8 @@ class Text:
 
     def canonical(self) -> bytes:
         """Bytes that are equal for equal columns."""
-        return repr(self.texts.tolist()).encode(errors="surrogatepass")
+        plain = [text.item() if isinstance(text, np.generic) else text for text in self.texts.tolist()]
+        return repr(plain).encode(errors="surrogatepass")
 
 
 class StoredText(Text):
@@ -253,27 +255,33 @@ def join(columns: Sequence[tuple[str, Categories]]) -> Categories:
     """Make one label of several: ``C, charge 1``. It is missing where one of them is."""
     if len(columns) == 1:
         return columns[0][1]
-    key = np.zeros(len(columns[0][1]), np.int64)
-    missing = np.zeros(key.size, bool)
+    known = np.flatnonzero(~np.any([column.missing for _, column in columns], axis=0))
+    place, first = np.zeros(known.size, np.int64), known[:1]
     for _, column in columns:
-        missing |= column.missing
-        key = key * max(len(column.names), 1) + np.maximum(column.codes, 0)
-    distinct, place = np.unique(key[~missing], return_inverse=True)
-    codes = np.full(key.size, -1)
-    codes[~missing] = place
-    parts: list[list[str]] = []
-    for name, column in reversed(columns):
-        width = max(len(column.names), 1)
-        parts.append([_in_words(name, column.names[code], first=name == columns[0][0]) for code in distinct % width])
-        distinct = distinct // width
-    return Categories.numbered(codes, [", ".join(filter(None, words)) for words in zip(*reversed(parts), strict=True)])
+        key = place * max(len(column.names), 1) + column.codes[known]
+        _, rows, place = np.unique(key, return_index=True, return_inverse=True)
+        first = known[rows]  # a row of every distinct label
+    codes = np.full(len(columns[0][1]), -1)
+    codes[known] = place
+    words = [
+        [_in_words(name, column.names[code], first=k == 0) for code in column.codes[first]]
+        for k, (name, column) in enumerate(columns)
+    ]
+    return Categories.numbered(codes, [", ".join(parts) for parts in zip(*words, strict=True)])
 
 
 def _in_words(column: str, value: str, *, first: bool) -> str:
-    """What one column says within a joint label; truth values say the column's name or nothing."""
+    """What one column says within a joint label; truth values say the column's name or that it is not so.
+
+    Whatever could be taken for something else is in quotes: distinct rows have distinct words.
+    """
     if value in ("True", "False"):
         return column if value == "True" else f"not {column}"
-    return value if first or not _is_number(value) else f"{column} {value}"
+    if _is_number(value):
+        return value if first else f"{column} {value}"
+    means_other = value in (column, f"not {column}") or _is_number(value.removeprefix(f"{column} "))
+    quoted = not value or ", " in value or value[0] in "'\"" or value[-1] == ","
+    return repr(value) if means_other or quoted else value
 
 
 def _is_number(text: str) -> bool:
@@ -301,24 +309,26 @@ def label_codes(num_labels: int, new: Sequence[str]) -> NDArray[np.uint64]:
     """
     codes = np.arange(num_labels + 1, dtype=np.uint64)
     for i, name in enumerate(new, num_labels - len(new)):
-        codes[i] = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+        codes[i] = int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
     codes[-1] = np.iinfo(np.uint64).max
     return codes
 
 
 def _order(label: Hashable) -> tuple[str, Real | int, str]:
-    return type(label).__name__, label if isinstance(label, Real) else 0, str(label)
+    kind = "str" if isinstance(label, str) else type(label).__name__
+    return kind, label if isinstance(label, Real) else 0, str(label)
 
 
 def _written_order(name: str) -> tuple[bool, float, str]:
     """Order of labels of which only the names are known: numbers first, as numbers."""
-    return (False, float(name), name) if _is_number(name) else (True, 0.0, name)
+    number = float(name) if _is_number(name) else inf
+    return (False, number, name) if isfinite(number) else (True, 0.0, name)
 
 
 def _names(ordered: Sequence[Hashable]) -> tuple[str, ...]:
     """Names of distinct labels; 1 and "1" differ, and no other is written differently because of them."""
     if all(isinstance(label, str) for label in ordered):
-        return tuple(ordered)  # type: ignore[arg-type]
+        return tuple(map(str, ordered))
     times = Counter(str(label) for label in ordered)
     names = tuple(repr(label) if isinstance(label, str) and times[label] > 1 else str(label) for label in ordered)
     if len(set(names)) < len(names):

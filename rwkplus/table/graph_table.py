@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError
 from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, concatenate, equal, kind_of, read_only
+from rwkplus.table.infer import target_column
+from rwkplus.types import check_integer
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -134,7 +136,10 @@ class GraphTable(Sequence["GraphTable"]):
         columns = [self.graphs[name].values() for name in self.targets]
         if len(columns) < 2:
             return columns[0] if columns else None
-        return np.stack([np.asarray(column, dtype=np.float64) for column in columns], 1)
+        try:
+            return np.stack([column.astype(np.float64) for column in columns], 1)
+        except ValueError:  # names of classes
+            return np.stack([column.astype(object) for column in columns], 1)
 
     def graph_id(self, i: int) -> Any:  # noqa: ANN401
         """What the user calls a graph: its name, or its number."""
@@ -225,9 +230,13 @@ class GraphTable(Sequence["GraphTable"]):
         return table
 
     def with_targets(self, y: Iterable[Any], name: str = "y") -> "GraphTable":
-        """The same graphs with these targets: numbers, or names of classes."""
-        values = np.asarray(y if isinstance(y, np.ndarray) else list(y))
-        column: Column = Numbers(values) if values.dtype.kind in "iufb" else Categories.of(values.tolist())
+        """The same graphs with these targets: numbers, or names of classes; truth values are 0 and 1."""
+        values = np.asarray(y) if hasattr(y, "__array__") else Text.of(y).texts  # NumPy would make words of nan
+        if values.dtype.kind in "iufb":
+            column: Column = Numbers(values.astype(np.int64) if values.dtype.kind == "b" else values)
+        else:
+            plain = [int(v) if isinstance(v, bool | np.bool_) else v for v in values.tolist()]
+            column = target_column(name, plain)
         return replace(self.with_columns(graphs={name: column}), targets=(name,))
 
     def with_names(self) -> "GraphTable":
@@ -238,6 +247,8 @@ class GraphTable(Sequence["GraphTable"]):
 
     def with_degrees(self, max_degree: int | None = None) -> "GraphTable":
         """Give every node its degree as label ``degree``; degrees above ``max_degree`` share the last one."""
+        if max_degree is not None:
+            check_integer("max_degree", max_degree, 1)
         return self.with_columns(nodes={"degree": degree_labels(self, max_degree)})
 
     def without(self, columns: Sequence[str]) -> "GraphTable":
@@ -262,7 +273,7 @@ class GraphTable(Sequence["GraphTable"]):
                 for name, column in own.items()
                 if name not in left_out
                 and f"{side}.{name}" not in left_out
-                and not (every and not isinstance(column, Text) and name != self.weight)
+                and not (every and not isinstance(column, Text) and (side == "nodes" or name != self.weight))
             }
 
         return replace(self, nodes=kept("nodes", "x"), edges=kept("edges", "edge_attr"), weight=weight)
@@ -275,6 +286,8 @@ class GraphTable(Sequence["GraphTable"]):
     @staticmethod
     def concatenate(tables: Sequence["GraphTable"]) -> "GraphTable":
         """Put the graphs of several tables with the same columns below one another."""
+        if not tables:
+            raise GraphError("there are no tables to put together: give at least one.")
         first = tables[0]
         if len(tables) == 1:
             return first
@@ -304,7 +317,8 @@ class GraphTable(Sequence["GraphTable"]):
 
     def digest(self) -> str:
         """A fingerprint: tables of equal contents have equal ones, in every process."""
-        hashed = blake2b(repr((self.directed, self.weight, self.targets)).encode(), digest_size=16)
+        about = (self.directed, self.weight, self.targets, len(self))
+        hashed = blake2b(repr(about).encode(), digest_size=16)
         for array in (np.diff(self.node_ptr), np.diff(self.edge_ptr), self.source, self.target):
             hashed.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
         for side in SIDES:
@@ -420,7 +434,8 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
     for side in SIDES:
         for name in {*getattr(first, side), *getattr(table, side)}:
             mine, theirs = getattr(first, side).get(name), getattr(table, side).get(name)
-            if mine is None or theirs is None or kind_of(mine) is not kind_of(theirs):
+            other = mine is None or theirs is None or kind_of(mine) is not kind_of(theirs)
+            if other or _row_shape(mine) != _row_shape(theirs):
                 has, lacks = (0, i) if theirs is None or mine is not None else (i, 0)
                 raise GraphError(
                     f"the {side} of table {has} have a column {name!r} that those of table {lacks} do not have, or not "
@@ -428,6 +443,10 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
                 )
     if (first.directed, first.weight) != (table.directed, table.weight):
         raise GraphError(f"table {i} differs from table 0 in whether edges are directed, or have weights.")
+
+
+def _row_shape(column: Column | None) -> tuple[int, ...]:
+    return column.numbers.shape[1:] if isinstance(column, Numbers) else ()
 
 
 def _counted(number: int, what: str) -> str:

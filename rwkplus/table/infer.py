@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +16,7 @@ Kind = Literal["label", "attribute", "text"]
 IDS_FROM = 20
 """Rows from which on words are taken for ids if nearly all differ."""
 NEARLY_ALL = 0.9
+NUMBER = (Real, Decimal, np.number)
 
 
 def column_of(name: str, values: Sequence[Any], kind: Kind | None = None, *, of: str = "nodes") -> Column:
@@ -70,7 +73,7 @@ def _by_type(name: str, values: list[Any], kinds: set[type], of: str) -> Column:
         return Text.of(values) if are_ids(distinct, present) else Categories.of(values)
     if all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return Categories.of(None if value is None else bool(value) for value in values)
-    if all(issubclass(kind, int | float | np.number) and not issubclass(kind, bool) for kind in kinds):
+    if all(issubclass(kind, NUMBER) and not issubclass(kind, bool) for kind in kinds):
         return _numbers(name, values, of)
     if any(issubclass(kind, date | time | timedelta | np.datetime64 | np.timedelta64) for kind in kinds):
         raise refuse_date(name, of)
@@ -89,11 +92,13 @@ def _by_type(name: str, values: list[Any], kinds: set[type], of: str) -> Column:
 def _numbers(name: str, values: Sequence[Any], of: str) -> Numbers:
     """One or several numbers per row; missing rows are nan."""
     present = next((value for value in values if not is_missing(value)), None)
-    width = None if present is None or isinstance(present, int | float | np.number) else _length(present)
+    width = None if present is None or isinstance(present, NUMBER) else _length(present)
     blank = np.nan if width is None else (np.nan,) * width
     try:
         rows = [blank if is_missing(value) else _row(value, width) for value in values]
         numbers = np.array(rows, dtype=None if rows else np.float64)
+        if numbers.dtype.kind in "uO":  # integers beyond 64 bits
+            numbers = np.array(rows, dtype=np.float64)
     except Exception as error:  # whatever a value's own __float__ or __iter__ raises
         raise _no_numbers(name, values, width, of) from error
     if numbers.dtype.kind not in "iuf" or numbers.ndim != (1 if width is None else 2):

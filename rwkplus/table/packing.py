@@ -9,7 +9,7 @@ from rwkplus.table.graph_table import ARRAYS, SIDES, GraphTable
 
 
 def pack_table(table: GraphTable) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return what :func:`unpack_table` needs; text must be words or numbers."""
+    """Return what :func:`unpack_table` needs; text is words, numbers and tuples of them, or is put into words."""
     arrays = {f"graphs.{name}": np.ascontiguousarray(getattr(table, name)) for name in ARRAYS}
     header: dict[str, Any] = {"directed": table.directed, "weight": table.weight, "targets": list(table.targets)}
     header["columns"] = {side: {} for side in SIDES}
@@ -23,7 +23,7 @@ def pack_table(table: GraphTable) -> tuple[dict[str, Any], dict[str, Array]]:
             elif isinstance(column, Numbers):
                 arrays[key] = column.numbers
             else:
-                about["texts"] = column.texts.tolist()
+                about["texts"] = [_plain(text) for text in column.texts.tolist()]
             header["columns"][side][name] = about
     return header, arrays
 
@@ -33,12 +33,15 @@ def unpack_table(header: dict[str, Any], arrays: dict[str, Array]) -> GraphTable
     parts: dict[str, Any] = {name: arrays[f"graphs.{name}"] for name in ARRAYS}
     if any(part.dtype.kind != "i" or part.ndim != 1 for part in parts.values()):
         raise ValueError("its graphs are not made of whole numbers")
+    given = header["columns"]
+    if not isinstance(given, dict) or not all(isinstance(own, dict) for own in given.values()):
+        raise TypeError("its columns have no names")
     parts |= {
-        side: {name: _column(about, arrays.get(f"graphs.{side}.{name}")) for name, about in own.items()}
-        for side, own in header["columns"].items()
+        side: {name: _column(about, arrays.get(f"graphs.{side}.{name}")) for name, about in given[side].items()}
+        for side in SIDES
     }
-    weight, targets = header["weight"], tuple(header["targets"])
-    table = GraphTable(**parts, directed=bool(header["directed"]), weight=weight, targets=targets)
+    weight, targets, directed = header["weight"], tuple(header["targets"]), bool(header["directed"])
+    table = GraphTable(**parts, directed=directed, weight=weight, targets=targets)
     check_table(table)
     return table
 
@@ -57,14 +60,30 @@ def check_table(table: GraphTable) -> None:
         for name, column in getattr(table, side).items():
             if len(column) != size:
                 raise ValueError(f"its column {name!r} does not fit its {side}")
-    if not (table.weight is None or table.weight in table.edges) or not set(table.targets) <= set(table.graphs):
+    if not set(table.targets) <= set(table.graphs):
         raise ValueError("it names columns that are not there")
+    weight = None if table.weight is None else table.edges.get(table.weight)
+    if table.weight is not None and not (isinstance(weight, Numbers) and weight.width == 1):
+        raise ValueError("its weights are no numbers")
+
+
+def _plain(text: object) -> object:
+    """What JSON has for an id or name."""
+    if isinstance(text, np.generic):
+        text = text.item()
+    if isinstance(text, tuple):
+        return [_plain(part) for part in text]
+    return text if text is None or isinstance(text, str | int | float) else str(text)
+
+
+def _tuples(text: object) -> object:
+    return tuple(_tuples(part) for part in text) if isinstance(text, list) else text
 
 
 def _column(about: dict[str, Any], values: Array | None) -> Column:
     kind = about["kind"]
     if kind == "Text":
-        return Text.of(tuple(text) if isinstance(text, list) else text for text in about["texts"])
+        return Text.of(map(_tuples, about["texts"]))
     if values is None:
         raise KeyError("a column")
     if kind == "Numbers" and values.dtype.kind in "iuf" and values.ndim in (1, 2):

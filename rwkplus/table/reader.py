@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rwkplus.errors import GraphError, RWKPlusWarning
 from rwkplus.table.arrays import Floats, GraphArrays, Ints
 from rwkplus.table.classes import AttributeClasses, structural_rows
-from rwkplus.table.columns import Categories, Column, Numbers, join, label_codes
+from rwkplus.table.columns import Categories, Column, Numbers, Text, join, label_codes
 from rwkplus.table.graph_table import GraphTable
 from rwkplus.types import UnknownLabel, check_ignore
 
@@ -19,6 +19,7 @@ Side = Literal["nodes", "edges"]
 ALIKE = ("0",)
 """The label of nodes that have none, where all are to be alike."""
 CARRIED = ("id", "name")
+SIDES: tuple[Side, Side] = ("nodes", "edges")
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Colors:
     attributes: tuple[tuple[str, int], ...]  # attribute columns and their widths
     classes: tuple[AttributeClasses, ...] = ()  # how attributes become labels, where they do
     structural: bool = False  # whether labels tell the place of a node in its graph instead
+    texts: tuple[str, ...] = ()  # columns of ids, which describe nothing
 
     @property
     def exists(self) -> bool:
@@ -73,7 +75,7 @@ class Reader:
         """Note which columns there are, which labels, and what is left out on purpose."""
         check_ignore(ignore, table.names_to_ignore())
         table = table.without(ignore)
-        nodes, edges = (_colors(table, side) for side in ("nodes", "edges"))
+        nodes, edges = (_colors(table, side) for side in SIDES)
         return cls(nodes, edges, table.weight is not None, tuple(ignore))
 
     @classmethod
@@ -185,13 +187,16 @@ class Reader:
         colors: Colors = getattr(self, side)
         if colors.structural:
             return Described(colors.classes[0].read(self._places(table)), None)
-        found = _alike(colors, _split(table, side))
+        if not (table.num_nodes if side == "nodes" else table.num_edges):
+            return _nothing(colors)
+        found = _alike(colors, table)
         _check_columns(colors, found, table)
         attributes = None
         if colors.attributes:
             parts = [_numbers(table, side, name, width, found) for name, width in colors.attributes]
             attributes = np.concatenate(parts, 1)
-        labels = [(name, _labels(table, side, column)) for name, column in found.labels.items()]
+        own = found.labels if set(found.labels) != set(colors.labels) else colors.labels  # alone, it may be called else
+        labels = [(n, _labels(table, side, found.labels[k])) for n, k in zip(colors.labels, own, strict=True)]
         if colors.classes:
             widths = np.cumsum([width for _, width in colors.attributes])[:-1]
             assert attributes is not None
@@ -219,7 +224,10 @@ class Reader:
         """Read what :meth:`to_dict` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``."""
         if set(values) != {"nodes", "edges", "weighted", "ignore"} or not isinstance(values["weighted"], bool):
             raise ValueError("it does not say how its graphs are read")
-        nodes, edges = (_colors_from_dict(side, values[side]) for side in ("nodes", "edges"))
+        try:
+            nodes, edges = (_colors_from_dict(side, values[side]) for side in SIDES)
+        except OverflowError as error:
+            raise ValueError("it holds numbers that are too large") from error
         return cls(nodes, edges, values["weighted"], _strings(values["ignore"]))
 
 
@@ -335,12 +343,26 @@ def _split(table: GraphTable, side: Side) -> _Found:
     return _Found(labels, {name: column for name, column in columns.items() if isinstance(column, Numbers)})
 
 
-def _alike(colors: Colors, found: _Found) -> _Found:
-    """Columns of the kinds that were fitted, where a few rows happened to look like the other kind.
+def _nothing(colors: Colors) -> Described:
+    """No nodes or edges, which cannot show what they would carry."""
+    label = Categories.numbered(np.empty(0, np.int64), colors.names, one_hot=colors.unnamed)
+    width = sum(width for _, width in colors.attributes)
+    return Described(label if colors.names else None, None if colors.discrete else np.empty((0, width)))
 
-    Rows of numbers may be one-hot by accident, and labels that are written as numbers may be all there are.
+
+def _alike(colors: Colors, table: GraphTable) -> _Found:
+    """Columns of the kinds that were fitted, where a few rows happened to look like another kind.
+
+    Rows of numbers may be one-hot by accident, labels that are written as numbers may be all there are, and whether
+    words are labels or ids shows in many rows only.
     """
-    labels, attributes = dict(found.labels), dict(found.attributes)
+    found = _split(table, colors.side)
+    labels = _as_encoded(colors, {name: c for name, c in found.labels.items() if name not in colors.texts})
+    attributes = {name: column for name, column in found.attributes.items() if name not in colors.texts}
+    for name in colors.labels:
+        column = getattr(table, colors.side).get(name)
+        if isinstance(column, Text):
+            labels[name] = Categories.of(column.texts.tolist())
     for name, _ in colors.attributes:
         if name in labels and labels[name].one_hot:
             column = labels.pop(name)
@@ -352,13 +374,30 @@ def _alike(colors: Colors, found: _Found) -> _Found:
     return _Found(labels, attributes)
 
 
+def _as_encoded(colors: Colors, labels: dict[str, Categories]) -> dict[str, Categories]:
+    """Columns of zeros and ones as the fitted ones were taken: for one-hot rows, or each for labels of its own."""
+    for name in [name for name, column in labels.items() if column.unnamed and name not in colors.labels]:
+        parts = [f"{name}{k}" for k in range(len(labels[name].names))]
+        if set(parts) <= set(colors.labels):
+            codes = labels.pop(name).codes
+            labels |= {part: Categories.numbered(codes == k, "01") for k, part in enumerate(parts)}
+    parts = [f"{name}{k}" for name in colors.labels for k in range(len(colors.names))]
+    if colors.unnamed and set(labels) == set(parts):
+        ones = np.stack([labels[part].values() == "1" for part in parts], 1)
+        digits = all(set(labels[part].names) <= {"0", "1"} for part in parts)
+        if digits and (ones.sum(1) == 1).all():
+            return {colors.labels[0]: Categories.numbered(ones.argmax(1), colors.names, one_hot=True)}
+    return labels
+
+
 def _colors(table: GraphTable, side: Side) -> Colors:
     found = _split(table, side)
     attributes = tuple((name, column.width) for name, column in found.attributes.items())
+    texts = tuple(name for name, column in getattr(table, side).items() if isinstance(column, Text))
     if not found.labels:
-        return Colors(side, (), (), (), False, attributes)
+        return Colors(side, (), (), (), False, attributes, texts=texts)
     label = join([(name, _labels(table, side, column)) for name, column in found.labels.items()])
-    return _renamed(Colors(side, tuple(found.labels), (), (), label.unnamed, attributes), label)
+    return _renamed(Colors(side, tuple(found.labels), (), (), label.unnamed, attributes, texts=texts), label)
 
 
 def _with_classes(colors: Colors, table: GraphTable, n_classes: int, prefix: str, seed: int) -> Colors:
@@ -384,8 +423,6 @@ def _renamed(colors: Colors, label: Categories) -> Colors:
 
 def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
     """Refuse graphs that are described by other columns than the fitted ones."""
-    if not (table.num_edges if colors.side == "edges" else table.num_nodes):
-        return
     same_labels = set(found.labels) == set(colors.labels) or len(found.labels) == len(colors.labels) == 1
     if same_labels and set(found.attributes) == {name for name, _ in colors.attributes}:
         return
@@ -436,8 +473,7 @@ def _labels(table: GraphTable, side: Side, column: Categories) -> Categories:
 
 def _numbers(table: GraphTable, side: Side, name: str, width: int, found: _Found) -> Floats:
     column = found.attributes.get(name)
-    if column is None:  # graphs without edges cannot show what theirs would carry
-        return np.empty((0, width))
+    assert column is not None
     values = column.matrix()
     if column.width != width:
         raise GraphError(
@@ -501,6 +537,7 @@ def _colors_to_dict(colors: Colors) -> dict[str, Any]:
         "attributes": [[name, width] for name, width in colors.attributes],
         "classes": [classes.to_dict() for classes in colors.classes],
         "structural": colors.structural,
+        "texts": list(colors.texts),
     }
 
 
@@ -513,10 +550,12 @@ def _colors_from_dict(side: str, values: dict[str, Any]) -> Colors:
         raise ValueError(f"it does not say what its {side} had")
     widths = [1 if structural else 0, *(width for _, width in attributes)]
     expected = [] if not classes else [classes[0].mean.size] if structural else widths[1:]
-    if len(seen) != len(names) or [part.mean.size for part in classes] != expected or any(w < 1 for w in widths[1:]):
+    fits = [part.mean.size for part in classes] == expected and all(width > 0 for width in widths[1:])
+    if len(seen) != len(names) or not fits or (structural and not classes):
         raise ValueError(f"the columns of its {side} do not fit together")
     labels = _strings(values["labels"])
-    return Colors(side, labels, names, seen, unnamed, attributes, classes, structural)  # type: ignore[arg-type]
+    texts = _strings(values["texts"])
+    return Colors(side, labels, names, seen, unnamed, attributes, classes, structural, texts)  # type: ignore[arg-type]
 
 
 def _truths(values: object) -> tuple[bool, ...]:
