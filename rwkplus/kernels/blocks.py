@@ -95,6 +95,7 @@ def _pack(graphs: GraphArrays) -> PackedGraphs:
         graphs.target[order],
         np.ascontiguousarray(value[order]),
         np.ascontiguousarray(graphs.x),
+        np.ascontiguousarray(graphs.x.T),
     )
 
 

@@ -90,6 +90,21 @@ def group_by_kind(kind: Ints, graph: Ints, num_graphs: int) -> Groups:
     return Groups(present if kinds is None else kinds[present], order, bounds, graphs)
 
 
+# Plain loops below: numba takes several times as long to compile slices, copies and searches of numpy.
+
+
+@njit(cache=True, nogil=True)
+def _first_at_least(values: Any, low: int, high: int, value: int) -> int:
+    """Place of the first of ascending values between two places that is not smaller, or the second place."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @njit(cache=True, nogil=True)
 def find_entries(
     indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, first: Any, second: Any, label: Any
@@ -106,7 +121,7 @@ def find_entries(
             v = max(embeddings[e, first[k]], embeddings[e, second[k]])
             if u < 0:
                 continue
-            p = indptr[u] + np.searchsorted(neighbor[indptr[u] : indptr[u + 1]], v)
+            p = _first_at_least(neighbor, indptr[u], indptr[u + 1], v)
             while p < indptr[u + 1] and neighbor[p] == v:
                 entries[e, k] = p
                 if edge_label[p] == label[k]:
@@ -155,10 +170,9 @@ def _find(
         while depth > 0:
             if depth == n:
                 if count == found.shape[0]:
-                    larger = np.empty((2 * count, n), np.int64)
-                    larger[:count] = found
-                    found = larger
-                found[count] = place
+                    found = _first_rows(found, count, 2 * count)
+                for k in range(n):
+                    found[count, k] = place[k]
                 count += 1
                 in_graph += 1
                 depth -= 1
@@ -183,7 +197,17 @@ def _find(
                 depth += 1
                 if depth < n:
                     cursor[depth] = indptr[place[anchor[depth]]]
-    return found[:count].copy()
+    return _first_rows(found, count, count)
+
+
+@njit(cache=True, nogil=True)
+def _first_rows(rows: Any, count: int, size: int) -> Any:
+    """The first ``count`` rows, in a matrix that has room for ``size``."""
+    first = np.empty((size, rows.shape[1]), np.int64)
+    for e in range(count):
+        for k in range(rows.shape[1]):
+            first[e, k] = rows[e, k]
+    return first
 
 
 @njit(cache=True, nogil=True)

@@ -23,6 +23,7 @@ class PackedGraphs(NamedTuple):
     target: Ints  # (E,)
     value: Floats  # (E, C): weight times edge color; one column of weights where edges have no color
     x: Floats  # (N, D)
+    xt: Floats  # (D, N): the same, by column
 
 
 def pair_scores(
@@ -68,24 +69,28 @@ def _diagonal(graphs: Any, steps: int, match_all: bool, closed: bool) -> Any:
     return scores
 
 
+# Plain loops below: numba takes several times as long to compile slices that are assigned to, and products.
+
+
 @njit(cache=True, nogil=True)
 def _room(rows: Any, cols: Any) -> Any:
     """Memory for the matrices of the largest pair: fresh pages for each pair would cost more than the arithmetic."""
-    n = np.max(rows.node_ptr[1:] - rows.node_ptr[:-1])
-    m = np.max(cols.node_ptr[1:] - cols.node_ptr[:-1])
-    return np.empty((4, n * m))
+    n, m = 0, 0
+    for g in range(rows.node_ptr.size - 1):
+        n = max(n, rows.node_ptr[g + 1] - rows.node_ptr[g])
+    for h in range(cols.node_ptr.size - 1):
+        m = max(m, cols.node_ptr[h + 1] - cols.node_ptr[h])
+    return np.empty(4 * n * m)
 
 
 @njit(cache=True, nogil=True)
 def _one_pair(rows: Any, g: int, cols: Any, h: int, match_all: bool, closed: bool, room: Any, scores: Any) -> None:
-    x_rows = rows.x[rows.node_ptr[g] : rows.node_ptr[g + 1]]
-    x_cols = cols.x[cols.node_ptr[h] : cols.node_ptr[h + 1]]
-    n, m = x_rows.shape[0], x_cols.shape[0]
-    y0, y = room[0, : n * m].reshape(n, m), room[1, : n * m].reshape(n, m)
-    moved, reached = room[2, : n * m].reshape(n, m), room[3, : n * m].reshape(n, m)
-    y0[:] = np.dot(x_rows, x_cols.T)
+    n, m = rows.node_ptr[g + 1] - rows.node_ptr[g], cols.node_ptr[h + 1] - cols.node_ptr[h]
+    shaped = room[: 4 * n * m].reshape(4, n, m)
+    y0, y, moved, reached = shaped[0], shaped[1], shaped[2], shaped[3]
+    _compare(rows.x, rows.node_ptr[g], cols.xt, cols.node_ptr[h], y0)
     if not closed:
-        y[:] = y0
+        _copy(y0, y)
         for step in range(scores.size):
             _propagate(rows, g, cols, h, y, moved, reached)
             scores[step] = _match(y0, reached, match_all, y)
@@ -93,7 +98,7 @@ def _one_pair(rows: Any, g: int, cols: Any, h: int, match_all: bool, closed: boo
     for u in range(n):
         for v in range(m):
             if y0[u, v] != 0.0:
-                y[:] = 0.0
+                _clear(y)
                 y[u, v] = y0[u, v]
                 for step in range(scores.size):
                     _propagate(rows, g, cols, h, y, moved, reached)
@@ -102,12 +107,38 @@ def _one_pair(rows: Any, g: int, cols: Any, h: int, match_all: bool, closed: boo
 
 
 @njit(cache=True, nogil=True)
+def _clear(y: Any) -> None:
+    for u in range(y.shape[0]):
+        for v in range(y.shape[1]):
+            y[u, v] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _copy(y: Any, into: Any) -> None:
+    for u in range(y.shape[0]):
+        for v in range(y.shape[1]):
+            into[u, v] = y[u, v]
+
+
+@njit(cache=True, nogil=True)
+def _compare(x: Any, top: int, zt: Any, left: int, y0: Any) -> None:
+    """Similarities of the colors of all pairs of nodes; most entries of one-hot rows are zero."""
+    _clear(y0)
+    for u in range(y0.shape[0]):
+        for d in range(x.shape[1]):
+            value = x[top + u, d]
+            if value != 0.0:
+                for v in range(y0.shape[1]):
+                    y0[u, v] += value * zt[d, left + v]
+
+
+@njit(cache=True, nogil=True)
 def _propagate(rows: Any, g: int, cols: Any, h: int, y: Any, moved: Any, reached: Any) -> None:
     """Line 4, A_G Y A_H^T, in two sparse products per channel: first the walker on H, then the one on G."""
     top, left = rows.node_ptr[g], cols.node_ptr[h]
-    reached[:] = 0.0
+    _clear(reached)
     for c in range(rows.value.shape[1]):
-        moved[:] = 0.0
+        _clear(moved)
         for u in range(y.shape[0]):
             for f in range(cols.edge_ptr[h], cols.edge_ptr[h + 1]):
                 moved[u, cols.source[f] - left] += cols.value[f, c] * y[u, cols.target[f] - left]

@@ -25,13 +25,15 @@ def packed(graphs):
     weighted = [
         value * part.get("edge_weight", torch.ones(1)).view(-1, 1) for part, value in zip(parts, values, strict=True)
     ]
+    x = torch.cat([part.x for part in parts]).numpy()
     return PackedGraphs(
         node_ptr,
         np.cumsum([0] + [part.edge_index.size(1) for part in parts]),
         source.copy(),
         target.copy(),
         torch.cat(weighted).numpy(),
-        torch.cat([part.x for part in parts]).numpy(),
+        x,
+        np.ascontiguousarray(x.T),
     )
 
 
