@@ -160,7 +160,8 @@ def _fields(columns: dict[str, list[Any]], row: int) -> dict[str, Any]:
 def _plain(column: Column) -> list[Any]:
     values: list[Any] = column.values().tolist()
     if isinstance(column, Numbers) and column.numbers.ndim > 1:
-        return [None if missing else row for row, missing in zip(values, np.isnan(column.matrix()).all(1), strict=True)]
+        nothing = np.asarray(np.isnan(column.matrix()).all(1))
+        return [None if missing else row for row, missing in zip(values, nothing, strict=True)]
     return values
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import blake2b
 from math import inf, isfinite, isnan
 from numbers import Real
@@ -249,17 +250,21 @@ def is_missing(value: object) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def label_codes(num_labels: int, new: Sequence[str]) -> NDArray[np.uint64]:
-    """What hashes know labels by: their numbers, but for names that fitting did not see, which come last, the name.
+def label_codes(num_labels: int, names: Sequence[str]) -> NDArray[np.uint64]:
+    """What hashes know labels by: their names, or their numbers where they have none.
 
-    The number of such a label depends on what other graphs come with it, its name does not. One more entry, the last
-    one, is for the label -1.
+    The number of a label depends on what other labels there are, its name does not. One more entry, the last one, is
+    for the label -1.
     """
     codes = np.arange(num_labels + 1, dtype=np.uint64)
-    for i, name in enumerate(new, num_labels - len(new)):
-        codes[i] = int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+    codes[: len(names)] = [_name_code(name) for name in names]
     codes[-1] = np.iinfo(np.uint64).max
     return codes
+
+
+@lru_cache(maxsize=100_000)
+def _name_code(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
 def _order(label: Hashable) -> tuple[str, Real | int, str]:

@@ -143,8 +143,8 @@ class Reader:
             edge_label=edge_part.label[rows] if self.edges.exists and labels else None,
             num_labels=node_part.width,
             num_edge_labels=edge_part.width,
-            label_code=label_codes(node_part.width, node_part.new),
-            edge_label_code=label_codes(edge_part.width, edge_part.new),
+            label_code=label_codes(node_part.width, node_part.names),
+            edge_label_code=label_codes(edge_part.width, edge_part.names),
         )
 
     def warn_of_strangers(self, table: GraphTable) -> None:
@@ -256,30 +256,32 @@ class _Part(NamedTuple):
     label: Ints  # (N,)
     features: Floats  # (N, D)
     width: int
-    new: tuple[str, ...]  # names behind the fitted ones
+    names: tuple[str, ...]  # of all labels, if they have any: the fitted ones first
 
     @classmethod
     def of(
         cls, colors: Colors, described: Described, table: GraphTable, unknown_label: UnknownLabel, *, labels: bool
     ) -> "_Part":
         size = table.num_nodes if colors.side == "nodes" else table.num_edges
-        new: tuple[str, ...] = ()
+        names: tuple[str, ...] = ()
         if described.label is None:
             label, width = np.zeros(size, np.int64), 1
         else:
-            label, width, new = _aligned(colors, described.label, table, unknown_label)
+            label, new = _aligned(colors, described.label, table, unknown_label)
+            width = len(colors.names) + len(new)
+            names = () if colors.unnamed else (*colors.names, *new)
         if labels:
-            return cls(label, np.empty((size, 0)), max(width, 1), new)
+            return cls(label, np.empty((size, 0)), max(width, 1), names)
         parts = [] if described.label is None and described.attributes is not None else [_one_hot(label, width)]
         if described.attributes is not None:
             parts.append(described.attributes)
-        return cls(np.empty(0, np.int64), np.concatenate(parts, 1), width, new)
+        return cls(np.empty(0, np.int64), np.concatenate(parts, 1), width, names)
 
 
 def _aligned(
     colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel
-) -> tuple[Ints, int, tuple[str, ...]]:
-    """Numbers of labels as fitted, how many there are, and the names that are new."""
+) -> tuple[Ints, tuple[str, ...]]:
+    """Numbers of labels as fitted, and the names that are new."""
     if colors.unnamed or label.unnamed:
         _check_width(colors, label, table)
         place, new = np.arange(len(label.names)), tuple[str, ...]()
@@ -288,7 +290,6 @@ def _aligned(
         new = tuple(name for name in label.names if name not in number)
         place = np.array([number.setdefault(name, len(number)) for name in label.names], dtype=np.int64)
     codes = np.append(place, -1)[label.codes]
-    width = len(colors.names) + len(new)
     if colors.discrete and unknown_label != "new":
         seen = np.array([*colors.seen, *[False] * len(new), True])
         unknown = ~seen[codes]
@@ -301,7 +302,7 @@ def _aligned(
                 )
             _warn_of_strangers(colors, unknown)
             codes = np.where(unknown, -1, codes)
-    return codes, width, new
+    return codes, new
 
 
 def _known(colors: Colors, label: Categories) -> list[bool]:
