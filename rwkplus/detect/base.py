@@ -16,6 +16,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Floats, Ints
 from rwkplus.table.reader import ALIKE
+from rwkplus.types import check_ignore
 from rwkplus.viz.graphs import graphs_to_draw
 
 
@@ -46,14 +47,14 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         """Learn what is usual in ``graphs``; a share ``contamination`` of them may be anomalies."""
         check_contamination(self.contamination)
         self.__dict__.pop("threshold_", None)  # lest half of a new fit looks like a fit
-        self.decision_scores_ = self._learn(GraphTable.of(graphs))
+        self.decision_scores_ = self._learn(self._table(graphs, self._ignored_by_fit))
         self.threshold_ = max(float(np.quantile(self.decision_scores_, 1 - self.contamination)), self._rounding)
         return self
 
     def anomaly_scores(self, graphs: Graphs) -> Floats:
         """How anomalous graphs are: higher is more so ``(B,)``."""
         check_is_fitted(self)
-        return self._scores(GraphTable.of(graphs))
+        return self._scores(self._table(graphs, self.ignored))
 
     def score_samples(self, graphs: Graphs) -> Floats:
         """How usual graphs are: the lower, the more anomalous ``(B,)``."""
@@ -74,7 +75,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
     def explain(self, graphs: Graphs) -> list[Explanation]:
         """Tell which nodes make each graph unusual, whether it is flagged or not."""
         check_is_fitted(self)
-        return self._explain(GraphTable.of(graphs))
+        return self._explain(self._table(graphs, self.ignored))
 
     @property
     def explains(self) -> bool:
@@ -95,7 +96,7 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
         check_is_fitted(self)
         reader = self._seen_by()
-        drawn = graphs_to_draw(reader.labelled(GraphTable.of(graphs)))
+        drawn = graphs_to_draw(reader.labelled(self._table(graphs, self.ignored)))
         if reader.nodes.names == ALIKE:
             for graph in drawn:
                 nx.set_node_attributes(graph, "", "label")
@@ -125,6 +126,16 @@ class GraphDetector(OutlierMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # graphs, not a matrix
         return tags
+
+    @property
+    def _ignored_by_fit(self) -> tuple[str, ...]:
+        """Columns that are left out before anything is fitted."""
+        check_ignore(self.ignore)
+        return self.ignored
+
+    @staticmethod
+    def _table(graphs: Graphs, ignore: tuple[str, ...]) -> GraphTable:
+        return GraphTable.of(graphs, ignore=ignore)
 
     @property
     def _rounding(self) -> float:

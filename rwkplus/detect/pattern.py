@@ -49,6 +49,10 @@ class PatternDetector(GraphDetector):
         """Columns that the miner leaves out."""
         return tuple(self.miner_.ignore)
 
+    @property
+    def _ignored_by_fit(self) -> tuple[str, ...]:
+        return () if self.miner is None else tuple(getattr(self.miner, "ignore", ()))
+
     def _learn(self, table: GraphTable) -> Floats:
         if not (self.miner is None or isinstance(self.miner, PatternMiner)):
             raise ParameterError(f"miner must be a PatternMiner or None, got {self.miner!r}.")

@@ -116,12 +116,12 @@ class WalkKernelDetector(GraphDetector):
     @property
     def ignored(self) -> tuple[str, ...]:
         """Columns that detector or kernel leave out."""
-        return (*self.ignore, *(() if self.kernel is None else self.kernel.ignore))
+        return (*self.ignore, *getattr(self.kernel, "ignore", ()))
 
     def similarity(self, graphs: Graphs) -> Floats:
         """Return the similarity of each graph to each reference, at most 1: ``(B, R)``."""
         check_is_fitted(self)
-        return self._similarity(self._own(GraphTable.of(graphs)))
+        return self._similarity(self._own(GraphTable.of(graphs, ignore=self.ignored)))
 
     def _similarity(self, table: GraphTable) -> Floats:
         return np.concatenate([self.kernel_.transform(block) for block in _blocks(table)])
@@ -213,7 +213,7 @@ class WalkKernelDetector(GraphDetector):
     def labelled(self, graphs: Graphs) -> list[nx.Graph]:
         """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
         check_is_fitted(self)
-        return super().labelled(self._own(GraphTable.of(graphs)))
+        return super().labelled(self._own(GraphTable.of(graphs, ignore=self.ignored)))
 
     def _check(self) -> None:
         check_choice("method", self.method, Method)

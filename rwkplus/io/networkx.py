@@ -10,7 +10,7 @@ import numpy as np
 from rwkplus.errors import GraphError
 from rwkplus.io.options import ReadOptions
 from rwkplus.table import GraphTable
-from rwkplus.table.columns import Column, Text, is_missing
+from rwkplus.table.columns import Column, Numbers, Text, is_missing
 from rwkplus.table.graph_table import pointers
 from rwkplus.table.infer import column_of, target_column
 from rwkplus.types import check_ignore
@@ -159,6 +159,9 @@ def _fields(columns: dict[str, list[Any]], row: int) -> dict[str, Any]:
 
 def _plain(column: Column) -> list[Any]:
     values: list[Any] = column.values().tolist()
+    if isinstance(column, Numbers) and column.numbers.ndim > 1:
+        nothing = np.asarray(np.isnan(column.matrix()).all(1))
+        return [None if missing else row for row, missing in zip(values, nothing, strict=True)]
     return values
 
 

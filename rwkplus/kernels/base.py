@@ -44,7 +44,7 @@ class WalkEstimator(BaseEstimator):
             raise ParameterError(f"include_zero_step must be True, False or None, got {self.include_zero_step!r}.")
         zero_step = self.kernel == "node-centric" if self.include_zero_step is None else self.include_zero_step
         weights = step_weights(self.steps, self.combine, self.decay, zero_step)
-        table = GraphTable.of(graphs)
+        table = GraphTable.of(graphs, ignore=tuple(self.ignore))
         reader = Reader.fit(table, self.ignore)
         if not reader.nodes.exists:
             raise GraphError(
@@ -62,7 +62,7 @@ class WalkEstimator(BaseEstimator):
     def _read_later(self, graphs: Graphs) -> ReadGraphs:
         """Read graphs as the fitted ones were read."""
         check_is_fitted(self)
-        table = GraphTable.of(graphs)
+        table = GraphTable.of(graphs, ignore=tuple(self.ignore))
         if self.unknown_label == "new":
             self.reader_.warn_of_strangers(table)
         return ReadGraphs(table, self.reader_, self.unknown_label)

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rwkplus.errors import ParameterError
+from rwkplus.kernels.feature_files import Written, join_blocks, new_folder, open_features, write_block
 from rwkplus.kernels.gram import finite
 from rwkplus.kernels.hashing import hashes
 from rwkplus.kernels.node_colors import ColorCounts, ColorTable, count_colors, merge_colors
@@ -20,8 +21,10 @@ from rwkplus.table.blocks import ReadGraphs, map_blocks
 from rwkplus.types import Assignment, KernelName
 
 Vocabulary = SequenceTree | ColorTable
-BLOCK_NODES = 250_000
+BLOCK_NODES = 50_000
 """Nodes counted at a time: bounds memory, and is the unit of work for joblib."""
+MERGED_TREES = 32
+"""Vocabularies of blocks that are kept before they are made one."""
 
 
 @dataclass(frozen=True)
@@ -35,23 +38,46 @@ class FeatureMap:
     assignment: Assignment
     hash_width: int | None = None
 
+    def learn(self, graphs: ReadGraphs, n_jobs: int | None) -> Vocabulary | None:
+        """Collect the vocabulary of ``graphs``, unless features are hashed; one block is in memory at a time."""
+        if self.hash_width is not None:
+            return None
+        trees = map_blocks(partial(_tree_of_block, how=self), graphs, BLOCK_NODES, n_jobs)
+        found: list[Vocabulary] = []
+        for tree in trees:
+            found.append(tree)
+            if len(found) == MERGED_TREES:
+                found = [_merge(found)]
+        return _merge(found)
+
     def fit(self, graphs: ReadGraphs, n_jobs: int | None) -> tuple[Vocabulary | None, sparse.csr_matrix]:
         """Collect the vocabulary of ``graphs``, unless features are hashed, and map them: ``(B, F)``."""
         if self.hash_width is not None:
             return None, self.transform(graphs, None, n_jobs)[0]
         counted = list(map_blocks(partial(count_block, how=self), graphs, BLOCK_NODES, n_jobs))
         vocabulary = _merge([block.tree for block in counted])
-        return vocabulary, stacked(self._placed(counted.pop(0), vocabulary) for _ in range(len(counted)))
+        entries = sum(block.counts[i].nnz for block in counted for i in self.used_levels())
+        rows = (self._placed(counted.pop(0), vocabulary) for _ in range(len(counted)))
+        return vocabulary, stacked(rows, entries)
+
+    def write(
+        self, graphs: ReadGraphs, vocabulary: Vocabulary | None, n_jobs: int | None, path: str | Path
+    ) -> sparse.csr_matrix:
+        """Map later graphs into a new folder: every process writes its own blocks."""
+        with new_folder(path) as folder:
+            store = partial(_store_block, how=self, vocabulary=vocabulary, folder=folder)
+            join_blocks(map_blocks(store, graphs, BLOCK_NODES, n_jobs), folder)
+        return open_features(path)
 
     def transform(
         self, graphs: ReadGraphs, vocabulary: Vocabulary | None, n_jobs: int | None
     ) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
         """Map later graphs; features outside the vocabulary only show in the squared norms ``(B,)``."""
-        mapped = map_blocks(partial(_map_block, how=self, vocabulary=vocabulary), graphs, BLOCK_NODES, n_jobs)
         norms: list[NDArray[np.float64]] = []
 
         def features() -> Iterator[sparse.csr_matrix]:
-            for rows, squared in mapped:
+            mapped = partial(_map_block, how=self, vocabulary=vocabulary)
+            for rows, squared in map_blocks(mapped, graphs, BLOCK_NODES, n_jobs):
                 norms.append(squared)
                 yield rows
 
@@ -113,8 +139,14 @@ def level_sizes(vocabulary: Vocabulary) -> list[int]:
 
 
 def count_block(graphs: ReadGraphs, how: FeatureMap) -> WalkCounts | ColorCounts:
-    """Count the walks or walk colors of a block of graphs."""
-    return _counted(graphs.arrays(), how)
+    """Count the walks or walk colors of a block of graphs, in half the memory where that loses nothing."""
+    counted = _counted(graphs.arrays(), how)
+    for counts in counted.counts:
+        with np.errstate(over="ignore"):
+            small = counts.data.astype(np.float32)
+        if np.array_equal(small, counts.data):
+            counts.data = small
+    return counted
 
 
 def _map_block(
@@ -126,30 +158,40 @@ def _map_block(
     return how.columns(counted, vocabulary, arrays), how.squared_norms(counted)
 
 
-def stacked(blocks: Iterator[sparse.csr_matrix]) -> sparse.csr_matrix:
-    """Put blocks of rows below one another; each is given up once it has been copied."""
-    data, indices, sizes, width = [], [], [np.zeros(1, np.int64)], 0
+def _tree_of_block(graphs: ReadGraphs, how: FeatureMap) -> Vocabulary:
+    counted = count_block(graphs, how)
+    for i in how.used_levels():
+        finite(counted.counts[i].data)
+    return counted.tree
+
+
+def stacked(blocks: Iterator[sparse.csr_matrix], entries: int | None = None) -> sparse.csr_matrix:
+    """Put blocks of rows below one another; ``entries`` tells how many there are, if that is known.
+
+    Then the arrays are as large as needed from the start: blocks beside a copy of them would take twice the room.
+    """
+    if entries is None:
+        parts = list(blocks)
+        if len(parts) == 1:
+            finite(parts[0].data)
+            return parts[0]
+        blocks, entries = (parts.pop(0) for _ in range(len(parts))), sum(part.nnz for part in parts)
+    data, indices = np.empty(entries), np.empty(entries, np.int32)
+    sizes, width, start = [np.zeros(1, np.int64)], 0, 0
     for block in blocks:
-        data.append(finite(block.data))
-        indices.append(block.indices)
+        stop = start + block.nnz
+        data[start:stop], indices[start:stop] = finite(block.data), block.indices
         sizes.append(np.diff(block.indptr).astype(np.int64))
-        width = block.shape[1]
+        width, start = block.shape[1], stop
     indptr = np.concatenate(sizes).cumsum()
-    if len(data) == 1:
-        return sparse.csr_matrix((data[0], indices[0], indptr), shape=(indptr.size - 1, width))
-    values, columns = _joined(data), _joined(indices)
-    return sparse.csr_matrix((values, columns, indptr), shape=(indptr.size - 1, width))
+    return sparse.csr_matrix((data[:start], indices[:start], indptr), shape=(indptr.size - 1, width))
 
 
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate arrays, freeing each as soon as it is copied."""
-    whole = np.empty(sum(part.size for part in parts), parts[0].dtype)
-    start = 0
-    while parts:
-        part = parts.pop(0)
-        whole[start : start + part.size] = part
-        start += part.size
-    return whole
+def _store_block(graphs: ReadGraphs, how: FeatureMap, vocabulary: Vocabulary | None, folder: Path) -> Written:
+    """Write the features of a block of graphs."""
+    rows, _ = _map_block(graphs, how, vocabulary)
+    finite(rows.data)
+    return write_block(rows, folder, graphs.first)
 
 
 def _counted(graphs: GraphArrays, how: FeatureMap) -> WalkCounts | ColorCounts:
@@ -180,6 +222,6 @@ def _rearranged(counts: sparse.csr_matrix, place: Ints, width: int, factor: floa
     else:
         indptr = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
         columns, data = columns[known], counts.data[known]
-    matrix = sparse.csr_matrix((data * factor, columns, indptr), shape=(counts.shape[0], width))
+    matrix = sparse.csr_matrix((data.astype(np.float64) * factor, columns, indptr), shape=(counts.shape[0], width))
     matrix.sort_indices()
     return matrix

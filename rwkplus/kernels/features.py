@@ -1,6 +1,7 @@
 """Walk features for scikit-learn: graphs in, sparse vectors with readable names out."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from rwkplus.kernels.base import WalkEstimator
 from rwkplus.kernels.feature_map import FeatureMap, level_sizes
 from rwkplus.kernels.node_colors import ColorTable
 from rwkplus.table import Graphs
+from rwkplus.table.blocks import ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer
 
 
@@ -83,16 +85,29 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
 
     def fit(self, graphs: Graphs, y: object = None) -> Self:
         """Learn the features that occur in ``graphs``."""
-        self._fit(graphs)
+        read, feature_map = self._read_map(graphs)
+        self.vocabulary_ = feature_map.learn(read, self.n_jobs)
+        self.map_ = feature_map
         return self
 
     def fit_transform(self, graphs: Graphs, y: object = None) -> sparse.csr_matrix | NDArray[np.float64]:
         """Learn the features and return those of the same graphs, counting only once."""
-        return self._output(self._fit(graphs))
+        read, feature_map = self._read_map(graphs)
+        self.vocabulary_, features = feature_map.fit(read, self.n_jobs)
+        self.map_ = feature_map
+        return self._output(features)
 
-    def transform(self, graphs: Graphs) -> sparse.csr_matrix | NDArray[np.float64]:
-        """Return the features of graphs: ``(B, F)``."""
+    def transform(self, graphs: Graphs, out: str | Path | None = None) -> sparse.csr_matrix | NDArray[np.float64]:
+        """Return the features of graphs: ``(B, F)``.
+
+        Args:
+            graphs: The graphs.
+            out: A new folder for the features, which are written block by block and returned as memory maps;
+                :func:`rwkplus.kernels.open_features` opens it again.
+        """
         read = self._read_later(graphs)
+        if out is not None:
+            return self.map_.write(read, self.vocabulary_, self.n_jobs, out)
         features, _ = self.map_.transform(read, self.vocabulary_, self.n_jobs)
         return self._output(features)
 
@@ -109,7 +124,8 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
             names = self.vocabulary_.names(self.reader_.nodes.names, edges.names if edges.exists else None)
         return np.array([name for i in self.map_.used_levels() for name in names[i]], dtype=object)
 
-    def _fit(self, graphs: Graphs) -> sparse.csr_matrix:
+    def _read_map(self, graphs: Graphs) -> tuple[ReadGraphs, FeatureMap]:
+        """Check parameters and graphs."""
         read = self._read_first(graphs)
         if self.hash_width is not None and not is_positive_integer(self.hash_width):
             raise ParameterError(f"hash_width must be an integer of at least 1, got {self.hash_width!r}.")
@@ -126,9 +142,7 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
             self.assignment,
             self.hash_width,
         )
-        self.vocabulary_, features = feature_map.fit(read, self.n_jobs)
-        self.map_ = feature_map
-        return features
+        return read, feature_map
 
     def _output(self, features: sparse.csr_matrix) -> sparse.csr_matrix | NDArray[np.float64]:
         return features if self.sparse_output else features.toarray()

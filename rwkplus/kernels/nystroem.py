@@ -56,11 +56,11 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise ParameterError(f"n_components must be an integer of at least 1, got {self.n_components!r}.")
         if not (self.kernel is None or isinstance(self.kernel, RandomWalkKernel)):
             raise ParameterError(f"kernel must be a RandomWalkKernel or None, got {self.kernel!r}.")
-        table = GraphTable.of(graphs)
+        kernel = RandomWalkKernel() if self.kernel is None else clone(self.kernel)
+        table = GraphTable.of(graphs, ignore=tuple(kernel.ignore))
         given = self.random_state
         random = given if isinstance(given, Generator) else check_random_state(given)
         landmarks = np.sort(random.permutation(len(table))[: self.n_components])
-        kernel = RandomWalkKernel() if self.kernel is None else clone(self.kernel)
         gram = kernel.fit_transform(table[landmarks])
         values, vectors = np.linalg.eigh(gram)
         # Directions the landmarks do not span stay zero instead of being blown up.
@@ -71,7 +71,7 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit_transform(self, graphs: Graphs, y: object = None) -> NDArray[np.float64]:
         """Fit, and return the features of the same graphs, which are read only once."""
-        table = GraphTable.of(graphs)
+        table = GraphTable.of(graphs, ignore=() if self.kernel is None else tuple(self.kernel.ignore))
         return self.fit(table).transform(table)
 
     def transform(self, graphs: Graphs) -> NDArray[np.float64]:

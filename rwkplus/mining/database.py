@@ -27,10 +27,11 @@ class MiningDatabase:
         """Check and sort labelled graphs; loops and repeated edges cannot be part of a pattern and are left out."""
         edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
         _check_labels(graphs, edge_label)
-        key = (graphs.source * graphs.num_nodes + graphs.target) * graphs.num_edge_labels + edge_label
+        key = _keys(graphs, graphs.source, graphs.target, edge_label)
         _check_undirected(graphs, key, edge_label)
-        proper = graphs.source != graphs.target
-        distinct = np.unique(key[proper])
+        pair = key // graphs.num_edge_labels
+        first = np.concatenate([[True], key[1:] != key[:-1]])[: key.size]
+        distinct = key[first & (pair // graphs.num_nodes != pair % graphs.num_nodes)]
         left_out = key.size - distinct.size
         if left_out:
             warnings.warn(
@@ -135,11 +136,24 @@ def _check_labels(graphs: GraphArrays, edge_label: Ints) -> None:
             raise GraphError(f"graph {i}: {what} has no label (a row of zeros). Patterns need one on all of them.")
 
 
+def _keys(graphs: GraphArrays, source: Ints, target: Ints, edge_label: Ints) -> Ints:
+    """One number for each edge by its nodes and its label, ascending."""
+    key = source * graphs.num_nodes
+    key += target
+    key *= graphs.num_edge_labels
+    key += edge_label
+    key.sort()
+    return key
+
+
 def _check_undirected(graphs: GraphArrays, key: Ints, edge_label: Ints) -> None:
-    back = (graphs.target * graphs.num_nodes + graphs.source) * graphs.num_edge_labels + edge_label
-    lonely = ~np.isin(back, key)
-    if lonely.any():
-        i = int(graphs.graph[graphs.source[np.argmax(lonely)]])
+    back = _keys(graphs, graphs.target, graphs.source, edge_label)
+    if not np.array_equal(key, back):
+        distinct = np.unique(key)
+        lonely = distinct[~np.isin(distinct, back)]
+        if not lonely.size:  # an edge and its reverse may be listed differently often
+            return
+        i = int(graphs.graph[lonely[0] // graphs.num_edge_labels // graphs.num_nodes])
         raise GraphError(
             f"graph {i}: there is an edge without its reverse of the same label. Patterns are undirected: read the "
             "edges as undirected ones, or add the reverse ones (networkx: .to_undirected(), PyG: ToUndirected())."

@@ -23,6 +23,7 @@ from rwkplus.mining.search import Criterion, Search, control_threshold
 from rwkplus.mining.settings import Coloring, MinerSettings
 from rwkplus.mining.shape import Shape
 from rwkplus.table import Graphs, GraphTable, Reader
+from rwkplus.types import check_ignore
 
 LITTLE_GAIN = 0.01
 """Share of edges below which a pattern adds too little for a reader who left their number open."""
@@ -117,7 +118,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
             del self.explained_  # lest half of a new fit looks like a fit
         settings = MinerSettings.of(self)
         self.seed_ = settings.seed
-        table = GraphTable.of(graphs)
+        table = self._table(graphs)
         structural = self.colors == "structural"
         self.reader_ = Reader.fit_labels(
             table, self.ignore, n_classes=self.n_colors, structural=structural, seed=settings.seed
@@ -150,7 +151,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, graphs: Graphs, y: Sequence[object] | None = None) -> NDArray[np.float64]:
         """Mine, and return the similarities of the same graphs, which are read only once."""
-        table = GraphTable.of(graphs)
+        table = self._table(graphs)
         return self.fit(table, y).transform(table)
 
     def transform(self, graphs: Graphs) -> NDArray[np.float64]:
@@ -158,7 +159,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         self._check_patterns()
         kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
         kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
-        return kernel.transform(self.reader_.labelled(GraphTable.of(graphs)))
+        return kernel.transform(self.reader_.labelled(self._table(graphs)))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of :meth:`transform`: the patterns, in their order."""
@@ -171,7 +172,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         On graphs that were not mined, this tells how well the patterns describe what they have not seen.
         """
         self._check_patterns()
-        database = MiningDatabase.of(self.reader_.read(GraphTable.of(graphs)))
+        database = MiningDatabase.of(self.reader_.read(self._table(graphs)))
         marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_))
         return float(marked.mean()) if marked.size else 0.0
 
@@ -251,6 +252,10 @@ class PatternMiner(TransformerMixin, BaseEstimator):
             tell()
             if len(self.patterns_) == settings.most:
                 return
+
+    def _table(self, graphs: Graphs) -> GraphTable:
+        check_ignore(self.ignore)
+        return GraphTable.of(graphs, ignore=tuple(self.ignore))
 
     def _check_patterns(self) -> None:
         check_is_fitted(self, "explained_")

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from joblib import Parallel, delayed
 
+from rwkplus.errors import GraphError
 from rwkplus.table.arrays import GraphArrays
 from rwkplus.table.graph_table import GraphTable
 from rwkplus.table.reader import Reader
@@ -21,18 +22,27 @@ class ReadGraphs:
     table: GraphTable
     reader: Reader
     unknown_label: UnknownLabel = "new"
+    first: int = 0
+    """Number of the first graph among all of which these are a block, for errors."""
 
     def __len__(self) -> int:
         return len(self.table)
 
     def arrays(self, *, labels: bool = True) -> GraphArrays:
         """All graphs, with labels or with features."""
-        return self.reader.read(self.table, self.unknown_label, labels=labels)
+        try:
+            return self.reader.read(self.table, self.unknown_label, labels=labels)
+        except GraphError:
+            if self.first == 0:
+                raise
+            return self.reader.read(self.table.with_names(self.first), self.unknown_label, labels=labels)
 
     def blocks(self, max_nodes: int) -> "Iterator[ReadGraphs]":
         """Cut into blocks of at most ``max_nodes`` nodes, or of one larger graph."""
-        table = self.table.with_names()  # lest errors number the graphs of a block from 0
-        return (replace(self, table=block) for block in table.blocks(max_nodes))
+        first = self.first
+        for block in self.table.blocks(max_nodes):
+            yield replace(self, table=block, first=first)
+            first += len(block)
 
 
 def map_blocks(

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from math import inf, isfinite, isnan
 from numbers import Real
@@ -308,10 +308,14 @@ def label_codes(num_labels: int, new: Sequence[str]) -> NDArray[np.uint64]:
     one, is for the label -1.
     """
     codes = np.arange(num_labels + 1, dtype=np.uint64)
-    for i, name in enumerate(new, num_labels - len(new)):
-        codes[i] = int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+    codes[num_labels - len(new) : num_labels] = [_name_code(name) for name in new]
     codes[-1] = np.iinfo(np.uint64).max
     return codes
+
+
+@lru_cache(maxsize=100_000)
+def _name_code(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
 def _order(label: Hashable) -> tuple[str, Real | int, str]:

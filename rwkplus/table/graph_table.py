@@ -239,11 +239,11 @@ class GraphTable(Sequence["GraphTable"]):
             column = target_column(name, plain)
         return replace(self.with_columns(graphs={name: column}), targets=(name,))
 
-    def with_names(self) -> "GraphTable":
+    def with_names(self, first: int = 0) -> "GraphTable":
         """The same graphs called by their numbers where they have no names, so that parts of the table keep them."""
         if "name" in self.graphs:
             return self
-        return self.with_columns(graphs={"name": Text.of(range(len(self)))})
+        return self.with_columns(graphs={"name": Text.of(range(first, first + len(self)))})
 
     def with_degrees(self, max_degree: int | None = None) -> "GraphTable":
         """Give every node its degree as label ``degree``; degrees above ``max_degree`` share the last one."""

@@ -267,7 +267,8 @@ class _Part(NamedTuple):
         if described.label is None:
             label, width = np.zeros(size, np.int64), 1
         else:
-            label, width, new = _aligned(colors, described.label, table, unknown_label)
+            label, new = _aligned(colors, described.label, table, unknown_label)
+            width = len(colors.names) + len(new)
         if labels:
             return cls(label, np.empty((size, 0)), max(width, 1), new)
         parts = [] if described.label is None and described.attributes is not None else [_one_hot(label, width)]
@@ -278,8 +279,8 @@ class _Part(NamedTuple):
 
 def _aligned(
     colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel
-) -> tuple[Ints, int, tuple[str, ...]]:
-    """Numbers of labels as fitted, how many there are, and the names that are new."""
+) -> tuple[Ints, tuple[str, ...]]:
+    """Numbers of labels as fitted, and the names that are new."""
     new: tuple[str, ...] = ()
     if colors.unnamed or label.unnamed:
         _check_width(colors, label, table)
@@ -289,7 +290,6 @@ def _aligned(
         new = tuple(name for name in label.names if name not in number)
         place = np.array([number.setdefault(name, len(number)) for name in label.names], dtype=np.int64)
     codes = np.append(place, -1)[label.codes]
-    width = len(colors.names) + len(new)
     if colors.discrete and unknown_label != "new":
         seen = np.array([*colors.seen, *[False] * len(new), True])
         unknown = ~seen[codes]
@@ -302,7 +302,7 @@ def _aligned(
                 )
             _warn_of_strangers(colors, unknown)
             codes = np.where(unknown, -1, codes)
-    return codes, width, new
+    return codes, new
 
 
 def _known(colors: Colors, label: Categories) -> list[bool]:

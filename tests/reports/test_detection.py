@@ -90,9 +90,9 @@ def test_reversed_edges_can_be_seen():
 @pytest.mark.parametrize(
     "detector",
     [
-        SurpriseDetector(ignore=("weight", "edge_weight")),
-        PatternDetector(miner=PatternMiner(1, criterion="blocks", n_controls=0, ignore=("weight", "edge_weight"))),
-        WalkKernelDetector(kernel=RandomWalkKernel(steps=2, normalize=True, ignore=("weight", "edge_weight"))),
+        SurpriseDetector(ignore=("weight",)),
+        PatternDetector(miner=PatternMiner(1, criterion="blocks", n_controls=0, ignore=("weight",))),
+        WalkKernelDetector(kernel=RandomWalkKernel(steps=2, normalize=True, ignore=("weight",))),
     ],
 )
 def test_networkx_graphs_and_ignored_fields_are_drawn(detector):

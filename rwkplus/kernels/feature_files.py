@@ -1,0 +1,100 @@
+"""Sparse features that workers write block by block, and that are opened without being read."""
+
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from rwkplus.errors import DataError
+from rwkplus.files import read_json
+
+FORMAT = "rwkplus features, version 1"
+PARTS = {"data": np.dtype("<f8"), "indices": np.dtype("<i4"), "sizes": np.dtype("<i8")}
+"""Entries, their columns, and the number of entries of every row."""
+
+
+class Written(NamedTuple):
+    """A block of rows on disk."""
+
+    first: int  # number of its first row
+    rows: int
+    entries: int
+    width: int
+
+
+def write_block(features: sparse.csr_matrix, folder: Path, first: int) -> Written:
+    """Write a block of rows, in whatever process it was computed."""
+    for name, values in zip(PARTS, (features.data, features.indices, np.diff(features.indptr)), strict=True):
+        values.astype(PARTS[name]).tofile(folder / f"{first}.{name}")
+    return Written(first, features.shape[0], features.nnz, features.shape[1])
+
+
+@contextmanager
+def new_folder(path: str | Path) -> Iterator[Path]:
+    """Give a folder to write into, which gets the name ``path`` if the block ends well."""
+    path = Path(path)
+    if path.exists():
+        raise DataError(f"{path} exists already: give the name of a new folder.")
+    scratch = path.absolute().with_name(f"{path.name}.{os.getpid()}.new")
+    scratch.mkdir(parents=True)
+    try:
+        yield scratch
+        scratch.rename(path)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def join_blocks(blocks: Iterable[Written], folder: Path) -> None:
+    """Put blocks behind one another as arrays of numpy, and remove their files; never more than one is in memory."""
+    written = list(blocks)
+    rows, entries = sum(block.rows for block in written), sum(block.entries for block in written)
+    for name, size in (("data", entries), ("indices", entries)):
+        with (folder / f"{name}.npy").open("wb") as file:
+            file.write(_header(PARTS[name], size))
+            _append(file, [folder / f"{block.first}.{name}" for block in written])
+            os.fsync(file.fileno())
+    sizes = [np.fromfile(folder / f"{block.first}.sizes", PARTS["sizes"]) for block in written]
+    np.save(folder / "indptr.npy", np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum())
+    for block in written:
+        (folder / f"{block.first}.sizes").unlink()
+    shape = [rows, written[-1].width if written else 0]
+    (folder / "about.json").write_text(json.dumps({"format": FORMAT, "shape": shape}))
+
+
+def open_features(path: str | Path) -> sparse.csr_matrix:
+    """Open features that :meth:`rwkplus.kernels.RandomWalkFeatures.transform` wrote: a matrix of memory maps."""
+    path = Path(path)
+    about = read_json(path / "about.json", f"{path} holds no features: there is no about.json.")
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise DataError(f"{path} does not hold features that this version of rwkplus reads.")
+    try:
+        data, indices, indptr = (np.load(path / f"{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr"))
+        rows, columns = about["shape"]
+        if indptr.size != rows + 1 or not data.size == indices.size == indptr[-1]:
+            raise ValueError("its arrays do not fit together")
+        matrix = sparse.csr_matrix((rows, columns))
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"the features in {path} are damaged: {error}.") from error
+    return matrix
+
+
+def _append(file: BinaryIO, parts: Iterable[Path]) -> None:
+    for part in parts:
+        with part.open("rb") as source:
+            shutil.copyfileobj(source, file, 1 << 22)
+        part.unlink()
+
+
+def _header(dtype: np.dtype, size: int) -> bytes:  # type: ignore[type-arg]
+    """What numpy writes before an array of one axis."""
+    written = io.BytesIO()
+    np.lib.format.write_array_header_1_0(written, {"descr": dtype.str, "fortran_order": False, "shape": (size,)})
+    return written.getvalue()
