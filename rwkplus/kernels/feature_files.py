@@ -60,7 +60,7 @@ def join_blocks(blocks: Iterable[Written], folder: Path) -> None:
             file.write(_header(PARTS[name], size))
             _append(file, [folder / f"{block.first}.{name}" for block in written])
             os.fsync(file.fileno())
-    sizes = [np.fromfile(folder / f"{block.first}.sizes", PARTS["sizes"]) for block in written]
+    sizes = [np.fromfile(folder / f"{block.first}.sizes", np.int64) for block in written]
     np.save(folder / "indptr.npy", np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum())
     for block in written:
         (folder / f"{block.first}.sizes").unlink()
