@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,9 @@ from rwkplus.errors import DataError
 from rwkplus.files import read_json
 
 FORMAT = "rwkplus features, version 1"
-PARTS = {"data": np.dtype("<f8"), "indices": np.dtype("<i4"), "sizes": np.dtype("<i8")}
+PARTS: dict[str, np.dtype[Any]] = {
+    "data": np.dtype("<f8"), "indices": np.dtype("<i4"), "sizes": np.dtype("<i8"),
+}  # fmt: skip
 """Entries, their columns, and the number of entries of every row."""
 
 
@@ -93,7 +95,7 @@ def _append(file: BinaryIO, parts: Iterable[Path]) -> None:
         part.unlink()
 
 
-def _header(dtype: np.dtype, size: int) -> bytes:  # type: ignore[type-arg]
+def _header(dtype: np.dtype[Any], size: int) -> bytes:
     """What numpy writes before an array of one axis."""
     written = io.BytesIO()
     np.lib.format.write_array_header_1_0(written, {"descr": dtype.str, "fortran_order": False, "shape": (size,)})
