@@ -95,7 +95,7 @@ class PatternDetector(GraphDetector):
         arrays = miner.reader_.read(table)
         database = MiningDatabase.of(arrays)
         shapes = (pattern.shape(miner.reader_) for pattern in miner.patterns_)
-        return arrays, database.source, ~explained(database, shapes)
+        return arrays, database.source, ~explained(database, shapes, miner.n_jobs)
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = pack_miner(self.miner_)

@@ -20,8 +20,12 @@ from rwkplus.detect.surprise_table import (
 from rwkplus.errors import ParameterError
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import Floats, GraphArrays, Ints
+from rwkplus.table.blocks import ReadGraphs, map_blocks
 from rwkplus.table.reader import check_nodes
 from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer, seed_of
+
+BLOCK_NODES = 100_000
+"""Nodes of the graphs that are scored at a time."""
 
 
 class SurpriseDetector(GraphDetector):
@@ -42,6 +46,8 @@ class SurpriseDetector(GraphDetector):
             (``"ignore"``), nor is anything that walks see beyond them.
         ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         random_state: Seed of the classes of measurements, scikit-learn's ``RandomState``, or None for a seed of chance.
+
+        n_jobs: Parallel jobs that score graphs, through joblib; any joblib backend works, Dask and Ray included.
 
     Attributes:
         levels_: Colors met and their surprise, by number of steps.
@@ -64,6 +70,7 @@ class SurpriseDetector(GraphDetector):
         unknown_label: UnknownLabel = "new",
         ignore: Sequence[str] = (),
         random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.contamination = contamination
         self.steps = steps
@@ -71,6 +78,7 @@ class SurpriseDetector(GraphDetector):
         self.unknown_label = unknown_label
         self.ignore = ignore
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _check(self) -> None:
         if not is_positive_integer(self.steps):
@@ -89,11 +97,17 @@ class SurpriseDetector(GraphDetector):
         return highest_by_graph(arrays, node_scores(arrays, surprises))
 
     def _scores(self, table: GraphTable) -> Floats:
-        arrays = self._read(table)
+        check_nodes(table)
+        graphs = ReadGraphs(table, self.reader_, self.unknown_label)
+        return np.concatenate(list(map_blocks(self._scores_of, graphs, BLOCK_NODES, self.n_jobs)))
+
+    def _scores_of(self, graphs: ReadGraphs) -> Floats:
+        arrays = graphs.arrays()
         return highest_by_graph(arrays, self._node_scores(arrays))
 
     def _explain(self, table: GraphTable) -> list[Explanation]:
-        arrays = self._read(table)
+        check_nodes(table)
+        arrays = self.reader_.read(table, self.unknown_label)
         return explanations(table, arrays, self._node_scores(arrays))
 
     @property
@@ -103,10 +117,6 @@ class SurpriseDetector(GraphDetector):
 
     def _seen_by(self) -> Reader:
         return self.reader_
-
-    def _read(self, table: GraphTable) -> GraphArrays:
-        check_nodes(table)
-        return self.reader_.read(table, self.unknown_label)
 
     def _node_scores(self, arrays: GraphArrays) -> Floats:
         surprises = look_up(self.levels_, arrays, self._new_edges(arrays))

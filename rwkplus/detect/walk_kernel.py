@@ -1,7 +1,7 @@
 """Anomalies as graphs far from all others, by a walk kernel."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import networkx as nx
@@ -20,13 +20,13 @@ from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Floats
+from rwkplus.table.blocks import ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.table.reader import ALIKE, check_nodes, with_equal_nodes
 from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer, seed_of
 
-BLOCK = 2_000
-"""Graphs compared with the references at a time."""
-
+BLOCK_NODES = 50_000
+"""Nodes of the graphs compared with the references at a time."""
 
 SAME = 1 - 1e-9
 """Similarity of graphs that the kernel cannot tell apart."""
@@ -80,6 +80,8 @@ class WalkKernelDetector(GraphDetector):
         random_state: Seed of the draw of references and of the forest, scikit-learn's ``RandomState``, or None for a
             seed of chance.
 
+        n_jobs: Parallel jobs that compare graphs with the references, through joblib.
+
     Attributes:
         references_: The reference graphs.
         reference_indices_: Which of the fitted graphs they are.
@@ -104,6 +106,7 @@ class WalkKernelDetector(GraphDetector):
         n_neighbors: int | None = None,
         ignore: Sequence[str] = (),
         random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.contamination = contamination
         self.method = method
@@ -112,6 +115,7 @@ class WalkKernelDetector(GraphDetector):
         self.n_neighbors = n_neighbors
         self.ignore = ignore
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -124,7 +128,17 @@ class WalkKernelDetector(GraphDetector):
         return self._similarity(self._own(GraphTable.of(graphs, ignore=self.ignored)))
 
     def _similarity(self, table: GraphTable) -> Floats:
-        return np.concatenate([self.kernel_.transform(block) for block in _blocks(table)])
+        return self._over_blocks(self._similarity_of, table)
+
+    def _over_blocks(self, function: Callable[[ReadGraphs], Floats], table: GraphTable) -> Floats:
+        graphs = ReadGraphs(table, self.kernel_.reader_)
+        return np.concatenate(list(map_blocks(function, graphs, BLOCK_NODES, self.n_jobs)))
+
+    def _similarity_of(self, graphs: ReadGraphs) -> Floats:
+        return self.kernel_.transform(graphs.table)
+
+    def _scores_of(self, graphs: ReadGraphs) -> Floats:
+        return self.novelty_.scores(self._seen(graphs.table))
 
     def _learn(self, table: GraphTable) -> Floats:
         self._check()
@@ -170,8 +184,7 @@ class WalkKernelDetector(GraphDetector):
         return default_kernel(self.references_)
 
     def _scores(self, table: GraphTable) -> Floats:
-        blocks = _blocks(self._own(table))
-        return np.concatenate([self.novelty_.scores(self._seen(block)) for block in blocks])
+        return self._over_blocks(self._scores_of, self._own(table))
 
     def _own(self, table: GraphTable) -> GraphTable:
         """Later graphs, all nodes alike only where those of the references were."""
@@ -240,10 +253,6 @@ class WalkKernelDetector(GraphDetector):
         self.reference_indices_ = arrays["reference_indices"]
         self._refer_to(unpack_table(header, arrays))
         _check_same_scores(self.reference_scores_, arrays["reference_scores"])
-
-
-def _blocks(table: GraphTable) -> Iterator[GraphTable]:
-    return (table[start : start + BLOCK] for start in range(0, len(table), BLOCK))
 
 
 def _check_same_scores(now: Floats, then: Floats) -> None:

@@ -32,11 +32,11 @@ def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
     return marked
 
 
-def explained(database: MiningDatabase, shapes: Iterable[Shape]) -> NDArray[np.bool_]:
+def explained(database: MiningDatabase, shapes: Iterable[Shape], n_jobs: int | None = None) -> NDArray[np.bool_]:
     """Mark the entries of the adjacency that lie in an occurrence of one of the shapes."""
     marked = np.zeros(database.rows.neighbor.size, bool)
     for shape in shapes:
-        marked |= covered(database, used_entries(database, shape, find_occurrences(database, shape).rows))
+        marked |= covered(database, used_entries(database, shape, find_occurrences(database, shape, n_jobs).rows))
     return marked
 
 

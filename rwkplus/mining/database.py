@@ -2,7 +2,8 @@
 
 import warnings
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -64,6 +65,24 @@ class MiningDatabase:
     def num_edges(self) -> int:
         """Undirected edges of all graphs."""
         return self.rows.neighbor.size // 2
+
+    def blocks(self, max_nodes: int) -> "Iterator[tuple[int, MiningDatabase]]":
+        """Cut into blocks of whole graphs of about ``max_nodes`` nodes, each with the number of its first node."""
+        graph, total = self.rows.graph, self.rows.label.size
+        first = 0
+        while first < total:
+            last = min(first + max_nodes, total)
+            last = int(np.searchsorted(graph, graph[last - 1], side="right"))  # the whole of its last graph
+            entries = slice(int(self.rows.indptr[first]), int(self.rows.indptr[last]))
+            rows = Adjacency(
+                self.rows.indptr[first : last + 1] - entries.start,
+                self.rows.neighbor[entries] - first,
+                self.rows.edge_label[entries],
+                self.rows.label[first:last],
+                graph[first:last],
+            )
+            yield first, replace(self, rows=rows)
+            first = last
 
     def without_edges(self, covered: NDArray[np.bool_]) -> "MiningDatabase":
         """Return the database without the marked entries of its adjacency."""

@@ -55,6 +55,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance; the same seed gives the same
             patterns.
+        n_jobs: Parallel jobs that count occurrences, through joblib.
 
     Attributes:
         patterns_: The patterns, in the order they were found.
@@ -89,6 +90,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         n_controls: int = 10,
         ignore: Sequence[str] = (),
         random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_patterns = n_patterns
         self.pattern_size = pattern_size
@@ -102,6 +104,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         self.n_controls = n_controls
         self.ignore = ignore
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(
         self, graphs: Graphs, y: Sequence[object] | None = None, on_pattern: Callable[[], None] | None = None
@@ -173,7 +176,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         """
         self._check_patterns()
         database = MiningDatabase.of(self.reader_.read(self._table(graphs)))
-        marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_))
+        marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_), self.n_jobs)
         return float(marked.mean()) if marked.size else 0.0
 
     def save(self, path: str | Path) -> Path:
@@ -230,7 +233,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
     ) -> None:
         before = np.zeros(database.rows.neighbor.size, bool)
         for grown in search.one_after_the_other(sample, self.threshold_):
-            found = find_occurrences(database, grown.shape)
+            found = find_occurrences(database, grown.shape, self.n_jobs)
             used = covered(database, used_entries(database, grown.shape, found.rows))
             gain = float((used & ~before).mean())
             if settings.open_ended and len(self.patterns_) >= settings.fewest and gain < LITTLE_GAIN:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.shape import Shape
@@ -14,6 +15,10 @@ from rwkplus.table.columns import Array
 
 LISTED = 2_000
 """Embeddings listed per graph at most: a dense graph without labels has millions, which nobody reads."""
+
+
+BLOCK_NODES = 100_000
+"""Nodes of the graphs that are searched at a time."""
 
 
 class Occurrence(NamedTuple):
@@ -106,13 +111,23 @@ class Found(NamedTuple):
     exhaustive: bool  # False where a graph has more than could be listed; its support counts all the same
 
 
-def find_occurrences(database: MiningDatabase, shape: Shape) -> Found:
-    """List the occurrences of a shape in every graph."""
+def find_occurrences(database: MiningDatabase, shape: Shape, n_jobs: int | None = None) -> Found:
+    """List the occurrences of a shape in every graph, in blocks that processes or threads can share."""
+    if database.rows.label.size <= BLOCK_NODES:
+        return _find_in_block(0, database, shape)
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(  # the search holds no lock
+        delayed(_find_in_block)(first, block, shape) for first, block in database.blocks(BLOCK_NODES)
+    )
+    return Found(np.concatenate([part.rows for part in parts]), all(part.exhaustive for part in parts))
+
+
+def _find_in_block(first: int, database: MiningDatabase, shape: Shape) -> Found:
+    """Occurrences in a block whose first node has this number."""
     found = find_embeddings(database.rows, shape.occurrence_plan, LISTED)
-    most = np.bincount(database.rows.graph[found[:, 0]]).max(initial=0)
+    _, times = np.unique(database.rows.graph[found[:, 0]], return_counts=True)
     embeddings = np.empty_like(found)
     embeddings[:, shape.search_order] = found
-    return Found(distinct_occurrences(shape, embeddings), bool(most < LISTED))
+    return Found(distinct_occurrences(shape, embeddings) + first, bool(times.max(initial=0) < LISTED))
 
 
 def distinct_occurrences(shape: Shape, embeddings: Ints) -> Ints:
