@@ -12,20 +12,23 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from rwkplus.cli.reading import CHOICES
 from rwkplus.errors import ParameterError
 from rwkplus.files import json_text
 
 CONFIG_FILE = "config.yaml"
 REMEDY = re.compile(
-    r"\b(ignore|kernel|method|node_features|positive|route|unknown_label|walks)=(?:\('([^']+)',\)|'([^']+)')"
+    r"\b(ignore|kernel|method|node_features|positive|route|unknown_label|walks|labels|attributes|weight|source|target"
+    r"|graph|node|smiles|y)=(?:\('([^']+)',\)|'([^']+)'|(\.\.\.))"
 )
 """A choice as Python spells it, which is an option here."""
 NAMES = {
-    "directed=True": "--directed", "multigraph=True": "--multigraph", "n_controls=0": "--controls 0",
-    "n_jobs": "--jobs", "n_patterns": "--patterns", "pattern_size": "--size", "the contamination": "--contamination",
+    "directed=True": "--directed", "multigraph=True": "--multigraph", "drop_duplicates=True": "--drop-duplicates",
+    "on_error='skip'": "--skip-bad", "n_controls=0": "--controls 0", "n_jobs": "--jobs", "n_patterns": "--patterns",
+    "pattern_size": "--size", "the contamination": "--contamination",
 }  # fmt: skip
 """What options are called in Python."""
-NAME, SIZE_OF_NETWORK = re.compile(rf"\b({'|'.join(NAMES)})\b"), re.compile(r"\b(give the network) (\w+=\d+)")
+NAME, SIZE_OF_NETWORK = re.compile(rf"\b({'|'.join(NAMES)})(?!\w)"), re.compile(r"\b(give the network) (\w+=\d+)")
 # Without markup: names of files, SMILES and extras have square brackets.
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
@@ -57,8 +60,13 @@ def print_error(message: object, kind: str = "error") -> None:
 
 def with_options(message: str) -> str:
     """Say in a message of the library what its user can type: ``--ignore age`` for ``ignore=('age',)``."""
-    message = REMEDY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or found[3]}", message)
+    message = REMEDY.sub(lambda found: f"{_option(found[1])} {found[2] or found[3] or 'NAME'}", message)
     return SIZE_OF_NETWORK.sub(r"\1 --param \2", NAME.sub(lambda found: NAMES[found[1]], message))
+
+
+def _option(name: str) -> str:
+    """What an argument of Python is called here."""
+    return CHOICES[name][1] if name in CHOICES else f"--{name.replace('_', '-')}"
 
 
 def bold_names(values: Mapping[str, object]) -> Text:

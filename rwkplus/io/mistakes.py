@@ -111,7 +111,8 @@ class Mistakes:
         texts = [own.text(self.places[side]) for side, own in found.items()] + self._sentences
         self._sentences = []
         if texts and self.on_error == "raise":
-            raise DataError(" ".join(texts))
+            rest = " on_error='skip' reads the rest." if found else ""
+            raise DataError(" ".join(texts) + rest)
         self._left_out += texts
         return {side: np.array(sorted(own.rows), dtype=np.int64) for side, own in found.items()}
 
