@@ -1,5 +1,6 @@
 """The command ``rwkplus``, its exit codes and its errors."""
 
+import io
 import sys
 import warnings
 from typing import Annotated
@@ -52,6 +53,9 @@ def options(
 def run() -> None:
     """Run a command. Exit codes: 0 done, 1 unexpected failure, 2 wrong input, 130 interrupted."""
     warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files may be no text
     try:
         app()
     except RWKPlusError as error:

@@ -1,12 +1,15 @@
 """The options that say how graphs are read, declared once for all commands."""
 
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from typing import Annotated, Any, NamedTuple
 
 import typer
+
+from rwkplus.errors import RWKPlusWarning
 
 PANEL = "Reading graphs"
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -50,10 +53,18 @@ class Reading(NamedTuple):
         return tuple(self.given.get("ignore", ()))
 
     def load(self, dataset: str, **more: Any) -> Any:  # noqa: ANN401
-        """Load a data set as a table."""
+        """Load a data set as a table; tells which columns were taken for ids."""
         from rwkplus.data import load
 
-        return load(dataset, **{**self.given, **more})
+        table = load(dataset, **{**self.given, **more})
+        for side, name in table.taken_for_ids():
+            warnings.warn(
+                f"column {name!r} of the {side} has another value in nearly every row: it is taken for an id and not "
+                f"compared. labels=({name!r},) compares it, ignore=({name!r},) leaves it out.",
+                RWKPlusWarning,
+                stacklevel=2,
+            )
+        return table
 
 
 def reads_graphs(command: Callable[..., None]) -> Callable[..., None]:

@@ -278,6 +278,11 @@ class GraphTable(Sequence["GraphTable"]):
 
         return replace(self, nodes=kept("nodes", "x"), edges=kept("edges", "edge_attr"), weight=weight)
 
+    def taken_for_ids(self) -> list[tuple[str, str]]:
+        """Columns of nodes and edges, beside their ids, that are carried along because nearly every row differs."""
+        texts = [(side, name) for side in SIDES[1:] for name, c in getattr(self, side).items() if isinstance(c, Text)]
+        return [(side, name) for side, name in texts if name not in ("id", "name")]
+
     def names_to_ignore(self) -> set[str]:
         """What :meth:`without` knows, to tell slips of the pen."""
         own = {part for side in SIDES[1:] for name in getattr(self, side) for part in (name, f"{side}.{name}")}

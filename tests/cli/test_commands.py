@@ -1,6 +1,7 @@
 """The commands as a user meets them: exit codes, files, no tracebacks."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -265,3 +266,23 @@ def test_pages_call_the_folder_where_the_user_is_by_its_name(tmp_path, monkeypat
 )
 def test_messages_name_options_where_python_has_arguments(python, shell):
     assert with_options(python) == shell
+
+
+def test_a_column_of_ids_is_told(rwkplus, tmp_path):
+    lines = [f"{i // 3},a{i % 3},b{i % 3},card,tx{i}" for i in range(60)]
+    (tmp_path / "pay.csv").write_text("\n".join(["graph,source,target,channel,transfer", *lines]))
+    code, _, stderr = rwkplus("detect", tmp_path / "pay.csv")
+    assert code == 0
+    message = " ".join(stderr.split())
+    assert "column 'transfer' of the edges has another value in nearly every row" in message
+    assert "--label transfer compares it, --ignore transfer leaves it out" in message
+    assert "nearly every row" not in rwkplus("detect", tmp_path / "pay.csv", "--ignore", "transfer")[2]
+
+
+def test_names_of_files_that_are_no_text_are_printed(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    path.write_text("graph,source,target,label\n" + "".join(f"{i},a,b,card\n" for i in range(9)))
+    command = [sys.executable, "-m", "rwkplus", "detect", os.fsencode(path)]
+    strict = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(command, capture_output=True, check=False, env=strict)
+    assert done.returncode == 0, done.stderr
