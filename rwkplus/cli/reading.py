@@ -1,15 +1,12 @@
 """The options that say how graphs are read, declared once for all commands."""
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from typing import Annotated, Any, NamedTuple
 
 import typer
-
-from rwkplus.errors import RWKPlusWarning
 
 PANEL = "Reading graphs"
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -54,15 +51,15 @@ class Reading(NamedTuple):
 
     def load(self, dataset: str, **more: Any) -> Any:  # noqa: ANN401
         """Load a data set as a table; tells which columns were taken for ids."""
+        from rwkplus.cli.console import print_error
         from rwkplus.data import load
 
         table = load(dataset, **{**self.given, **more})
         for side, name in table.taken_for_ids():
-            warnings.warn(
+            print_error(
                 f"column {name!r} of the {side} has another value in nearly every row: it is taken for an id and not "
                 f"compared. labels=({name!r},) compares it, ignore=({name!r},) leaves it out.",
-                RWKPlusWarning,
-                stacklevel=2,
+                "warning",
             )
         return table
 
