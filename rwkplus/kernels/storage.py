@@ -67,7 +67,8 @@ class ResumableMatrix:
     def _finished_before(self) -> set[tuple[int, int]]:
         try:
             record = read_json(self.progress)
-            if self.partial.exists() and record["fingerprint"] == self.fingerprint:
+            whole = self.partial.exists() and self.partial.stat().st_size >= 8 * self._shape[0] * self._shape[1]
+            if whole and record["fingerprint"] == self.fingerprint:  # numpy would fill up a cut file with zeros
                 return {(start, stop) for start, stop in record["finished"]}
         except (OSError, ValueError, KeyError, TypeError):
             pass

@@ -71,6 +71,13 @@ def test_a_note_without_its_blocks_means_to_start_again(tmp_path):
     assert ResumableMatrix((2, 2), tmp_path / "k.npy", "key").finished == set()
 
 
+def test_a_cut_file_means_to_start_again(tmp_path):
+    ResumableMatrix((2, 2), tmp_path / "k.npy", "key").write(0, 1, 0, np.array([[1.0, 2.0]]), mirror=False)
+    partial = tmp_path / "k.npy.partial"
+    partial.write_bytes(partial.read_bytes()[:20])
+    assert ResumableMatrix((2, 2), tmp_path / "k.npy", "key").finished == set()
+
+
 def test_the_fingerprint_is_reproducible_and_sees_settings():
     assert fingerprint({"steps": 2}, [table()]) == fingerprint({"steps": 2}, [table()])
     assert fingerprint({"steps": 2}, [table()]) != fingerprint({"steps": 3}, [table()])

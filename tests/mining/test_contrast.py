@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 from rwkplus.data import planted_molecules
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.contrast import are_real_targets, class_contrasts
 
@@ -24,6 +24,15 @@ def test_more_patterns_cost_certainty():
     among = class_contrasts([range(8), [0, 10], [1, 11], [2, 12]], y)[0][0]
     assert alone.p_value == among.p_value
     assert alone.corrected < among.corrected
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_graphs_without_a_class_are_left_out_and_counted(missing):
+    y = [0, missing, 0, 1, 1, missing]
+    with pytest.warns(RWKPlusWarning, match="2 of 6 graphs have no class in y"):
+        ((zero, one),) = class_contrasts([[0, 1, 2, 5]], y)
+    assert (zero.name, zero.support, zero.graphs) == ("0", 2, 2)
+    assert (one.name, one.support, one.graphs) == ("1", 0, 2)
 
 
 def test_one_class_cannot_be_contrasted():
