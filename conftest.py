@@ -1,10 +1,13 @@
-"""Shared by the tests, the doctests and the README."""
+"""Shared by the tests, the doctests and the pages with examples."""
 
 import pytest
 
+PAGES = ("README.md", "data.md")
+"""Pages whose examples save files."""
+
 
 @pytest.fixture(autouse=True)
-def _readme_writes_elsewhere(request, monkeypatch, tmp_path_factory):
-    """The README's examples save files: not into the repository."""
-    if request.node.name == "README.md":
-        monkeypatch.chdir(tmp_path_factory.mktemp("readme"))
+def _pages_write_elsewhere(request, monkeypatch, tmp_path_factory):
+    """Run the examples of pages in a temporary folder, not in the repository."""
+    if request.node.name in PAGES:
+        monkeypatch.chdir(tmp_path_factory.mktemp("page"))

@@ -38,8 +38,13 @@ def check_ignore(ignore: object, fields: Iterable[str] = ()) -> None:
         raise ParameterError(f"ignore must be a sequence of field names, such as ('edge_attr',); got {ignore!r}.")
     there = set(fields)
     for name in set(ignore) - there:
-        # Names of a series differ in their digits alone, and are no slips.
-        alike = [field for field in there if DIGITS.sub("", field) != DIGITS.sub("", name)]
+        # Names of a series differ in their digits alone, and are no slips; nor is edges.label one of nodes.label.
+        side = name.rpartition(".")[0]
+        alike = [
+            field
+            for field in there
+            if field.rpartition(".")[0] == side and DIGITS.sub("", field) != DIGITS.sub("", name)
+        ]
         for meant in get_close_matches(name, alike, 1, 0.8):
             raise ParameterError(f"there is no {name!r} to ignore, but {meant!r}: ignore=({meant!r},)?")
 

@@ -40,7 +40,8 @@ def _reader_of(path: Path) -> Read:
     if path.is_dir():
         return _reader_of_folder(path)
     if not path.exists():
-        raise DataError(f"there is no file or folder {path}. Graphs can be read from {KNOWN}.")
+        single = "" if path.suffix or len(path.parts) > 1 else f" A SMILES goes into a list: [{str(path)!r}]."
+        raise DataError(f"there is no file or folder {path}. Graphs can be read from {KNOWN}.{single}")
     kinds: dict[str, Read] = {
         ".csv": _read_csv,
         ".jsonl": _read_json_lines,

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.table import GraphTable, Numbers
+from rwkplus.table.graph_table import SIDES
 from rwkplus.table.infer import Kind
 from rwkplus.types import check_choice, check_ignore
 
@@ -62,6 +64,7 @@ class ReadOptions:
 
     def applied(self, table: GraphTable) -> GraphTable:
         """Say which column is the weight and which are targets, where there are such."""
+        self._check_named(table)
         if self.weight is not None:
             column = table.edges.get(self.weight)
             if column is None:
@@ -69,6 +72,17 @@ class ReadOptions:
             if not isinstance(column, Numbers) or column.width != 1:
                 raise GraphError(f"the weight {self.weight!r} must be one number for every edge.")
         return replace(table, weight=self.weight, targets=tuple(t for t in self.targets if t in table.graphs))
+
+    def _check_named(self, table: GraphTable) -> None:
+        """Refuse slips in names of columns; names that are not there are fine, as graphs may differ."""
+        known = {n for side in SIDES for name in getattr(table, side) for n in (name, f"{side}.{name}")}
+        asked = {"labels": self.labels, "attributes": self.attributes, "y": self.targets}
+        for option, names in asked.items():
+            for name in set(names) - known:
+                for meant in get_close_matches(name, known, 1, 0.7):
+                    raise ParameterError(
+                        f"{option} names {name!r}, but there is no such column. Did you mean {meant!r}?"
+                    )
 
     def check(self, what: str, takes: Sequence[str]) -> None:
         """Refuse options that would do nothing.

@@ -37,8 +37,8 @@ CHECKED = 2**24
 def write_table(table: GraphTable, folder: str | Path) -> Path:
     """Write a table as a folder, whole or not at all; one that was there before is replaced.
 
-    The folder has three Arrow files, ``graphs.arrow``, ``nodes.arrow`` and ``edges.arrow``, which pandas, Polars and
-    DuckDB can read as well, and ``table.json``, which says what their columns are.
+    The folder has three Arrow files, ``graphs.arrow``, ``nodes.arrow`` and ``edges.arrow``, which pandas and
+    Polars can read as well, and ``table.json``, which says what their columns are.
 
     Example:
         >>> from tempfile import TemporaryDirectory

@@ -87,9 +87,10 @@ def needed(name: str, columns: Iterable[str], option: str, table: str) -> str:
     found = find(name, columns)
     if found is None:
         meant = (*get_close_matches(name, columns, 1), "...")[0]
+        molecules = " Or name the column of SMILES, if these are molecules: smiles=... ." if option == "source" else ""
         raise DataError(
             f"{table} has no column {name!r}; it has {', '.join(map(repr, columns))}. Say which one it is: "
-            f"{option}={meant if meant == '...' else repr(meant)}."
+            f"{option}={'... ' if meant == '...' else repr(meant)}.{molecules}"
         )
     return found
 

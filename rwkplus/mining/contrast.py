@@ -44,7 +44,8 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
         raise ParameterError(f"y has shape {values.shape}: give one class per graph, such as y[:, 0].")
     known = np.array([not is_missing(value) for value in values.ravel().tolist()], dtype=bool)
     if not known.all():
-        _warn_of_missing(int((~known).sum()), known.size)
+        if supports:
+            _warn_of_missing(int((~known).sum()), known.size)
         place = np.cumsum(known) - 1
         supports = [place[[i for i in graphs if known[i]]].tolist() for graphs in supports]
     names = [_name(value) for value in values.ravel()[known].tolist()]

@@ -459,10 +459,9 @@ def _counted(number: int, what: str) -> str:
 
 
 def _range(column: Numbers) -> str:
-    values = column.numbers
-    if column.width > 1 or values.ndim > 1:
+    if column.width != 1:
         return f"{column.width} numbers"
-    known = values[~column.missing]
+    known = column.numbers.ravel()[~column.missing]
     if not known.size:
         return "numbers"
     low, high = known.min(), known.max()
