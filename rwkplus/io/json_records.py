@@ -88,6 +88,9 @@ def _record(line: bytes) -> Record:
     if multigraph:
         edges.pop("key", None)  # networkx's number of a parallel edge
     del raw["nodes"], raw[_edges_field(raw)]  # much memory, and done with
+    own = raw.get("graph")
+    if isinstance(own, dict):  # where networkx writes what belongs to the graph as a whole
+        raw = {"id": own.get("name"), **own, **raw}
     name = raw.get("id")
     if isinstance(name, list | dict):
         json.dumps(name)  # raises RecursionError where it could not be written again

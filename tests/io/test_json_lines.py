@@ -477,3 +477,13 @@ def test_what_no_file_can_hold_is_refused_before_it_is_there(tmp_path, value, me
     with pytest.raises(GraphError, match=message):
         write_json_lines(from_networkx([graph]), tmp_path / "g.jsonl")
     assert not list(tmp_path.iterdir())
+
+
+def test_what_networkx_writes_is_read_back_with_name_and_target(tmp_path):
+    graphs = [nx.path_graph(3, create_using=nx.Graph), nx.cycle_graph(3)]
+    for i, graph in enumerate(graphs):
+        graph.graph.update(name=f"g{i}", y=i)
+        nx.set_node_attributes(graph, "C", "label")
+    lines = [json.dumps(nx.node_link_data(graph, edges="edges")) for graph in graphs]
+    (tmp_path / "graphs.jsonl").write_text("\n".join(lines))
+    assert GraphTable.of(tmp_path / "graphs.jsonl") == GraphTable.of(graphs)
