@@ -14,7 +14,7 @@ from rwkplus.io.json_lines import parse_lines
 from rwkplus.io.json_records import Refused
 from rwkplus.table import GraphTable
 
-CHUNK = 1 << 18
+CHUNK = 1 << 19
 """Most bytes read at a time. What has arrived is scored at once: one graph of a slow source, hundreds of a file."""
 LONGEST_LINE = 1 << 24
 encode = msgspec.json.encode

@@ -13,6 +13,7 @@ optimal assignment (Kriege, Giscard and Wilson 2016).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import sparse
@@ -92,11 +93,15 @@ def node_colors(graphs: GraphArrays, steps: int) -> Iterator[Ints]:
 
 def _coefficients(purpose: int, codes: Codes, steps: int) -> Ints:
     """Random numbers ``(len(codes), steps + 1, 2)``; the last row, for label -1, is zero: no walk passes."""
-    rows = [
-        np.random.default_rng((_COEFFICIENT_SEED, purpose, code)).integers(1, PRIMES, size=(steps + 1, 2))
-        for code in codes[:-1].tolist()
-    ]
-    return np.stack([*rows, np.zeros((steps + 1, 2), np.int64)])
+    table = np.zeros((codes.size, steps + 1, 2), np.int64)
+    for row, code in zip(table, codes[:-1].tolist(), strict=False):
+        row[:] = _drawn(purpose, code, steps)
+    return table
+
+
+@lru_cache(maxsize=4096)  # a stream asks for the same again and again
+def _drawn(purpose: int, code: int, steps: int) -> Ints:
+    return np.random.default_rng((_COEFFICIENT_SEED, purpose, code)).integers(1, PRIMES, size=(steps + 1, 2))
 
 
 def _rank_in_graph(graph: Ints, key: Ints) -> Ints:
