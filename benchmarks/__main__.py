@@ -23,6 +23,7 @@ NAMES = (
     "rwk_plus_conv_large",
     "web_scale",
     "detection",
+    "foundation",
 )
 
 

@@ -26,7 +26,7 @@ def by_networkx(graphs):
 def main():
     """Compare members and edges, then time."""
     torch.set_num_threads(1)
-    graphs = load("NCI1")
+    graphs = load("NCI1").to_pyg()
     chosen = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))[:GRAPHS]
     graphs = [graphs[i] for i in chosen]
     batch = Batch.from_data_list(graphs)

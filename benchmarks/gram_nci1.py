@@ -17,7 +17,7 @@ def main():
     record(
         "gram_nci1",
         "Gram matrix of NCI1, walks of 1 to 4 edges",
-        f"All pairs of the 4,110 molecules from PyG graphs to matrix. CPU time on one thread; "
+        f"All pairs of the 4,110 molecules from table to matrix. CPU time on one thread; "
         f"peak resident memory of the process, {before:.2f} GB of it before the kernel (libraries and data).",
         rows,
     )

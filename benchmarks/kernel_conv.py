@@ -22,7 +22,7 @@ WAYS = ("padded", "torch", "compiled")
 
 def sample():
     """A batch of molecules with their egonets."""
-    graphs = load("NCI1")
+    graphs = load("NCI1").to_pyg()
     chosen = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))[:GRAPHS]
     return Batch.from_data_list([EgoNets(1, MAX_NODES)(graphs[i]) for i in chosen])
 

@@ -42,7 +42,7 @@ def step(batch, compiled, merged, num_hidden, hidden_nodes, steps, kernel, step_
 
 def main():
     """Check that all ways agree on the layers of iGAD, small and large, then measure."""
-    graphs = load("NCI1")
+    graphs = load("NCI1").to_pyg()
     chosen = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))[:GRAPHS]
     chosen = [graphs[i] for i in chosen]
     batches = {"degrees": Batch.from_data_list(one_hot_degree(chosen)), "atoms": Batch.from_data_list(chosen)}
