@@ -35,7 +35,24 @@ def test_links_between_pages_lead_somewhere(page):
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SUBPACKAGES = {path.parent.name for path in (ROOT / "rwkplus").glob("*/__init__.py")}
-FILE_TYPES = {"csv", "html", "json", "jsonl", "md", "npy", "npz", "py", "pt", "safetensors", "smi", "toml", "txt"}
+FILE_TYPES = {
+    "arrow",
+    "csv",
+    "html",
+    "json",
+    "jsonl",
+    "md",
+    "npy",
+    "npz",
+    "parquet",
+    "py",
+    "pt",
+    "sdf",
+    "safetensors",
+    "smi",
+    "toml",
+    "txt",
+}
 
 
 def names_in(page):
@@ -57,6 +74,9 @@ NAMES = sorted({(name, page.relative_to(ROOT).as_posix()) for page in PAGES for 
 
 @pytest.mark.parametrize(("name", "page"), NAMES)
 def test_names_in_the_documentation_exist(name, page):
+    room, _, own = name.rpartition(".")
+    if room == "rwkplus.table" and hasattr(rwkplus.GraphTable, own):  # pages call a table by that name
+        return
     assert resolve_name(name) is not None
 
 
