@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import ParameterError
 from rwkplus.tasks.graph_task import GraphTask
-from rwkplus.tasks.processes import sum_over_processes
+from rwkplus.tasks.processes import leave_at_exit, sum_over_processes
 from rwkplus.tasks.progress import Progress, Row, load_run, save_run
 from rwkplus.tasks.randomness import isolated, reseed
 from rwkplus.tasks.settings import Settings
@@ -66,6 +66,7 @@ def run_epochs(
         fabric = build_fabric(settings)
         fabric.launch()
         if fabric.world_size > 1:
+            leave_at_exit()
             share_batch_norm(task.model)
         optimizer = task.optimizer()
         module, stepper = cast(tuple[GraphTask, torch.optim.Optimizer], fabric.setup(task, optimizer))  # behave alike

@@ -1,9 +1,11 @@
 """One process or several: what do all of us have together."""
 
+import atexit
 import os
+from functools import cache
 
 import torch
-from torch import Tensor
+from torch import Tensor, distributed
 from torchmetrics.utilities.distributed import gather_all_tensors
 
 from rwkplus.ops.collective import all_sum, rank_and_world
@@ -18,6 +20,17 @@ def cat_over_processes(parts: list[Tensor]) -> Tensor:
     """Concatenate the rows of all processes; they may have different numbers of them."""
     together = torch.cat(parts)
     return torch.cat(gather_all_tensors(together)) if rank_and_world()[1] > 1 else together
+
+
+@cache  # once
+def leave_at_exit() -> None:
+    """Have this process leave its group before Python ends: threads of the group that still run would abort it."""
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def is_first_process() -> bool:
