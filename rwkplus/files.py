@@ -63,11 +63,11 @@ def _remove_leftovers(path: Path) -> None:
     with suppress(OSError):  # a folder that may be written to but not read; files that another writer removes
         for entry in path.parent.iterdir():
             found = name.fullmatch(entry.name)
-            if found and not _is_alive(int(found[1])):
+            if found and not is_alive(int(found[1])):
                 entry.unlink(missing_ok=True)
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
     """Whether there is a process of this number, or nobody can tell."""
     if sys.platform == "win32":  # where asking would interrupt it
         return True

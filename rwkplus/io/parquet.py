@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError
-from rwkplus.files import damaged, read_json
+from rwkplus.files import damaged, is_alive, read_json
 from rwkplus.io.options import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import StoredText
@@ -240,18 +240,8 @@ def _remove_scratch_of_the_dead(folder: Path) -> None:
     """Remove what processes that were killed left behind."""
     for path in folder.parent.glob(f"{escape(folder.name)}.*.new"):
         number = path.name.split(".")[-2]
-        if number.isdigit() and not _is_alive(int(number)):
+        if number.isdigit() and not is_alive(int(number)):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # another user's
-        return True
-    return True
 
 
 # Opening
