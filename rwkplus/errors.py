@@ -1,12 +1,60 @@
-"""Everything rwkplus raises on purpose. Each message names the thing, the field and the remedy."""
+"""Everything rwkplus raises on purpose: what is wrong, and apart from it what can be done about it.
+
+A remedy names arguments by their Python names and is spelled for whoever reads it: ``ignore=('age',)`` in Python,
+``--ignore age`` where a command with that option runs, and not at all where there is no such option.
+
+>>> error = GraphError("node 3 has no 'age'.", Remedy("Leave the column out: {ignore}.", ignore=("age",)))
+>>> print(error)
+node 3 has no 'age'. Leave the column out: ignore=('age',).
+>>> error.told(lambda name, value: f"--{name} {value[0]}")
+"node 3 has no 'age'. Leave the column out: --ignore age."
+>>> error.told(lambda name, value: None)
+"node 3 has no 'age'."
+"""
 
 
-class RWKPlusError(ValueError):
+def in_python(name: str, value: object) -> str:
+    """Spell an argument as Python does; ``...`` stands for a value that the user has to choose."""
+    return f"{name}={'...' if value is ... else repr(value)}"
+
+
+class Remedy:
+    """What can be done, in one sentence; ``{name}`` in it stands for an argument of that name with the given value."""
+
+    def __init__(self, text: str, **arguments: object) -> None:
+        self.text = text
+        self.arguments = arguments
+
+    def told(self, spell: object = in_python) -> "str | None":
+        """The sentence, or None where one of its arguments cannot be given: ``spell(name, value)`` returned None."""
+        words = {name: spell(name, value) for name, value in self.arguments.items()}  # type: ignore[operator]
+        return None if None in words.values() else self.text.format(**words)
+
+    def __repr__(self) -> str:
+        return f"Remedy({self.told()!r})"
+
+
+class Told:
+    """What errors and warnings share: their arguments are a message, followed by remedies."""
+
+    args: tuple[object, ...]
+
+    def told(self, spell: object = in_python) -> str:
+        """The message and those remedies that can be spelled; ``spell(name, value)`` gives the words or None."""
+        message, *remedies = self.args or ("",)
+        words = [remedy.told(spell) if isinstance(remedy, Remedy) else remedy for remedy in remedies]
+        return " ".join([str(message), *(str(word) for word in words if word is not None)])
+
+    def __str__(self) -> str:
+        return self.told()
+
+
+class RWKPlusError(Told, ValueError):
     """Base of all errors of this library."""
 
 
 class GraphError(RWKPlusError):
-    """A graph that came through the door is malformed."""
+    """A graph is malformed, or is not like those that were fitted."""
 
 
 class ShapeError(RWKPlusError):
@@ -29,5 +77,5 @@ class MissingExtraError(RWKPlusError, ImportError):
     """An optional dependency is needed; the message says which extra installs it."""
 
 
-class RWKPlusWarning(UserWarning):
+class RWKPlusWarning(Told, UserWarning):
     """Something legal whose result may surprise."""

@@ -222,6 +222,21 @@ def read_tensors(
         framework: Whose tensors to return.
         key: Entry of the header.
     """
+    with _opened(path, kind, framework) as file:
+        record = _check_record(path, kind, expected, _record_in(file, key))
+        return record, {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
+
+
+def read_record(path: str | Path, kind: str = "file", key: str = HEADER) -> dict[str, Any]:
+    """Read only the record that :func:`write_tensors` wrote; empty where there is none."""
+    with _opened(path, kind, "numpy") as file:
+        record = _record_in(file, key)
+        return record if isinstance(record, dict) else {}
+
+
+@contextmanager
+def _opened(path: str | Path, kind: str, framework: Literal["pt", "numpy"]) -> Iterator[Any]:
+    """A safetensors file, with all that can be wrong with it in the words of this library."""
     try:
         with Path(path).open("rb") as raw:
             first = raw.read(9)
@@ -234,14 +249,17 @@ def read_tensors(
             # safetensors takes names in UTF-8 alone; the system has one for every open file.
             name = path if printable(str(path)) == str(path) else f"/dev/fd/{raw.fileno()}"
             with safe_open(name, framework) as file:
-                record = _check_record(path, kind, expected, json.loads((file.metadata() or {}).get(key, "null")))
-                return record, {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
+                yield file
     except DataError:
         raise
     except OSError as error:
         raise DataError(f"cannot read the {kind} {path}: {error.strerror or error}.") from error
     except (SafetensorError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is no {kind} saved by rwkplus, or is not complete ({error}).") from error
+
+
+def _record_in(file: Any, key: str) -> Any:  # noqa: ANN401
+    return json.loads((file.metadata() or {}).get(key, "null"))
 
 
 def _check_record(path: str | Path, kind: str, expected: str | None, record: object) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Names of the choices that appear in more than one signature, and how to refuse all others."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from rwkplus.errors import ParameterError
 
@@ -18,6 +18,20 @@ Walks = Literal["open", "closed"]
 UnknownLabel = Literal["new", "ignore", "error"]
 Assignment = Literal["dirac", "optimal"]
 Combine = Literal["sum", "last", "mean", "geometric"]
+
+
+class Progress(NamedTuple):
+    """How far long work has come: what a ``callback`` is called with."""
+
+    phase: str
+    """What is being counted, such as ``"patterns"`` or ``"epochs"``."""
+    done: int
+    total: int | None = None
+    values: Mapping[str, float] = {}
+    """What is known by now, such as the losses of an epoch."""
+
+
+Callback = Callable[[Progress], None]
 
 
 def check_choice(name: str, value: object, choices: object) -> None:
