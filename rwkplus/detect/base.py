@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.detect.explanation import Explanation
+from rwkplus.drawing import graphs_to_draw
 from rwkplus.errors import ParameterError
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Floats, Ints
 from rwkplus.table.reader import ALIKE
 from rwkplus.types import check_ignore
-from rwkplus.viz.graphs import graphs_to_draw
 
 
 class GraphDetector(OutlierMixin, BaseEstimator, ABC):

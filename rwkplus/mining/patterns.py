@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 
+from rwkplus.drawing import draw, label_colors
 from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.mining.contrast import ClassContrast
 from rwkplus.mining.database import MiningDatabase
@@ -15,7 +16,6 @@ from rwkplus.mining.naming import describe
 from rwkplus.mining.occurrences import Found, Occurrence, Occurrences
 from rwkplus.mining.shape import Shape
 from rwkplus.table import GraphTable, Reader
-from rwkplus.viz import draw, label_colors
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

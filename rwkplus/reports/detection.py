@@ -1,7 +1,6 @@
 """One page about anomalies: every flagged graph with its unusual part, and the most similar usual graphs beside."""
 
 from collections.abc import Mapping, Sequence, Sized
-from html import escape
 from pathlib import Path
 
 import networkx as nx
@@ -9,14 +8,12 @@ import numpy as np
 
 from rwkplus.detect import Explanation, GraphDetector
 from rwkplus.detect.walk_kernel import most_similar
-from rwkplus.reports.color_classes import color_class_legend
-from rwkplus.reports.page import page, write_page
-from rwkplus.reports.surroundings import how_many_drawn, surroundings
+from rwkplus.drawing import draw, histogram, label_colors
+from rwkplus.files import write_whole
+from rwkplus.reports.page import Figure, Page, Section, how_many_drawn, intervals_of, surroundings
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.table.arrays import Floats
 from rwkplus.table.graph_table import pointers
-from rwkplus.viz import draw, label_colors, legend
-from rwkplus.viz.histogram import histogram
 
 SHOWN = 12
 """Flagged graphs on a page, the most anomalous first."""
@@ -60,21 +57,23 @@ def detection_report(
         f"{type(detector).__name__} flags {len(flagged)} of {len(table)} graphs, by scores above "
         f"{detector.threshold_:.3g}.{more} {pictures if flagged else why_none(detector, scores)}"
     )
-    bars = histogram(scores, detector.threshold_)
-    body = [
-        f'<p class="lead">{escape(lead)}</p>',
-        f'<figure style="max-width:36rem">{bars}<figcaption>scores of all graphs</figcaption></figure>',
-    ]
-    if shown:
-        reasons = _reasons(detector, table, shown, why)
-        drawn = _Pictures(detector, table[shown], reasons, compared)
-        body.append(legend(drawn.colors))
-        if detector.label_reader is not None:
-            body.append(color_class_legend(detector.label_reader))
-        for k, i in enumerate(shown):
-            facts = {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
-            body.append(drawn.section(k, f"Graph {table.graph_id(i)}", facts))
-    return page(f"Anomalies in {name}", "".join(body))
+    reasons = _reasons(detector, table, shown, why)
+    drawn = _Pictures(detector, table[shown], reasons, compared) if shown else None
+    reader = detector.label_reader
+    return Page(
+        title=f"Anomalies in {name}",
+        lead=lead,
+        charts=[Figure(histogram(scores, detector.threshold_), "scores of all graphs")],
+        colors={} if drawn is None else drawn.colors,
+        intervals=intervals_of(reader) if shown and reader is not None else (),
+        sections=[
+            drawn.section(
+                k, f"Graph {table.graph_id(i)}", {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
+            )
+            for k, i in enumerate(shown)
+            if drawn is not None
+        ],
+    ).html()
 
 
 def write_detection_report(
@@ -88,7 +87,7 @@ def write_detection_report(
     why: Mapping[int, Explanation] | None = None,
 ) -> Path:
     """Write the page of :func:`detection_report`, whole or not at all."""
-    return write_page(path, detection_report(detector, graphs, name, scores, usual, known, why))
+    return write_whole(path, detection_report(detector, graphs, name, scores, usual, known, why))
 
 
 def _table(usual: Graphs) -> GraphTable:
@@ -151,7 +150,7 @@ class _Pictures:
         labels = {str(label) for graph in self._all() for _, label in graph.nodes(data="label")}
         self.colors = label_colors(labels)
 
-    def section(self, k: int, title: str, facts: Mapping[str, str]) -> str:
+    def section(self, k: int, title: str, facts: Mapping[str, str]) -> Section:
         """One flagged graph."""
         graph, why = self.graphs[k], self.reasons[k]
         scores = {} if why is None else why.scores
@@ -159,17 +158,12 @@ class _Pictures:
         facts = {**facts, "nodes": how_many_drawn(graph, close)}
         if why is not None:
             facts["unusual"] = unusual_nodes(graph, why) or "no single node"
-        rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
         strength = None if why is None else dict.fromkeys(close, 0.0) | why.strength
-        figures = "".join(
-            f"<figure>{draw(surroundings(other), self.colors, title='a usual graph')}"
-            f"<figcaption>{escape(caption)}</figcaption></figure>"
+        figures = [
+            Figure(draw(surroundings(other), self.colors, title="a usual graph"), caption)
             for other, caption in self.nearest[k]
-        )
-        return (
-            f"<section>{draw(close, self.colors, strength=strength, title=title)}<div><h2>{escape(title)}</h2>"
-            f'<dl>{rows}</dl><div class="examples">{figures}</div></div></section>'
-        )
+        ]
+        return Section(title, draw(close, self.colors, strength=strength, title=title), facts, figures)
 
     def _all(self) -> list[nx.Graph]:
         return [*self.graphs, *(graph for row in self.nearest for graph, _ in row)]

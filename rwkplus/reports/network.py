@@ -1,7 +1,6 @@
 """One page about a trained kernel network: its hidden graphs and where they fired."""
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from rwkplus.drawing import draw, label_colors
+from rwkplus.files import write_whole
 from rwkplus.graphs.convert import graph_list
-from rwkplus.reports.page import page, write_page
-from rwkplus.reports.surroundings import surroundings
+from rwkplus.reports.page import Figure, Page, Section, surroundings
 from rwkplus.table import Graphs
 from rwkplus.tasks.explain import Explanation, explain
 from rwkplus.tasks.trained import TrainedModel
-from rwkplus.viz import draw, label_colors, legend
 
 EXAMPLES = 3
 
@@ -35,31 +34,28 @@ def network_report(trained: TrainedModel, graphs: Graphs, name: str) -> str:
     named = label_colors(nodes.names or tuple(map(str, range(nodes.width))))
     colors = named | label_colors([f"x{k}" for k in range(nodes.width)])
     pictures = [_picture_of(trained, items, i) for i in range(len(items))]
-    sections = [_section(k, found, pictures, predicted, colors) for k in range(len(found.hidden))]
     lead = (
         f"{len(found.hidden)} hidden graphs of the first layer. A hidden node shows the label it responds to most, an "
         "edge is as strong as its weight. Beside are the graphs with the best matching nodes: the stronger a node, the "
         "better its neighborhood matches."
     )
-    body = f'<p class="lead">{escape(lead)}</p>{legend(named)}' + "".join(sections)
-    return page(f"What the network looks at in {name}", body)
+    sections = [_section(k, found, pictures, predicted, colors) for k in range(len(found.hidden))]
+    return Page(f"What the network looks at in {name}", lead, colors=named, sections=sections).html()
 
 
 def write_network_report(path: str | Path, trained: TrainedModel, graphs: Graphs, name: str) -> Path:
     """Write the page of :func:`network_report`, whole or not at all."""
-    return write_page(path, network_report(trained, graphs, name))
+    return write_whole(path, network_report(trained, graphs, name))
 
 
 def _section(
     k: int, found: Explanation, graphs: Sequence[nx.Graph], predicted: NDArray[Any], colors: dict[str, str]
-) -> str:
-    figures = "".join(
-        f"<figure>{_drawn(graphs[i], found.strength(i, k), colors)}"
-        f"<figcaption>{escape(graphs[i].name)}, predicted {escape(_shown(predicted[i]))}</figcaption></figure>"
+) -> Section:
+    figures = [
+        Figure(_drawn(graphs[i], found.strength(i, k), colors), f"{graphs[i].name}, predicted {_shown(predicted[i])}")
         for i in found.strongest(k, EXAMPLES)
-    )
-    hidden = draw(found.hidden[k], colors, title=f"hidden graph {k + 1}")
-    return f'<section>{hidden}<div><h2>Hidden graph {k + 1}</h2><div class="examples">{figures}</div></div></section>'
+    ]
+    return Section(f"Hidden graph {k + 1}", draw(found.hidden[k], colors, title=f"hidden graph {k + 1}"), {}, figures)
 
 
 def _drawn(graph: nx.Graph, strength: dict[int, float], colors: dict[str, str]) -> str:

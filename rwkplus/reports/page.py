@@ -1,48 +1,106 @@
-"""The frame of every page: good on a phone, in print and without a network."""
+"""The frame of every page: what it says is data, how it looks is one template."""
 
-from html import escape
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
-from rwkplus.files import write_whole
+import networkx as nx
 
-STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1d2327; background: #fff; }
-body { max-width: 62rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.5rem; margin: .5rem 0; }
-h2 { font-size: 1.15rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
-p.lead { color: #4a555c; margin-top: 0; }
-section { border-top: 1px solid #d8dde0; padding: 1rem 0; break-inside: avoid; }
-section { display: grid; grid-template-columns: minmax(9rem, 13rem) 1fr; gap: 1rem; }
-section > svg { width: 100%; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; margin: .25rem 0; }
-dt { color: #4a555c; }
-dd { margin: 0; font-variant-numeric: tabular-nums; }
-.examples { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .5rem; }
-figure { margin: 0 0 .5rem; }
-.legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: .85rem; }
-.legend i { display: inline-block; width: .7rem; height: .7rem; border-radius: 50%; margin-right: .3rem; }
-figcaption { font-size: .8rem; color: #4a555c; text-align: center; }
-.curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 1rem; max-width: 56rem; }
-summary { cursor: pointer; margin: .5rem 0; }
-@media print { body { max-width: none; } section { grid-template-columns: 10rem 1fr; } }
-@media (max-width: 34rem) {
-  section { grid-template-columns: 1fr; }
-  section > svg { max-width: 14rem; margin: auto; }
-}
-"""
+from rwkplus.drawing import needs_legend
+from rwkplus.table import Reader
+from rwkplus.table.arrays import Floats
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+LARGEST_DRAWING = 60
+"""Nodes; of a larger graph, the surroundings of a part are drawn."""
+LISTED = 8
+"""Columns whose typical values are listed."""
 
 
-def page(title: str, body: str) -> str:
-    """Return a self-contained page."""
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
-        f"<h1>{escape(title)}</h1>{body}</body></html>"
-    )
+class Figure(NamedTuple):
+    """A drawing as SVG, with what is written below it."""
+
+    picture: str
+    caption: str
 
 
-def write_page(path: str | Path, text: str) -> Path:
-    """Write a page, whole or not at all; folders are made."""
-    return write_whole(path, text)
+class Section(NamedTuple):
+    """One pattern, graph or hidden graph: a large drawing, facts, and small drawings of examples."""
+
+    title: str
+    picture: str
+    facts: Mapping[str, str]
+    figures: Sequence[Figure]
+
+
+class Intervals(NamedTuple):
+    """What the names of the intervals of an attribute stand for."""
+
+    side: str
+    what: str
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything on a page; text is escaped where it is filled in, drawings are not."""
+
+    title: str
+    lead: str
+    charts: Sequence[Figure] = ()
+    colors: Mapping[str, str] = field(default_factory=dict)
+    intervals: Sequence[Intervals] = ()
+    sections: Sequence[Section] = ()
+
+    def html(self) -> str:
+        """The page, self-contained."""
+        legend = self.colors if needs_legend(self.colors) else {}
+        return _template().render({**vars(self), "legend": legend})
+
+
+def intervals_of(reader: Reader) -> list[Intervals]:
+    """Typical values of the intervals into which a reader cuts attributes of nodes and edges."""
+    place = "log degree and the probability that a walk returns"
+    return [
+        Intervals(
+            side,
+            place if colors.structural else classes.column,
+            [(name, _listed(center)) for name, center in zip(classes.names, classes.typical, strict=True)],
+        )
+        for side, colors in (("Node", reader.nodes), ("Edge", reader.edges))
+        for classes in colors.classes
+    ]
+
+
+def _listed(values: Floats) -> str:
+    shown = ", ".join(f"{value:.3g}" for value in values[:LISTED])
+    return f"{shown} ..." if values.size > LISTED else shown
+
+
+def surroundings(graph: nx.Graph, part: Iterable[int] = ()) -> nx.Graph:
+    """The whole graph or, of a large one, the nodes around the part, whose first nodes matter most."""
+    if len(graph) <= LARGEST_DRAWING:
+        return graph
+    kept = list(islice(part, LARGEST_DRAWING)) or [next(iter(graph))]
+    reached = set(kept)
+    for v in kept:  # grows while it is walked through: breadth first
+        for u in nx.all_neighbors(graph, v):
+            if u not in reached and len(kept) < LARGEST_DRAWING:
+                reached.add(u)
+                kept.append(u)
+    return graph.subgraph(kept)
+
+
+def how_many_drawn(graph: nx.Graph, drawn: nx.Graph) -> str:
+    """Number of nodes, and how many of them are to be seen."""
+    return str(len(graph)) if len(graph) == len(drawn) else f"{len(graph)}, {len(drawn)} of them drawn"
+
+
+def _template() -> "Template":
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # few write pages
+
+    loader = PackageLoader("rwkplus.reports")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined).get_template("page.html.j2")

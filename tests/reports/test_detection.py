@@ -153,6 +153,6 @@ def test_classes_of_measured_edges_are_explained(detector):
     graphs[-1].nodes[3]["label"] = "a"
     detector.fit(graphs)
     page = detection_report(detector, graphs, "payments", detector.decision_scores_)
-    assert "Edge classes: typical values of attr" in page
+    assert "Edge intervals: typical values of attr" in page
     assert re.search(r"<dt>attr &lt; \d\.\d+</dt><dd>0\.5</dd>", page)
     assert "Node classes" not in page

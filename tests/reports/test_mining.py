@@ -5,9 +5,9 @@ import networkx as nx
 import pytest
 
 from rwkplus.data import functional_groups
+from rwkplus.drawing import curve, draw, label_colors
 from rwkplus.mining import PatternMiner
 from rwkplus.reports import mining_report, write_mining_report
-from rwkplus.viz import curve, draw, label_colors
 from tests.strategies import pyg_graphs
 
 

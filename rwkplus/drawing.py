@@ -1,10 +1,14 @@
-"""Small labelled graphs as SVG: no files, no fonts, no scripts."""
+"""Drawings as SVG, without files, fonts or scripts: small labelled graphs, curves and histograms."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
+
+from rwkplus.table import GraphTable
 
 ELEMENT_COLORS = {
     "C": "#5b6770", "N": "#3567c4", "O": "#cc3b33", "S": "#c9a227", "P": "#d97a1d", "F": "#4f9d45",
@@ -13,6 +17,8 @@ ELEMENT_COLORS = {
 """Colors in which chemists expect the elements."""
 
 PALETTE = ("#3567c4", "#cc3b33", "#4f9d45", "#d97a1d", "#6d3f99", "#2a8c8c", "#b0417f", "#7a6a1f", "#5b6770")
+USUAL, BEYOND = "#8a969e", "#cc3b33"
+"""Colors of bars on either side of a threshold."""
 BOND_LINES = {"=": 2, "#": 3}
 SIZE = 200
 MARGIN = 22
@@ -38,6 +44,45 @@ def label_colors(labels: Collection[str]) -> dict[str, str]:
     if set(ordered) <= ELEMENT_COLORS.keys():
         return {label: ELEMENT_COLORS[label] for label in ordered}
     return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(ordered)}
+
+
+def graphs_to_draw(table: GraphTable) -> list[nx.Graph]:
+    """Graphs with node and edge attribute ``label`` and node attribute ``name``.
+
+    They are directed where an edge has no reverse. Several edges between the same nodes are one, with all their labels.
+
+    Args:
+        table: Graphs with columns ``label``, as :meth:`rwkplus.table.Reader.labelled` makes them.
+    """
+    nodes, edges = table.nodes.get("label"), table.edges.get("label")
+    node_labels = [""] * table.num_nodes if nodes is None else [name or "" for name in nodes.values().tolist()]
+    edge_labels = [""] * table.num_edges if edges is None else [name or "" for name in edges.values().tolist()]
+    return [_drawn(table, i, node_labels, edge_labels) for i in range(len(table))]
+
+
+def _drawn(table: GraphTable, i: int, node_labels: list[str], edge_labels: list[str]) -> nx.Graph:
+    ids = table.node_ids(i)
+    graph = nx.DiGraph() if table.directed else nx.Graph()
+    start = int(table.node_ptr[i])
+    graph.add_nodes_from((v, {"label": node_labels[start + k], "name": str(v)}) for k, v in enumerate(ids))
+    labels: dict[tuple[object, object], Counter[str]] = {}
+    for row in range(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1])):
+        u, v = ids[table.source[row]], ids[table.target[row]]
+        pair = (v, u) if not table.directed and (v, u) in labels else (u, v)
+        labels.setdefault(pair, Counter())[edge_labels[row]] += 1
+    graph.add_edges_from((u, v, {"label": _in_words(counted)}) for (u, v), counted in labels.items())
+    return graph.to_undirected() if table.directed and _is_symmetric(graph) else graph
+
+
+def _in_words(labels: Counter[str]) -> str | None:
+    """The label of an edge; of several edges all labels with their numbers, as in ``card (2), cash``."""
+    if labels.keys() == {""}:
+        return None if labels.total() == 1 else f"{labels.total()} edges"
+    return ", ".join(label if number == 1 else f"{label} ({number})" for label, number in sorted(labels.items()))
+
+
+def _is_symmetric(graph: nx.DiGraph) -> bool:
+    return all(graph.has_edge(v, u) and graph.edges[v, u] == fields for u, v, fields in graph.edges(data=True))
 
 
 def draw(
@@ -84,12 +129,9 @@ def draw(
     return "".join([*parts, *names, "</svg>"])
 
 
-def legend(colors: Mapping[str, str]) -> str:
-    """What colors mean, as HTML; nothing where all labels are short enough to stand in their nodes."""
-    if all(len(label) <= SHORT for label in colors):
-        return ""
-    dots = (f'<span><i style="background: {color}"></i>{escape(label)}</span>' for label, color in colors.items())
-    return f'<p class="legend">{" ".join(dots)}</p>'
+def needs_legend(colors: Mapping[str, str]) -> bool:
+    """Whether a label is too long to stand in its node, so that colors have to be explained."""
+    return any(len(label) > SHORT for label in colors)
 
 
 def curve(values: Sequence[float], *, top: float | None = None, percent: bool = False, dots: bool = True) -> str:
@@ -123,6 +165,41 @@ def curve(values: Sequence[float], *, top: float | None = None, percent: bool = 
             parts.append(
                 f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle" font-size="11" fill="#666">{i}</text>'
             )
+    return "".join([*parts, "</svg>"])
+
+
+def histogram(values: ArrayLike, threshold: float, *, bins: int = 40) -> str:
+    """Draw how many values lie where; those above the threshold in red."""
+    width, height, left, foot, head = 520.0, 180.0, 36.0, 24.0, 18.0
+    values = np.asarray(values, dtype=float)
+    low, high = float(min(values.min(), threshold)), float(max(values.max(), threshold))
+    high = high if high > low else low + 1.0
+    edges = np.linspace(low, high, bins + 1)
+    usual, beyond = (np.histogram(part, edges)[0] for part in (values[values <= threshold], values[values > threshold]))
+    most = max(int((usual + beyond).max()), 1)
+    step, floor, right = (width - left - 10) / bins, height - foot, width - 10
+
+    def bar(k: int, bottom: int, count: int, color: str) -> str:
+        scale = (floor - head) / most
+        y = floor - (bottom + count) * scale
+        return (
+            f'<rect x="{left + k * step + 0.5:.1f}" y="{y:.1f}" width="{step - 1:.1f}" height="{count * scale:.1f}" '
+            f'fill="{color}"/>'
+        )
+
+    parts = [f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="histogram of scores">']
+    parts += [bar(k, 0, int(count), USUAL) for k, count in enumerate(usual) if count]
+    parts += [bar(k, int(usual[k]), int(count), BEYOND) for k, count in enumerate(beyond) if count]
+    place = left + (threshold - low) / (high - low) * (right - left)
+    parts.append(
+        f'<line x1="{left}" x2="{right}" y1="{floor}" y2="{floor}" stroke="#444"/>'
+        f'<line x1="{place:.1f}" x2="{place:.1f}" y1="{head - 4}" y2="{floor}" stroke="#444" stroke-dasharray="4 3"/>'
+        f'<text x="{min(max(place, left + 10), width - 60):.1f}" y="10" text-anchor="middle" font-size="11" '
+        f'fill="#444">threshold {threshold:.3g}</text>'
+        f'<text x="{left - 4}" y="{head + 4}" text-anchor="end" font-size="11" fill="#444">{most}</text>'
+        f'<text x="{left}" y="{height - 8}" font-size="11" fill="#444">{low:.3g}</text>'
+        f'<text x="{right}" y="{height - 8}" text-anchor="end" font-size="11" fill="#444">{high:.3g}</text>'
+    )
     return "".join([*parts, "</svg>"])
 
 

@@ -1,6 +1,6 @@
 import networkx as nx
 
-from rwkplus.reports.surroundings import LARGEST_DRAWING, how_many_drawn, surroundings
+from rwkplus.reports.page import LARGEST_DRAWING, how_many_drawn, surroundings
 
 
 def test_small_graphs_are_drawn_whole():

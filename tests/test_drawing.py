@@ -5,8 +5,23 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from rwkplus.viz import curve, draw, label_colors, legend
-from rwkplus.viz.svg import ELEMENT_COLORS, FADED, LONGEST, MARGIN, PALETTE, SIZE
+from rwkplus.drawing import (
+    BEYOND,
+    ELEMENT_COLORS,
+    FADED,
+    LONGEST,
+    MARGIN,
+    PALETTE,
+    SIZE,
+    USUAL,
+    curve,
+    draw,
+    graphs_to_draw,
+    histogram,
+    label_colors,
+    needs_legend,
+)  # fmt: skip
+from rwkplus.table import GraphTable, Reader
 
 
 def labelled(graph, labels=None):
@@ -166,9 +181,8 @@ def test_nodes_do_not_overlap_where_many_are_drawn():
 
 
 def test_a_legend_is_for_words():
-    assert legend({"C": "#000", "Cl": "#111"}) == ""
-    assert "#111" in legend({"C": "#000", "a <shop>": "#111"})
-    assert "a &lt;shop&gt;" in legend({"C": "#000", "a <shop>": "#111"})
+    assert not needs_legend({"C": "#000", "Cl": "#111"})
+    assert needs_legend({"C": "#000", "a <shop>": "#111"})
 
 
 def test_rings_are_not_crossed():
@@ -269,3 +283,81 @@ def test_words_that_are_wider_than_their_edge_come_up_under_the_mouse():
         svg = draw(graph, label_colors("C"))
         assert f"<title>{word}</title>" in svg
         assert (f">{word[:15]}" in svg.replace("<title>" + word, "")) == written
+
+
+# Histograms
+
+
+def bars(picture, color):
+    return [bar for bar in ElementTree.fromstring(picture).findall("rect") if bar.get("fill") == color]
+
+
+def heights(picture, color):
+    return [float(bar.get("height")) for bar in bars(picture, color)]
+
+
+def test_bars_add_up_and_are_red_beyond_the_threshold():
+    picture = histogram([0.0, 0.1, 0.2, 5.0], 1.0, bins=10)
+    (usual,), (beyond,) = heights(picture, USUAL), heights(picture, BEYOND)
+    assert usual == pytest.approx(3 * beyond, abs=0.2)
+
+
+def test_values_at_the_threshold_are_usual():
+    assert len(bars(histogram([2.0, 2.0], 2.0), USUAL)) == 1
+    assert bars(histogram([2.0, 2.0], 2.0), BEYOND) == []
+
+
+def test_within_one_bar_red_stands_on_gray():
+    picture = histogram([0.0, 0.9, 1.1, 2.0], 1.0, bins=1)
+    (usual,), (beyond,) = bars(picture, USUAL), bars(picture, BEYOND)
+    assert float(beyond.get("y")) + float(beyond.get("height")) == pytest.approx(float(usual.get("y")))
+    assert usual.get("x") == beyond.get("x")
+
+
+@pytest.mark.parametrize(("threshold", "ends"), [(1.0, ["0", "5"]), (-3.0, ["-3", "5"]), (8.0, ["0", "8"])])
+def test_the_axis_reaches_over_all_values_and_the_threshold(threshold, ends):
+    texts = [text.text for text in ElementTree.fromstring(histogram([0.0, 0.1, 5.0], threshold, bins=10)).iter("text")]
+    assert texts == [f"threshold {threshold:.3g}", texts[1], *ends]
+    assert texts[1] == "2"  # graphs in the highest bar
+
+
+# Graphs to draw
+
+
+def seen(*edges, kind=nx.MultiDiGraph):
+    """A graph as people look at it."""
+    graph = kind()
+    graph.add_nodes_from([("a", {"label": "shop"}), ("b", {"label": "customer"})])
+    graph.add_edges_from((u, v, {} if label is None else {"label": label}) for u, v, label in edges)
+    table = GraphTable.of([graph])
+    return graphs_to_draw(Reader.fit(table).labelled(table))[0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["card"], "card"),
+        (["cash", "card"], "card, cash"),
+        (["cash", "card", "cash"], "card, cash (2)"),
+        ([None], None),
+        ([None, None], "2 edges"),
+    ],
+)
+def test_several_edges_are_one_with_all_their_labels(labels, words):
+    graph = seen(*(("a", "b", label) for label in labels))
+    assert list(graph.edges(data="label")) == [("a", "b", words)]
+    assert graph.is_directed()
+    assert dict(graph.nodes(data="label")) == {"a": "shop", "b": "customer"}
+    assert dict(graph.nodes(data="name")) == {"a": "a", "b": "b"}
+
+
+def test_edges_both_ways_are_undirected_if_they_are_alike():
+    assert not seen(("a", "b", "card"), ("a", "b", "cash"), kind=nx.MultiGraph).is_directed()
+    assert not seen(("a", "b", "card"), ("b", "a", "card")).is_directed()
+    assert seen(("a", "b", "card"), ("b", "a", "card"), ("b", "a", "card")).is_directed()
+    assert seen(("a", "b", "card"), ("b", "a", "cash")).is_directed()
+
+
+def test_edges_met_from_either_end_are_one():
+    graph = seen(("a", "b", "card"), ("b", "a", "cash"), kind=nx.MultiGraph)
+    assert list(graph.edges(data="label")) == [("a", "b", "card, cash")]
