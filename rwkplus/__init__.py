@@ -9,8 +9,26 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GraphTable", "data", "descriptive", "detect", "errors", "drawing", "evaluate", "functional", "graphs", "io", "kernels",
-    "load_model", "loader", "mining", "models", "nn", "reports", "table", "tasks", "types",
+    "GraphTable",
+    "data",
+    "descriptive",
+    "detect",
+    "drawing",
+    "errors",
+    "evaluate",
+    "functional",
+    "graphs",
+    "io",
+    "kernels",
+    "load_model",
+    "loader",
+    "mining",
+    "models",
+    "nn",
+    "reports",
+    "table",
+    "tasks",
+    "types",
 ]  # fmt: skip
 HOMES = {"GraphTable": "table", "load_model": "tasks"}
 

@@ -1,50 +1,92 @@
-"""Where commands write: results to stdout, progress and errors to stderr."""
+"""Where commands write: results to stdout, progress and errors to stderr, in the words of the command line."""
 
 import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as ProgressBars
+from rich.segment import Segment
 from rich.text import Text
 
 from rwkplus.cli.reading import CHOICES
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, Told
 from rwkplus.files import json_text
+from rwkplus.types import Callback, Progress
 
 CONFIG_FILE = "config.yaml"
-REMEDY = re.compile(
-    r"\b(ignore|kernel|method|node_features|positive|route|unknown_label|walks|labels|attributes|weight|source|target"
-    r"|graph|node|smiles|y)=(?:\('([^']+)',\)|'([^']+)'|(\.\.\.))"
-)
-"""A choice as Python spells it, which is an option here."""
-NAMES = {
-    "directed=True": "--directed", "multigraph=True": "--multigraph", "drop_duplicates=True": "--drop-duplicates",
-    "on_error='skip'": "--skip-bad", "n_controls=0": "--controls 0", "n_jobs": "--jobs", "n_patterns": "--patterns",
-    "pattern_size": "--size", "the contamination": "--contamination",
-}  # fmt: skip
-"""What options are called in Python."""
-NAME, SIZE_OF_NETWORK = re.compile(rf"\b({'|'.join(NAMES)})(?!\w)"), re.compile(r"\b(give the network) (\w+=\d+)")
+OPTIONS = {name: option for name, (_, option, _) in CHOICES.items()} | {
+    "model_params": "--param",
+    "n_controls": "--controls",
+    "n_jobs": "--jobs",
+    "n_patterns": "--patterns",
+    "pattern_size": "--size",
+    "random_state": "--seed",
+}
+"""Options that are not called like the argument of Python that they stand for."""
+RUNNING: ContextVar[Sequence[Any]] = ContextVar("options of the running command", default=())
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that a terminal obeys instead of showing them."""
+
+
+class SafeConsole(Console):
+    """A console on which text from files cannot move the cursor, change colors or ring the bell."""
+
+    def render(self, *args: Any, **kwargs: Any) -> Iterable[Segment]:  # noqa: ANN401
+        """Render with control characters of the text spelled out; those of the console itself stay."""
+        for segment in super().render(*args, **kwargs):
+            harmless = segment.control or not CONTROL.search(segment.text)
+            yield segment if harmless else Segment(CONTROL.sub(_spelled, segment.text), segment.style)
+
+
+def _spelled(character: re.Match[str]) -> str:
+    return f"\\x{ord(character[0]):02x}"
+
+
 # Without markup: names of files, SMILES and extras have square brackets.
-out = Console(markup=False, highlight=False, emoji=False)
-err = Console(markup=False, highlight=False, emoji=False, stderr=True)
+out = SafeConsole(markup=False, highlight=False, emoji=False)
+err = SafeConsole(markup=False, highlight=False, emoji=False, stderr=True)
 
 
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """Show a bar on stderr where that is a terminal; the block gets a function that advances it."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(title, total=total)
+    with _bars() as bars:
+        task = bars.add_task(title, total=total)
 
         def advance(message: str | None = None) -> None:
-            bar.update(task, advance=1, description=message or title)
+            bars.update(task, advance=1, description=message or title)
 
         yield advance
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callback]:
+    """Show a bar for every phase of long work on stderr, where that is a terminal; the block gets the callback."""
+    with _bars() as bars:
+        tasks = {}
+
+        def show(now: Progress) -> None:
+            if now.phase not in tasks:
+                tasks[now.phase] = bars.add_task(now.phase, total=now.total)
+            values = " ".join(f"{name} {value:.3g}" for name, value in now.values.items())
+            bars.update(
+                tasks[now.phase], completed=now.done, total=now.total, description=f"{now.phase} {values}".strip()
+            )
+
+        yield show
+
+
+def _bars() -> ProgressBars:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return ProgressBars(*columns, console=err, transient=True, disable=not sys.stderr.isatty())
 
 
 def print_json(facts: Mapping[str, Any]) -> None:
@@ -53,20 +95,36 @@ def print_json(facts: Mapping[str, Any]) -> None:
 
 
 def print_error(message: object, kind: str = "error") -> None:
-    """Tell what went wrong."""
+    """Tell what went wrong, and what can be done about it at the command line."""
     style = "bold red" if kind == "error" else "bold yellow"
-    err.print(Text.assemble((f"{kind}: ", style), with_options(str(message))), soft_wrap=True)
+    err.print(Text.assemble((f"{kind}: ", style), told(message)), soft_wrap=True)
 
 
-def with_options(message: str) -> str:
-    """Say in a message of the library what its user can type: ``--ignore age`` for ``ignore=('age',)``."""
-    message = REMEDY.sub(lambda found: f"{_option(found[1])} {found[2] or found[3] or 'NAME'}", message)
-    return SIZE_OF_NETWORK.sub(r"\1 --param \2", NAME.sub(lambda found: NAMES[found[1]], message))
+def told(message: object) -> str:
+    """An error or warning in the words of the running command; what it has no option for is left out."""
+    if not isinstance(message, Told):
+        return str(message)
+    text = message.told(_as_option)
+    name, _, rest = text.partition(" ")
+    if isinstance(message, ParameterError) and (option := _as_option(name, True)):  # about the argument it begins with
+        return f"{option.partition(' ')[0]} {rest}"
+    return text
 
 
-def _option(name: str) -> str:
-    """What an argument of Python is called here."""
-    return CHOICES[name][1] if name in CHOICES else f"--{name.replace('_', '-')}"
+def _as_option(name: str, value: object) -> str | None:
+    """Spell an argument of the library as the running command does: ``--ignore age`` for ``ignore=("age",)``."""
+    option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    found = next((param for param in RUNNING.get() if option in param.opts), None)
+    if found is None or value is False:
+        return None
+    if getattr(found, "is_flag", False):
+        return option
+    if value is ...:
+        return f"{option} NAME"
+    if isinstance(value, Mapping):
+        return " ".join(f"{option} {shlex.quote(f'{key}={part}')}" for key, part in value.items())
+    parts = value if isinstance(value, list | tuple) else [value]
+    return " ".join(f"{option} {shlex.quote(str(part))}" for part in parts)
 
 
 def bold_names(values: Mapping[str, object]) -> Text:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import check_output, err, out, print_json, title_of, with_options
+from rwkplus.cli.console import check_output, err, out, print_json, title_of, told
 from rwkplus.cli.options import Json, Seed
 from rwkplus.cli.reading import CHOICES, Reading, reads_graphs
 from rwkplus.errors import ParameterError
@@ -180,7 +180,7 @@ def _stream(detector: Any) -> None:  # noqa: ANN401
 
     if sys.stdin is None:
         raise ParameterError("--stream reads graphs from stdin, which is closed.")
-    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True, tell=with_options)
+    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True, tell=told)
     err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors")
 
 

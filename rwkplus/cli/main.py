@@ -3,14 +3,29 @@
 import io
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from rwkplus import __version__
 from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, reproduce, train, tune, twibot
-from rwkplus.cli.console import err, print_error
+from rwkplus.cli.console import RUNNING, err, print_error
 from rwkplus.errors import RWKPlusError, RWKPlusWarning
+
+
+class Command(TyperCommand):
+    """A command that tells errors of the library in its own words."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Run the command; exit with 2 where the input is wrong."""
+        RUNNING.set(self.params)
+        try:
+            return super().invoke(ctx)
+        except RWKPlusError as error:
+            print_error(error)
+            raise typer.Exit(2) from error
+
 
 app = typer.Typer(
     help="Random walk kernels on graphs: matrices, features, patterns, networks, the paper's experiments.",
@@ -19,16 +34,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-app.command()(datasets.datasets)
-app.command()(kernel.kernel)
-app.command()(classify.classify)
-app.command()(mine.mine)
-app.command()(detect.detect)
-app.command()(train.train)
-app.command()(tune.tune)
-app.command()(predict.predict)
-app.command()(explain.explain)
-app.command()(twibot.twibot)
+for command in (
+    datasets.datasets, kernel.kernel, classify.classify, mine.mine, detect.detect, train.train, tune.tune,
+    predict.predict, explain.explain, twibot.twibot,
+):  # fmt: skip
+    app.command(cls=Command)(command)
 app.add_typer(reproduce.app, name="reproduce")
 
 
@@ -58,9 +68,6 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")  # names of files may be no text
     try:
         app()
-    except RWKPlusError as error:
-        print_error(error)
-        sys.exit(2)
     except SystemExit as end:  # typer has caught Ctrl-C
         if end.code == INTERRUPTED:
             err.print("interrupted")

@@ -10,10 +10,10 @@ import pytest
 from scipy import sparse
 from typer.main import get_command
 
-from rwkplus.cli.console import title_of, with_options
+from rwkplus.cli.console import RUNNING, title_of, told
 from rwkplus.cli.main import app
 from rwkplus.data import load
-from rwkplus.errors import DataError
+from rwkplus.errors import DataError, GraphError, ParameterError, Remedy
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import load_patterns
 from tests.cli.program import invoke
@@ -253,19 +253,40 @@ def test_pages_call_the_folder_where_the_user_is_by_its_name(tmp_path, monkeypat
     ]
 
 
+MINE, TRAIN, DATASETS = COMMANDS["mine",].params, COMMANDS["train",].params, COMMANDS["datasets",].params
+LEAVE_OUT = Remedy("Leave it out: {ignore}.", ignore=("age",))
+
+
 @pytest.mark.parametrize(
-    ("python", "shell"),
+    ("running", "error", "shell"),
     [
-        ("n_patterns must be at least 1", "--patterns must be at least 1"),
-        ("n_jobs and pattern_size", "--jobs and --size"),
-        ("finds more with n_controls=0.", "finds more with --controls 0."),
-        ("Or give the network edge_dim=2.", "Or give the network --param edge_dim=2."),
-        ("multigraph=True, or directed=True", "--multigraph, or --directed"),
-        ("ignore=('age',) or positive='7'", "--ignore age or --positive 7"),
+        (MINE, ParameterError("n_patterns must be at least 1."), "--patterns must be at least 1."),
+        (MINE, ParameterError("patience must be at least 1."), "patience must be at least 1."),
+        (MINE, GraphError("no age.", LEAVE_OUT), "no age. Leave it out: --ignore age."),
+        (DATASETS, GraphError("no age.", LEAVE_OUT), "no age."),
+        (MINE, GraphError("twice.", Remedy("{multigraph}, or {directed}.", multigraph=True, directed=True)),
+         "twice. --multigraph, or --directed."),
+        (MINE, GraphError("bad.", Remedy("{on_error} goes on.", on_error="skip")), "bad. --skip-bad goes on."),
+        (MINE, GraphError("two.", Remedy("{ignore}", ignore=("a b", "c"))), "two. --ignore 'a b' --ignore c"),
+        (MINE, GraphError("which?", Remedy("Say {smiles}.", smiles=...)), "which? Say --smiles-column NAME."),
+        (TRAIN, GraphError("size.", Remedy("{model_params}", model_params={"edge_dim": 2})), "size. --param edge_dim=2"),
+        (MINE, DataError("gone.", "Fit it again."), "gone. Fit it again."),
     ],
-)
-def test_messages_name_options_where_python_has_arguments(python, shell):
-    assert with_options(python) == shell
+)  # fmt: skip
+def test_remedies_are_options_of_the_running_command(running, error, shell):
+    token = RUNNING.set(running)
+    try:
+        assert told(error) == shell
+    finally:
+        RUNNING.reset(token)
+
+
+def test_labels_cannot_command_the_terminal(tmp_path):
+    lines = [f"{i},{u},{v},\x1b[31mred\x1b[2J" for i in range(20) for u, v in ("ab", "bc", "ca")]
+    (tmp_path / "edges.csv").write_text("\n".join(["graph,source,target,label", *lines]))
+    printed = invoke("mine", str(tmp_path / "edges.csv"), "--out", str(tmp_path / "out"), "--controls", "0")
+    assert "red" in printed
+    assert "\x1b" not in printed
 
 
 def test_a_column_of_ids_is_told(rwkplus, tmp_path):
