@@ -269,7 +269,7 @@ LEAVE_OUT = Remedy("Leave it out: {ignore}.", ignore=("age",))
         (MINE, GraphError("bad.", Remedy("{on_error} goes on.", on_error="skip")), "bad. --skip-bad goes on."),
         (MINE, GraphError("two.", Remedy("{ignore}", ignore=("a b", "c"))), "two. --ignore 'a b' --ignore c"),
         (MINE, GraphError("which?", Remedy("Say {smiles}.", smiles=...)), "which? Say --smiles-column NAME."),
-        (TRAIN, GraphError("size.", Remedy("{model_params}", model_params={"edge_dim": 2})), "size. --param edge_dim=2"),
+        (TRAIN, GraphError("width.", Remedy("{model_params}", model_params={"d": 2})), "width. --param d=2"),
         (MINE, DataError("gone.", "Fit it again."), "gone. Fit it again."),
     ],
 )  # fmt: skip
