@@ -3,9 +3,9 @@
 from grakel.kernels import VertexHistogram, WeisfeilerLehman
 
 from benchmarks.measure import cpu_seconds, record
+from experiments.kernels import grakel_graphs
 from rwkplus.data import load
 from rwkplus.kernels import RandomWalkFeatures
-from rwkplus.reproduce.kernel_quality import grakel_graphs
 
 
 def main():

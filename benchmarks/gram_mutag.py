@@ -4,9 +4,9 @@ import numpy as np
 from grakel.kernels import RandomWalkLabeled
 
 from benchmarks.measure import cpu_seconds, record
+from experiments.kernels import grakel_graphs
 from rwkplus.data import load
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.kernel_quality import grakel_graphs
 
 SAMPLE = 24  # GraKeL loops over pairs: time a square sample, count pairs to the full matrix
 

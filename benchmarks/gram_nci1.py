@@ -1,9 +1,9 @@
 """NCI1, walks to length 4: time and memory of the full Gram matrix."""
 
 from benchmarks.measure import cpu_seconds, record
+from experiments.speed import peak_gigabytes
 from rwkplus.data import load
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.memory import peak_gigabytes
 
 
 def main():

@@ -5,10 +5,10 @@ import time
 import warnings
 
 from benchmarks.measure import record
+from experiments.speed import peak_gigabytes
 from rwkplus.data import load
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.mining import PatternMiner
-from rwkplus.reproduce.memory import peak_gigabytes
 
 REAL = (
     ("MUTAG", "blocks", 6, "auto"),

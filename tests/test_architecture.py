@@ -11,9 +11,9 @@ import rwkplus
 
 ROOT = Path(rwkplus.__file__).parent
 LAYERS = [
-    "errors", "tensors", "files", "result_files", "types", "saving", "table", "ops", "functional", "graphs", "io",
+    "errors", "tensors", "files", "types", "saving", "table", "ops", "functional", "graphs", "io",
     "data", "loader", "kernels", "nn", "models", "tasks", "viz", "mining", "detect", "descriptive", "reports",
-    "evaluate", "reproduce", "cli",
+    "evaluate", "cli",
 ]  # fmt: skip
 LATER = {("table", "io"), ("mining", "descriptive")}
 """What a layer may import from a higher one, in a function: ``GraphTable.of``, and candidates that need PyTorch."""

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from rwkplus import __version__
-from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, reproduce, train, tune, twibot
+from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, train, tune
 from rwkplus.cli.console import err, print_error
 from rwkplus.errors import RWKPlusError, RWKPlusWarning
 
 app = typer.Typer(
-    help="Random walk kernels on graphs: matrices, features, patterns, networks, the paper's experiments.",
+    help="Random walk kernels on graphs: matrices, features, patterns, anomalies, networks.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -28,8 +28,6 @@ app.command()(train.train)
 app.command()(tune.tune)
 app.command()(predict.predict)
 app.command()(explain.explain)
-app.command()(twibot.twibot)
-app.add_typer(reproduce.app, name="reproduce")
 
 
 INTERRUPTED = 130
@@ -50,14 +48,14 @@ def options(
     """Options of the whole program."""
 
 
-def run() -> None:
+def run(program: typer.Typer = app) -> None:
     """Run a command. Exit codes: 0 done, 1 unexpected failure, 2 wrong input, 130 interrupted."""
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may be no text
     try:
-        app()
+        program()
     except RWKPlusError as error:
         print_error(error)
         sys.exit(2)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.planted_anomalies import anomalous_chains, anomalous_molecules
 from rwkplus.data.registry import NODE_SETS, REGISTRY, load
-from rwkplus.data.screens import Screen, load_screen
 from rwkplus.data.synthetic import functional_groups
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ __all__ = [
     "REGISTRY",
     "CSRGraph",
     "MoleculeSet",
-    "Screen",
     "WebGraph",
     "anomalous_chains",
     "anomalous_molecules",
@@ -29,7 +27,6 @@ __all__ = [
     "load_molhiv",
     "load_molpcba",
     "load_nodes",
-    "load_screen",
     "load_zinc",
     "node_split",
     "planted_groups",

@@ -1,13 +1,11 @@
-"""How good is it, honestly: nested validation, trivial guards, paired tests."""
+"""How good is it, honestly: nested validation, trivial guards."""
 
 from rwkplus.data.splits import stratified_folds
 from rwkplus.evaluate.guards import guard_scores, sizes_and_histograms
 from rwkplus.evaluate.nested import NestedScores, nested_cross_validation
-from rwkplus.evaluate.significance import corrected_paired_test
 
 __all__ = [
     "NestedScores",
-    "corrected_paired_test",
     "guard_scores",
     "nested_cross_validation",
     "sizes_and_histograms",

@@ -30,8 +30,8 @@ COMMANDS = dict(commands(get_command(app)))
 EVERY_COMMAND = pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(("rwkplus", *path)))
 
 
-def test_the_commands_are_those_of_the_program_and_of_its_experiments():
-    assert {(), ("mine",), ("reproduce",), ("reproduce", "task-1-1"), ("reproduce", "tables")} <= COMMANDS.keys()
+def test_the_commands_are_those_of_the_program():
+    assert {(), ("mine",), ("classify",), ("train",)} <= COMMANDS.keys()
 
 
 @EVERY_COMMAND
@@ -194,13 +194,6 @@ def test_labels_behind_smiles_are_classes(tmp_path):
     assert rows["graphs"] == 12
     invoke("kernel", str(path), "--steps", "1", "--out", str(tmp_path / "gram.npz"))
     assert set(np.load(tmp_path / "gram.npz")["y"]) == {"yes", "no"}
-
-
-def test_tables_without_results_are_an_error(rwkplus, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, _, stderr = rwkplus("reproduce", "tables")
-    assert (code, list(tmp_path.iterdir())) == (2, [])
-    assert "run an experiment first" in stderr
 
 
 def test_ctrl_c_is_acknowledged(rwkplus, monkeypatch):
