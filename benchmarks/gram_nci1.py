@@ -2,13 +2,13 @@
 
 from benchmarks.measure import cpu_seconds, record
 from experiments.speed import peak_gigabytes
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.kernels import RandomWalkKernel
 
 
 def main():
     """Time each kernel on all pairs."""
-    graphs = load("NCI1")
+    graphs = load_graphs("NCI1")
     before = peak_gigabytes()
     rows = []
     for name in ("rwk+", "rwk-", "node-centric"):

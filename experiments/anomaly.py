@@ -16,7 +16,7 @@ from experiments.pages import existing, mean_and_deviation, ran, table
 from experiments.records import RESULTS, known_rows, read_result
 from rwkplus.cli.console import out, progress
 from rwkplus.cli.options import Jobs
-from rwkplus.data.registry import SCREENS, load
+from rwkplus.datasets.registry import SCREENS, load_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.table import GraphTable
 from rwkplus.tasks import FoldResult, GraphDataset, Settings, load_model
@@ -37,12 +37,12 @@ def load_screen(name: str, seed: int = 0) -> Screen:
     """Make the rare-actives task out of a balanced screen: all inactives, and as many actives as the rate allows.
 
     Args:
-        name: One of :data:`rwkplus.data.registry.SCREENS`.
+        name: One of :data:`rwkplus.datasets.registry.SCREENS`.
         seed: Seed of the draw of actives.
     """
     if name not in SCREENS:
         raise ParameterError(f"there is no screen {name!r}; known are {', '.join(SCREENS)}.")
-    graphs, (total, actives) = load(f"{name}_balanced"), SCREENS[name]
+    graphs, (total, actives) = load_graphs(f"{name}_balanced"), SCREENS[name]
     rate = actives / total
     y = np.asarray(graphs.y, dtype=np.int64)
     index = rare_class(y, rate, seed)

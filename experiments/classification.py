@@ -14,7 +14,7 @@ from experiments.pages import existing, mean_and_deviation, mostly, ran, table
 from experiments.records import RESULTS, read_result
 from rwkplus.cli.console import out, progress
 from rwkplus.cli.options import Jobs
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.tasks import FoldResult, GraphDataset, Settings
 
 PAPER: Mapping[str, tuple[float, float]] = {
@@ -84,8 +84,8 @@ def _kept(fold: FoldResult, _: Path) -> dict[str, Any]:
 def _load(dataset: str) -> list[Data]:
     """Read a data set; continuous attributes are scaled to unit deviation, whatever the graphs' classes."""
     if not dataset.endswith(ATTRIBUTES):
-        return load(dataset).to_pyg()
-    graphs = load(dataset.removesuffix(ATTRIBUTES), node_features="attributes").to_pyg()
+        return load_graphs(dataset).to_pyg()
+    graphs = load_graphs(dataset.removesuffix(ATTRIBUTES), node_features="attributes").to_pyg()
     scale = torch.cat([graph.x for graph in graphs]).std(0).clamp(min=1e-6)
     return [graph.update({"x": graph.x / scale}) for graph in graphs]
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from experiments.records import add_entries, finished, run_folder
 from rwkplus.errors import ParameterError
-from rwkplus.evaluate import guard_scores
+from rwkplus.kernels.evaluation import baseline_scores
 from rwkplus.tasks import FoldResult, GraphDataset, Place, Settings, cross_validate
 from rwkplus.tasks.cross_validation import candidate_place
 
@@ -55,8 +55,8 @@ def run_methods(
             shutil.rmtree(place.folder)
     if "guards" not in scores:
         alike = data.balance == "logits"  # rare classes weigh as much as others
-        guards = guard_scores(
-            data.graphs, data.y, folds=FOLDS, inner_folds=3, seed=settings.random_state, balanced=alike
+        guards = baseline_scores(
+            data.graphs, data.y, folds=FOLDS, inner_folds=3, random_state=settings.random_state, balanced=alike
         )
         scores = add_entries(name, config, {"scores": {"guards": guards}})["scores"]
     return scores

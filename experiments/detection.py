@@ -19,12 +19,12 @@ from experiments.pages import existing, ran, table
 from experiments.planted_anomalies import planted_section
 from experiments.records import RESULTS, add_entries, finished, read_result
 from rwkplus.cli.console import out, progress
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.detect import SurpriseDetector
 from rwkplus.detect.novelty import CountForest, novelty, with_new_share
 from rwkplus.detect.walk_kernel import color_counts
-from rwkplus.evaluate.guards import sizes_and_histograms
 from rwkplus.kernels import RandomWalkKernel
+from rwkplus.kernels.evaluation import sizes_and_histograms
 from rwkplus.table.arrays import Floats, Ints
 
 DATASETS = ("MUTAG", "PROTEINS", "NCI1", "ENZYMES", "IMDB-BINARY", "DD", "Tox21_AhR_training")
@@ -99,7 +99,7 @@ def run_class_anomalies(
     no entry depends on other graphs than its two, except for the guards' standardization.
     """
     tell = on_step or (lambda _: None)
-    graphs = load(dataset).to_pyg()
+    graphs = load_graphs(dataset).to_pyg()
     y = np.array([int(graph.y) for graph in graphs])
     config = {
         "command": f"python -m experiments detection --dataset {dataset} --seeds {len(seeds)}",

@@ -15,12 +15,11 @@ from experiments.pages import existing, mean_and_deviation, mostly, ran, table
 from experiments.records import RESULTS, add_entries, finished, read_result
 from rwkplus.cli.console import out, progress
 from rwkplus.cli.options import Jobs
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.errors import MissingExtraError
-from rwkplus.evaluate import guard_scores, nested_cross_validation
-from rwkplus.evaluate.nested import COSTS
 from rwkplus.graphs.features import label_numbers
 from rwkplus.kernels import RandomWalkKernel
+from rwkplus.kernels.evaluation import COSTS, baseline_scores, nested_cross_validation
 
 DATASETS = ("MUTAG", "ENZYMES", "PROTEINS", "IMDB-BINARY", "NCI1")
 STEPS = (1, 2, 3, 4, 5, 6)
@@ -100,7 +99,7 @@ def run_kernel_quality(
     The result file is written after every method; an interrupted run goes on where it stopped.
     """
     tell = on_step or (lambda _: None)
-    graphs = load(dataset).to_pyg()
+    graphs = load_graphs(dataset).to_pyg()
     y = np.array([int(graph.y) for graph in graphs])
     config = {
         "command": f"python -m experiments kernels --dataset {dataset} --seeds {len(seeds)} "
@@ -121,14 +120,14 @@ def run_kernel_quality(
             continue
         grams = {steps: gram_of(graphs, steps) for steps in STEPS}
         runs = [
-            nested_cross_validation(grams, y, folds=FOLDS, inner_folds=inner_folds, seed=seed, n_jobs=jobs)
+            nested_cross_validation(grams, y, folds=FOLDS, inner_folds=inner_folds, random_state=seed, n_jobs=jobs)
             for seed in seeds
         ]
         scores = {method: [run.accuracy for run in runs]}
         choices = {method: [run.chosen for run in runs]}
         accuracy = add_entries(name, config, {"accuracy": scores, CHOSEN: choices})["accuracy"]
     if not any(method.startswith("guard") for method in accuracy):
-        guards = [guard_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, seed=seed) for seed in seeds]
+        guards = [baseline_scores(graphs, y, folds=FOLDS, inner_folds=inner_folds, random_state=seed) for seed in seeds]
         by_name = {f"guard: {guard}": [scores[guard] for scores in guards] for guard in guards[0]}
         accuracy = add_entries(name, config, {"accuracy": by_name})["accuracy"]
     return accuracy

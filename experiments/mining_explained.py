@@ -9,10 +9,11 @@ import networkx as nx
 import numpy as np
 import typer
 
+from experiments import testbeds
 from experiments.pages import existing, ran, rows_table
 from experiments.records import RESULTS, read_result, save_result
 from rwkplus.cli.console import progress
-from rwkplus.data import testbeds
+from rwkplus.datasets.generators import Linking, triangle_chains
 from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.descriptive.palette import Paint
 from rwkplus.mining.controls import copied_patterns, majority_label
@@ -92,8 +93,8 @@ def _task_1_1(seeds: Sequence[int], restarts: int, tell: Tell) -> tuple[list[Row
 
 def _task_1_2(seeds: Sequence[int], restarts: int, tell: Tell, *, ablate: bool) -> tuple[list[Row], Row]:
     rows = []
-    for linking in get_args(testbeds.Linking):
-        databases = [testbeds.triangle_chains(linking=linking, seed=seed) for seed in seeds]
+    for linking in get_args(Linking):
+        databases = [triangle_chains(linking=linking, random_state=seed) for seed in seeds]
         for k in SIZES:
             tell(f"task 1-2, {linking}, k = {k}")
             first, second, both, leaders = [], [], [], []

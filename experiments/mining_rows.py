@@ -6,7 +6,8 @@ from typing import Any
 
 import networkx as nx
 
-from rwkplus.data import testbeds
+from experiments import testbeds
+from rwkplus.datasets.generators import triangle_chains
 
 LABELS, STRICT = "labels only", "strict"
 WITH, WITHOUT = "GED with labels", "GED without labels"
@@ -113,7 +114,7 @@ def _task_1_2() -> list[Testbed]:
     return [
         Testbed(
             f"triangle chains, linking {linking}",
-            lambda n, linking=linking: testbeds.triangle_chains(n, linking),  # type: ignore[misc]
+            lambda n, linking=linking: triangle_chains(n, linking),  # type: ignore[misc]
             {"P1": [p1], "P2": [p2]},
             3,
             tuple(rows),

@@ -22,7 +22,7 @@ from experiments.pages import mean_and_deviation, ran, table
 from experiments.records import RESULTS, add_entries, change_result, exists, finished, read_result, run_folder
 from rwkplus.cli.console import out, progress
 from rwkplus.cli.run_record import environment
-from rwkplus.data.molecule_sets import MOLECULE_SETS, MoleculeSet
+from rwkplus.datasets.molecule_sets import MOLECULE_SETS, MoleculeSet
 from rwkplus.errors import ParameterError
 from rwkplus.tasks import GraphDataset, Place, Settings
 from rwkplus.tasks.cross_validation import tested

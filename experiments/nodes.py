@@ -21,8 +21,8 @@ from experiments.cross_validated import corrected_paired_test
 from experiments.pages import mean_and_deviation, ran, table
 from experiments.records import RESULTS, add_row, exists, finished, read_result
 from rwkplus.cli.console import out, progress
-from rwkplus.data.node_sets import load_nodes, node_split
-from rwkplus.data.splits import Index
+from rwkplus.datasets.node_sets import load_nodes, node_split
+from rwkplus.datasets.splits import Index
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
 from rwkplus.tasks.metrics import metric_for

@@ -15,7 +15,7 @@ from experiments.nodes import Row, prepared, walk_length
 from experiments.pages import ran, table
 from experiments.records import RESULTS, add_row, exists, finished, read_result
 from rwkplus.cli.console import out, progress
-from rwkplus.data.node_sets import node_split
+from rwkplus.datasets.node_sets import node_split
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.tasks.node_task import train_nodes

@@ -13,7 +13,7 @@ import typer
 from experiments.pages import ran, table
 from experiments.records import RESULTS, exists, read_result, save_result
 from rwkplus.cli.console import out, progress
-from rwkplus.data.planted import planted_database, random_pattern
+from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.recovery import recovered
 

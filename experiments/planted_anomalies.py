@@ -13,10 +13,10 @@ from torch_geometric.data import Data
 from experiments.pages import ran, table
 from experiments.records import add_row, exists, finished, read_result
 from rwkplus.cli.console import out, progress
-from rwkplus.data import anomalous_chains, anomalous_molecules
-from rwkplus.data.planted_anomalies import SHARE, Anomaly, SpoiledDatabase
+from rwkplus.datasets import anomalous_chains, anomalous_molecules
+from rwkplus.datasets.embedded import SHARE, Anomaly, SpoiledDatabase
 from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
-from rwkplus.evaluate.guards import sizes_and_histograms
+from rwkplus.kernels.evaluation import sizes_and_histograms
 from rwkplus.table.arrays import Floats
 
 DATABASES: Mapping[str, Callable[[int, int], SpoiledDatabase]] = {

@@ -22,7 +22,7 @@ from torch_geometric.utils import to_torch_csr_tensor
 from experiments.pages import rows_table
 from experiments.records import save_result
 from rwkplus.cli.console import out
-from rwkplus.data.node_sets import pubmed_topology
+from rwkplus.datasets.node_sets import pubmed_topology
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 
 FEATURES, HIDDEN = 500, 128

@@ -16,7 +16,7 @@ from torch_geometric.data import Batch, Data
 from experiments.pages import drawing, ran, show, svg, table
 from experiments.records import RESULTS, exists, read_result, save_result
 from rwkplus.cli.console import out, progress
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.functional.egonet_kernels import Egonets
 from rwkplus.functional.product_graph import rwk_plus_by_product_graph
 from rwkplus.models import KerGNN
@@ -55,7 +55,7 @@ def run_scalability(
     All ways of a row take turns, on one thread, so that they see the same machine; times are those of the processor.
     """
     tell = on_step or (lambda _: None)
-    graphs = [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in load(dataset).to_pyg()]
+    graphs = [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in load_graphs(dataset).to_pyg()]
     data = GraphDataset(graphs)
     rows = []
     for what, size, steps, share in _sizes():

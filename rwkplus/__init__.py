@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GraphTable", "data", "descriptive", "detect", "errors", "evaluate", "functional", "graphs", "io", "kernels",
+    "GraphTable", "datasets", "descriptive", "detect", "errors", "functional", "graphs", "io", "kernels",
     "load_model", "loader", "mining", "models", "nn", "reports", "table", "tasks", "types", "viz",
 ]  # fmt: skip
 HOMES = {"GraphTable": "table", "load_model": "tasks"}
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Import rooms and names when they are first used, so that ``import rwkplus`` stays light."""
     if name in HOMES:
         return getattr(import_module(f"rwkplus.{HOMES[name]}"), name)
-    if name in __all__:
+    if name in __all__ or name == "data":  # CSRGraph and WebGraph
         return import_module(f"rwkplus.{name}")
     raise AttributeError(f"module 'rwkplus' has no attribute {name!r}")
 

@@ -11,15 +11,15 @@ import rwkplus
 
 ROOT = Path(rwkplus.__file__).parent
 LAYERS = [
-    "errors", "tensors", "files", "types", "saving", "table", "ops", "functional", "graphs", "io",
+    "errors", "tensors", "files", "types", "saving", "table", "ops", "functional", "graphs", "io", "datasets",
     "data", "loader", "kernels", "nn", "models", "tasks", "viz", "mining", "detect", "descriptive", "reports",
-    "evaluate", "cli",
+    "cli",
 ]  # fmt: skip
 LATER = {("table", "io"), ("mining", "descriptive")}
 """What a layer may import from a higher one, in a function: ``GraphTable.of``, and candidates that need PyTorch."""
 WITHOUT_TORCH = (
-    "rwkplus", "rwkplus.table", "rwkplus.io", "rwkplus.kernels", "rwkplus.mining", "rwkplus.detect", "rwkplus.data",
-    "rwkplus.reports", "rwkplus.evaluate", "rwkplus.viz", "rwkplus.cli.main",
+    "rwkplus", "rwkplus.table", "rwkplus.io", "rwkplus.kernels", "rwkplus.mining", "rwkplus.detect", "rwkplus.datasets",
+    "rwkplus.reports", "rwkplus.viz", "rwkplus.cli.main",
 )  # fmt: skip
 FILES = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in sorted(ROOT.rglob("*.py"))]
 GLOBAL_SEEDS = ("torch.manual_seed", "np.random.seed", "numpy.random.seed", "random.seed", "torch.cuda.manual_seed")

@@ -1,7 +1,6 @@
 """``rwkplus classify``."""
 
 from collections.abc import Sequence
-from functools import partial
 from statistics import mean, pstdev
 from typing import Annotated, Any, cast, get_args
 
@@ -37,8 +36,8 @@ def classify(
     """
     import numpy as np
 
-    from rwkplus.evaluate import guard_scores, nested_cross_validation
     from rwkplus.kernels import RandomWalkKernel
+    from rwkplus.kernels.evaluation import baseline_scores, nested_cross_validation
     from rwkplus.table import Reader
     from rwkplus.table.targets import classes_of
 
@@ -62,12 +61,12 @@ def classify(
                 y,
                 folds=folds,
                 inner_folds=inner_folds,
-                seed=seed,
+                random_state=seed,
                 n_jobs=jobs,
-                on_fold=partial(advance, name),
+                callback=lambda _, name=name: advance(name),  # type: ignore[misc]
             )
             rows.append(_row(name, scores.accuracy) | {"chosen": [list(choice) for choice in scores.chosen]})
-        guards = guard_scores(graphs, y, folds=folds, inner_folds=inner_folds, seed=seed, ignore=left_out)
+        guards = baseline_scores(graphs, y, folds=folds, inner_folds=inner_folds, random_state=seed, ignore=left_out)
         for guard, accuracy in guards.items():
             rows.append(_row(f"guard: {guard}", accuracy))
         advance()

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from rwkplus.cli.console import title_of, with_options
 from rwkplus.cli.main import app
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.errors import DataError
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import load_patterns
@@ -57,7 +57,7 @@ def test_kernel_writes_the_matrix_of_the_estimator(tmp_path):
     facts = json.loads(
         invoke("kernel", "functional-groups", "--steps", "2", "--normalize", "--out", str(out), "--json")
     )
-    graphs = load("functional-groups")
+    graphs = load_graphs("functional-groups")
     stored = np.load(out)
     np.testing.assert_array_equal(stored["gram"], RandomWalkKernel(steps=2, normalize=True).fit_transform(graphs))
     np.testing.assert_array_equal(stored["y"], graphs.y.tolist())
@@ -69,7 +69,7 @@ def test_kernel_writes_features_that_scipy_reads(tmp_path):
     out = tmp_path / "features.npz"
     invoke("kernel", "functional-groups", "--steps", "2", "--features", "--out", str(out))
     estimator = RandomWalkFeatures(steps=2)
-    expected = estimator.fit_transform(load("functional-groups"))
+    expected = estimator.fit_transform(load_graphs("functional-groups"))
     assert (sparse.load_npz(out) != expected).nnz == 0
     assert np.load(out)["names"].tolist() == estimator.get_feature_names_out().tolist()
 
@@ -77,7 +77,7 @@ def test_kernel_writes_features_that_scipy_reads(tmp_path):
 def test_kernel_writes_a_memory_map_for_npy(tmp_path):
     out = tmp_path / "gram.npy"
     invoke("kernel", "functional-groups", "--steps", "1", "--route", "blocks", "--out", str(out))
-    expected = RandomWalkKernel(steps=1).fit_transform(load("functional-groups"))
+    expected = RandomWalkKernel(steps=1).fit_transform(load_graphs("functional-groups"))
     np.testing.assert_array_equal(np.load(out), expected)
     assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
 
@@ -200,7 +200,7 @@ def test_ctrl_c_is_acknowledged(rwkplus, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rwkplus.data.load", interrupt)
+    monkeypatch.setattr("rwkplus.datasets.load_graphs", interrupt)
     code, _, err = rwkplus("classify", "functional-groups")
     assert code == 130
     assert err.strip() == "interrupted"

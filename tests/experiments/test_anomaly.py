@@ -4,7 +4,7 @@ from torch_geometric.data import Data
 
 from experiments import anomaly, cross_validated
 from experiments.anomaly import _with_undrawn, anomaly_page, anomaly_table
-from rwkplus.data.molecules import planted_molecules
+from rwkplus.datasets.embedded import planted_molecules
 from rwkplus.errors import ParameterError
 
 
@@ -16,7 +16,7 @@ def small(tmp_path, monkeypatch):
     def load(name):
         return planted_molecules()[:80].with_targets([i % 2 for i in range(80)])
 
-    monkeypatch.setattr(anomaly, "load", load)
+    monkeypatch.setattr(anomaly, "load_graphs", load)
     monkeypatch.setattr(anomaly, "SCREENS", {"MCF-7": (100, 30), "PC-3": (100, 30)})
     monkeypatch.setattr(anomaly, "GRID", [{"num_hidden": 2, "hidden_nodes": 3, "steps": steps} for steps in (1, 2)])
 

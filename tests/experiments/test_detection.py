@@ -14,7 +14,7 @@ from experiments.detection import (
     splits,
 )
 from experiments.planted_anomalies import run_planted_anomalies
-from rwkplus.data import functional_groups
+from rwkplus.datasets import functional_groups
 from rwkplus.detect import WalkKernelDetector
 from rwkplus.kernels import RandomWalkKernel
 
@@ -23,7 +23,7 @@ from rwkplus.kernels import RandomWalkKernel
 def tiny(monkeypatch, tmp_path):
     """Forty molecules in place of every data set, results in a folder of their own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(detection, "load", lambda _: functional_groups(40))
+    monkeypatch.setattr(detection, "load_graphs", lambda _: functional_groups(40))
     return functional_groups(40)
 
 

@@ -3,13 +3,13 @@ import pytest
 
 from experiments import kernels
 from experiments.records import RESULTS
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.kernels import RandomWalkKernel
 
 
 def test_dirac_colors_of_one_step_equal_weisfeiler_leman():
     # After one step both see a node's label and the labels of its neighbors.
-    graphs = load("functional-groups")[:20].to_pyg()
+    graphs = load_graphs("functional-groups")[:20].to_pyg()
     ours = RandomWalkKernel("node-centric", 1, assignment="dirac", normalize=True, ignore=("edge_attr",))
     np.testing.assert_allclose(ours.fit_transform(graphs), kernels.weisfeiler_lehman(graphs, 1), rtol=1e-12)
 

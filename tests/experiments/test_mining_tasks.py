@@ -5,7 +5,7 @@ import pytest
 from experiments.mining_rows import TASKS, WITHOUT
 from experiments.mining_tasks import differs, measure, mining_task_page, our_miner, run_task, task_table
 from experiments.records import RESULTS, save_result
-from rwkplus.data.testbeds import bipartite_graphs, chain_patterns, prism
+from experiments.testbeds import bipartite_graphs, chain_patterns, prism
 
 FULL, PATH = 1 - np.eye(3), np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 

@@ -14,9 +14,9 @@ from experiments.molecules import (
     run_molecules,
 )
 from experiments.records import RESULTS, read_result, save_result
-from rwkplus.data.molecule_sets import load_molhiv, load_zinc
+from rwkplus.datasets.molecule_sets import load_molhiv, load_zinc
 from rwkplus.errors import DataError, ParameterError
-from tests.data.molecule_files import ogb_tables, write_ogb, zinc_arrays
+from tests.datasets.molecule_files import ogb_tables, write_ogb, zinc_arrays
 
 SMALL = {"epochs": 2, "layers": 1, "hidden": 4}
 

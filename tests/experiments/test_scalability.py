@@ -4,7 +4,7 @@ from torch_geometric.data import Batch
 
 from experiments import scalability
 from experiments.scalability import _network, run_scalability, scalability_page
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.functional.product_graph import rwk_plus_by_product_graph
 from rwkplus.graphs import EgoNets
 from rwkplus.tasks import GraphDataset
@@ -18,7 +18,7 @@ def test_the_naive_way_builds_product_graphs_and_gives_the_same_outputs(monkeypa
         return rwk_plus_by_product_graph(*args, **kwargs)
 
     monkeypatch.setattr(scalability, "rwk_plus_by_product_graph", by_product_graph)
-    graphs = load("functional-groups")[:5]
+    graphs = load_graphs("functional-groups")[:5]
     data = GraphDataset(graphs, [0, 1, 0, 1, 1], ignore=["edge_attr"])
     batch = Batch.from_data_list([EgoNets(1, scalability.MAX_NODES)(graph) for graph in data.graphs])
     torch.manual_seed(0)  # with some weights the two differ by rounding
@@ -48,5 +48,5 @@ def test_no_page_without_a_run(tmp_path):
 
 @pytest.mark.parametrize("way", ["RWK-", "RWK+"])
 def test_the_fast_ways_are_kernel_convolutions(way):
-    data = GraphDataset(load("functional-groups"), ignore=["edge_attr"])
+    data = GraphDataset(load_graphs("functional-groups"), ignore=["edge_attr"])
     assert type(_network(data, way, 4, 2).convs[0]).__name__ == "KernelConv"

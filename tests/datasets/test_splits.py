@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.data.splits import hold_out, plain_folds
+from rwkplus.datasets.splits import hold_out, plain_folds
 from rwkplus.errors import ParameterError
 
 
@@ -37,7 +37,7 @@ def test_nothing_held_out():
 
 
 def test_plain_folds_cover_every_graph_once():
-    folds = plain_folds(11, 4, seed=1)
+    folds = plain_folds(11, 4, random_state=1)
     assert sorted(np.concatenate([test for _, test in folds]).tolist()) == list(range(11))
     assert all(not set(train) & set(test) for train, test in folds)
     with pytest.raises(ParameterError, match="too few for 4 folds"):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from rwkplus.data.molecule_sets import load_molhiv, load_molpcba, load_zinc
+from rwkplus.datasets.molecule_sets import load_molhiv, load_molpcba, load_zinc
 from rwkplus.errors import DataError
-from tests.data.molecule_files import CARBON, ogb_tables, write_ogb, write_table, zinc_arrays
+from tests.datasets.molecule_files import CARBON, ogb_tables, write_ogb, write_table, zinc_arrays
 
 needs_data = pytest.mark.skipif("RWKPLUS_DATA" not in os.environ, reason="RWKPLUS_DATA names no data folder")
 
@@ -22,7 +22,7 @@ def _root(tmp_path, monkeypatch):
         raise OSError("no network")
 
     monkeypatch.setattr("torch_geometric.io.fs.cp", refuse)
-    monkeypatch.setattr("rwkplus.data.molecule_sets.download_url", refuse)
+    monkeypatch.setattr("rwkplus.datasets.molecule_sets.download_url", refuse)
     monkeypatch.setenv("RWKPLUS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("RWKPLUS_CACHE", str(tmp_path / "cache"))
     return tmp_path / "data"

@@ -4,8 +4,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from rwkplus.data import functional_groups
-from rwkplus.data.synthetic import DECORATIONS, NITRITE, NITRO, _molecule
+from rwkplus.datasets import functional_groups
+from rwkplus.datasets.embedded import DECORATIONS, NITRITE, NITRO, _molecule
 
 ORDER = {"-": 1, "=": 2}
 
@@ -85,7 +85,7 @@ def test_a_seed_gives_the_same_graphs_again(graphs):
 
 
 def test_another_seed_gives_other_graphs(graphs):
-    others = functional_groups(seed=1)
+    others = functional_groups(random_state=1)
     assert graphs != others
 
 

@@ -1,15 +1,29 @@
-"""Databases with planted patterns: random backgrounds, distorted copies, known answers."""
+"""Generated databases with known patterns, to test miners on: planted copies, and chains of colored triangles."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import networkx as nx
 import numpy as np
 
 from rwkplus.errors import ParameterError
+from rwkplus.types import check_choice, check_integer
+
+Linking = Literal["rand", "apexbase", "base"]
+COLORS = {"R": "red", "B": "blue", "P": "purple", "G": "green"}
+P1, P2 = ("red", "red", "blue"), ("purple", "purple", "green")
+P1_SHARE = 0.6
+BRIDGES = {"apexbase": (2, 0), "base": (1, 0)}
+"""Node of a triangle and of the next that a bridge joins: 0 and 1 share a color, 2 is alone in its color."""
 
 
 def random_pattern(size: int, rng: np.random.Generator, *, cyclic: bool = True, num_labels: int = 4) -> nx.Graph:
-    """Draw a connected labelled graph: a random tree, with one more edge per four nodes if ``cyclic``."""
+    """Draw a connected labelled graph: a random tree, with one more edge per four nodes if ``cyclic``.
+
+    Example:
+        >>> random_pattern(6, np.random.default_rng(0)).number_of_edges()
+        6
+    """
     if size < 2 or (cyclic and size < 3):
         raise ParameterError(f"a pattern needs at least {3 if cyclic else 2} nodes, got {size}.")
     return _random_graph(size, max(1, size // 4) if cyclic else 0, num_labels, rng)
@@ -38,6 +52,12 @@ def planted_database(
     Returns:
         Connected graphs. Every copy is joined to the background by one to three random edges, and every
         part that distortion cuts off by another.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> graphs = planted_database([random_pattern(5, rng)], rng, num_graphs=3)
+        >>> [len(graph) for graph in graphs]
+        [21, 25, 22]
     """
     if not 0 <= distortion < 1:
         raise ParameterError(f"distortion must be at least 0 and below 1, got {distortion!r}.")
@@ -72,3 +92,35 @@ def _plant(graph: nx.Graph, pattern: nx.Graph, distortion: float, size: int, rng
         if 0 not in part:
             ends = sorted(part)
             graph.add_edge(int(rng.integers(size)), ends[int(rng.integers(len(ends)))])
+
+
+def triangle_chains(num_graphs: int = 100, linking: Linking = "rand", random_state: int = 0) -> list[nx.Graph]:
+    """Chains of 3 to 5 triangles joined by bridges, each red-red-blue (60%) or purple-purple-green (Task 1-2).
+
+    Args:
+        num_graphs: Number of chains.
+        linking: Which nodes a bridge joins: ``"rand"`` any, ``"apexbase"`` the lone color of a triangle and the
+            pair of the next, ``"base"`` the pairs of both, leaving a triangle by another node than it was entered.
+        random_state: Seed of lengths, colors and bridges.
+
+    Example:
+        >>> (chain,) = triangle_chains(1)
+        >>> chain.number_of_nodes() // 3, chain.nodes[2]["label"]
+        (5, 'blue')
+    """
+    check_integer("num_graphs", num_graphs, 1)
+    check_choice("linking", linking, Linking)
+    rng = np.random.default_rng(random_state)
+    return [_chain(linking, rng) for _ in range(num_graphs)]
+
+
+def _chain(linking: Linking, rng: np.random.Generator) -> nx.Graph:
+    triangles = [P1 if draw < P1_SHARE else P2 for draw in rng.random(rng.integers(3, 6))]
+    chain = nx.Graph()
+    for i, colors in enumerate(triangles):
+        chain.add_nodes_from((3 * i + j, {"label": color}) for j, color in enumerate(colors))
+        chain.add_edges_from((3 * i + j, 3 * i + (j + 1) % 3) for j in range(3))
+        if i:
+            out, into = rng.integers(0, 3, 2).tolist() if linking == "rand" else BRIDGES[linking]
+            chain.add_edge(3 * (i - 1) + out, 3 * i + into)
+    return chain

@@ -1,45 +1,23 @@
 """The paper's mining testbeds: databases whose patterns are known, and the patterns themselves.
 
-All are undirected networkx graphs with a color in the node attribute ``label``. What the paper leaves open is
-an argument: which nodes link two triangles, how a ring is colored, which of the two 3-regular graphs on six nodes.
+All are undirected networkx graphs with a color in the node attribute ``label``. What the paper leaves open is an
+argument: how a ring is colored, which of the two 3-regular graphs on six nodes. The chains of Task 1-2 are in
+:mod:`rwkplus.datasets.generators`.
 """
-
-from typing import Literal
 
 import networkx as nx
 import numpy as np
 
+from rwkplus.datasets.generators import COLORS, P1, P2
 from rwkplus.errors import ParameterError
-from rwkplus.types import check_choice
-
-Linking = Literal["rand", "apexbase", "base"]
-COLORS = {"R": "red", "B": "blue", "P": "purple", "G": "green"}
-P1, P2 = ("red", "red", "blue"), ("purple", "purple", "green")
-P1_SHARE = 0.6
-BRIDGES = {"apexbase": (2, 0), "base": (1, 0)}
-"""Node of a triangle and of the next that a bridge joins: 0 and 1 share a color, 2 is alone in its color."""
+from rwkplus.types import check_integer
 
 
 def bipartite_graphs(num_graphs: int = 100, seed: int = 0) -> list[nx.Graph]:
     """Complete bipartite graphs with sides of 5 to 7 nodes, one red and one blue (Task 1-1)."""
-    _check_count(num_graphs)
+    check_integer("num_graphs", num_graphs, 1)
     rng = np.random.default_rng(seed)
     return [_complete_bipartite(*map(int, sides)) for sides in rng.integers(5, 8, size=(num_graphs, 2))]
-
-
-def triangle_chains(num_graphs: int = 100, linking: Linking = "rand", seed: int = 0) -> list[nx.Graph]:
-    """Chains of 3 to 5 triangles joined by bridges, each red-red-blue (60%) or purple-purple-green (Task 1-2).
-
-    Args:
-        num_graphs: Number of chains.
-        linking: Which nodes a bridge joins: ``"rand"`` any, ``"apexbase"`` the lone color of a triangle and the
-            pair of the next, ``"base"`` the pairs of both, leaving a triangle by another node than it was entered.
-        seed: Seed of lengths, colors and bridges.
-    """
-    _check_count(num_graphs)
-    check_choice("linking", linking, Linking)
-    rng = np.random.default_rng(seed)
-    return [_chain(linking, rng) for _ in range(num_graphs)]
 
 
 def butterfly() -> nx.Graph:
@@ -89,7 +67,7 @@ def complete_bipartite_33() -> nx.Graph:
 
 def copies(graph: nx.Graph, num_graphs: int = 100) -> list[nx.Graph]:
     """A database of identical graphs (Task 2)."""
-    _check_count(num_graphs)
+    check_integer("num_graphs", num_graphs, 1)
     return [graph.copy() for _ in range(num_graphs)]
 
 
@@ -108,20 +86,3 @@ def _colored(graph: nx.Graph, colors: list[str] | tuple[str, ...]) -> nx.Graph:
     colored.add_nodes_from((v, {"label": color}) for v, color in zip(sorted(graph), colors, strict=True))
     colored.add_edges_from(graph.edges)
     return colored
-
-
-def _chain(linking: Linking, rng: np.random.Generator) -> nx.Graph:
-    triangles = [P1 if draw < P1_SHARE else P2 for draw in rng.random(rng.integers(3, 6))]
-    chain = nx.Graph()
-    for i, colors in enumerate(triangles):
-        chain.add_nodes_from((3 * i + j, {"label": color}) for j, color in enumerate(colors))
-        chain.add_edges_from((3 * i + j, 3 * i + (j + 1) % 3) for j in range(3))
-        if i:
-            out, into = rng.integers(0, 3, 2).tolist() if linking == "rand" else BRIDGES[linking]
-            chain.add_edge(3 * (i - 1) + out, 3 * i + into)
-    return chain
-
-
-def _check_count(num_graphs: int) -> None:
-    if num_graphs < 1:
-        raise ParameterError(f"num_graphs must be at least 1, got {num_graphs}.")

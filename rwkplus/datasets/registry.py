@@ -1,7 +1,7 @@
 """Names of graph databases, and the way from a name or path to graphs.
 
-Single graphs with a class for every node are listed in :mod:`rwkplus.data.node_sets`, molecules with published splits
-in :mod:`rwkplus.data.molecule_sets`.
+Single graphs with a class for every node are read by :mod:`rwkplus.datasets.node_sets`, molecules with published
+splits by :mod:`rwkplus.datasets.molecule_sets`.
 """
 
 import difflib
@@ -13,9 +13,7 @@ from typing import Any, Literal
 
 import networkx as nx
 
-from rwkplus.data.molecules import planted_groups, planted_molecules
-from rwkplus.data.planted_anomalies import anomalous_molecules
-from rwkplus.data.synthetic import functional_groups
+from rwkplus.datasets.embedded import anomalous_molecules, functional_groups, planted_groups, planted_molecules
 from rwkplus.errors import DataError
 from rwkplus.io.files import read_path
 from rwkplus.io.options import ReadOptions, options_of
@@ -45,7 +43,7 @@ SCREENS: Mapping[str, tuple[int, int]] = {
 NODE_SETS = (
     "Cora", "CiteSeer", "PubMed", "Actor", "Chameleon", "Squirrel", "Chameleon-filtered", "Squirrel-filtered",
 )  # fmt: skip
-"""Single graphs with a class for every node, see :func:`rwkplus.data.load_nodes`."""
+"""Single graphs with a class for every node, see :func:`rwkplus.datasets.load_nodes`."""
 TU_NAMES = (
     "AIDS", "BZR", "BZR_MD", "COX2", "COX2_MD", "DHFR", "DHFR_MD", "ER_MD", "FRANKENSTEIN", "MCF-7", "MCF-7H",
     "MOLT-4", "MOLT-4H", "Mutagenicity", "MUTAG", "NCI1", "NCI109", "NCI-H23", "NCI-H23H", "OVCAR-8", "OVCAR-8H",
@@ -120,7 +118,7 @@ REGISTRY = {
 """The data sets that are known by name, see ``rwkplus datasets``."""
 
 
-def load(name: str | Path, *, without_labels: WithoutLabels = "degree", **options: Any) -> GraphTable:  # noqa: ANN401
+def load_graphs(name: str | Path, *, without_labels: WithoutLabels = "degree", **options: Any) -> GraphTable:  # noqa: ANN401
     """Load a graph database by name or path.
 
     Looks for a registered name below ``RWKPLUS_DATA`` first (``NAME/NAME.zip`` or a folder of text files), then lets
@@ -134,7 +132,7 @@ def load(name: str | Path, *, without_labels: WithoutLabels = "degree", **option
             format that have labels and attributes; ``ignore=("edges.label",)`` leaves columns out.
 
     Example:
-        >>> load("functional-groups")
+        >>> load_graphs("functional-groups")
         GraphTable: 200 undirected graphs, 3,483 nodes, 3,583 edges
           graphs y: numbers, 0 to 1, target
           nodes  label: 3 labels (C, N, O)
@@ -152,6 +150,8 @@ def _read(name: str | Path, options: ReadOptions) -> GraphTable:
         options.check(f"the embedded set {name}", ("ignore",))
         return entry.make().without(options.ignore)
     if entry is None and path.exists():
+        if path.suffix == ".safetensors":
+            raise DataError(f"{path} holds something that was fitted and saved, not graphs.", "rwkplus.load opens it.")
         return read_path(path, options)
     known = entry is not None or str(name) in TU_NAMES
     entry = entry or Entry(str(name), "")
@@ -166,7 +166,9 @@ def _read(name: str | Path, options: ReadOptions) -> GraphTable:
 def _unknown(name: str) -> DataError:
     """The error about a name that is neither that of a set nor that of a file."""
     if name in NODE_SETS:
-        return DataError(f"{name} is a single graph with a class for every node: rwkplus.data.load_nodes({name!r}).")
+        return DataError(
+            f"{name} is a single graph with a class for every node: rwkplus.datasets.load_nodes({name!r})."
+        )
     close = difflib.get_close_matches(name, [*REGISTRY, *TU_NAMES], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return DataError(f"there is no data set, file or folder {name!r}.{hint} `rwkplus datasets` lists the known names.")
@@ -204,8 +206,9 @@ def _download(entry: Entry) -> Path:
         missing = isinstance(error, ImportError)
         why = "needs rwkplus[nn] to be downloaded" if missing else f"could not be downloaded ({type(error).__name__})"
         raise DataError(
-            f"{entry.name} is not on this machine and {why}. Put {entry.name}.zip in TU format into the folder "
-            f"{entry.folder or entry.name} below the folder that the environment variable {DATA_VARIABLE} names."
+            f"{entry.name} is not on this machine and {why}.",
+            f"Put {entry.name}.zip in TU format into the folder {entry.folder or entry.name} below the folder that the "
+            f"environment variable {DATA_VARIABLE} names.",
         ) from error
     found = find(entry)
     if found is None:

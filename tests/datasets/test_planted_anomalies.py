@@ -1,13 +1,13 @@
 import networkx as nx
 import pytest
 
-from rwkplus.data import anomalous_chains, anomalous_molecules, load
+from rwkplus.datasets import anomalous_chains, anomalous_molecules, load_graphs
 from rwkplus.errors import ParameterError
 
 
 @pytest.mark.parametrize("make", [anomalous_molecules, anomalous_chains])
 def test_a_twentieth_is_spoiled_in_three_ways_and_the_truth_is_told(make):
-    graphs, anomalies = make(120, seed=1)
+    graphs, anomalies = make(120, random_state=1)
     assert graphs.y.tolist() == [anomaly is not None for anomaly in anomalies]
     kinds = sorted(anomaly.kind for anomaly in anomalies if anomaly is not None)
     assert kinds == sorted(["wrong color", "missing ring edge", "foreign motif"] * 2)
@@ -17,7 +17,7 @@ def test_a_twentieth_is_spoiled_in_three_ways_and_the_truth_is_told(make):
 
 
 def test_the_part_is_what_is_wrong():
-    graphs, anomalies = anomalous_molecules(120, seed=2)
+    graphs, anomalies = anomalous_molecules(120, random_state=2)
     for molecule, anomaly in zip(graphs.to_networkx(), anomalies, strict=True):
         rings = nx.cycle_basis(molecule)
         wrong = [v for ring in rings for v in ring if molecule.nodes[v]["label"] != "C"]
@@ -40,13 +40,13 @@ def _valence(molecule, v):
 
 
 def test_the_same_seed_gives_the_same_database():
-    first, again = anomalous_chains(40, seed=3), anomalous_chains(40, seed=3)
+    first, again = anomalous_chains(40, random_state=3), anomalous_chains(40, random_state=3)
     assert first.anomalies == again.anomalies
     assert first.graphs == again.graphs
-    assert first.anomalies != anomalous_chains(40, seed=4).anomalies
+    assert first.anomalies != anomalous_chains(40, random_state=4).anomalies
 
 
 def test_the_share_is_checked_and_the_demonstration_is_registered():
     with pytest.raises(ParameterError, match="share"):
         anomalous_molecules(40, share=0.6)
-    assert load("planted-anomalies").y.sum() == 20
+    assert load_graphs("planted-anomalies").y.sum() == 20

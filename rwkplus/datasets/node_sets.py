@@ -16,8 +16,8 @@ from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
 from torch_geometric.io.planetoid import edge_index_from_dict, read_file
 from torch_geometric.utils import coalesce, cumsum, degree
 
-from rwkplus.data.registry import DATA_VARIABLE, NODE_SETS, cache_folder, data_folder
-from rwkplus.data.splits import Index, hold_out
+from rwkplus.datasets.registry import DATA_VARIABLE, NODE_SETS, cache_folder, data_folder
+from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 
 READERS: dict[str, Callable[[Path], Dataset]] = {
@@ -57,14 +57,16 @@ def load_nodes(name: str) -> Data:
     return without_copies(data) if name.endswith(FILTERED) else data
 
 
-def node_split(y: Index | Tensor, seed: int, shares: tuple[float, float] = (0.2, 0.2)) -> tuple[Index, Index, Index]:
+def node_split(
+    y: Index | Tensor, random_state: int, shares: tuple[float, float] = (0.2, 0.2)
+) -> tuple[Index, Index, Index]:
     """Split nodes into training, validation and test, by class; ``shares`` are those of the last two."""
     validation, test = shares
     if min(shares) < 0 or validation + test >= 1:
         raise ParameterError(f"shares of validation and test must leave nodes to train on, got {validation}, {test}.")
     y = np.asarray(y)
-    rest, tested = hold_out(np.arange(y.size), test, seed, y)
-    train, chosen = hold_out(rest, validation / (1 - test), seed, y[rest])
+    rest, tested = hold_out(np.arange(y.size), test, random_state, y)
+    train, chosen = hold_out(rest, validation / (1 - test), random_state, y[rest])
     return train, chosen, tested
 
 

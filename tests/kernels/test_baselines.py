@@ -3,9 +3,9 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from rwkplus.datasets.splits import stratified_folds
 from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.evaluate import guard_scores, stratified_folds
-from rwkplus.evaluate.guards import sizes_and_histograms
+from rwkplus.kernels.evaluation import baseline_scores, sizes_and_histograms
 
 
 def path(labels, width=2, bond=None):
@@ -23,7 +23,7 @@ def same_graphs(count):
 
 def scores_of(graphs, y, **options):
     options = {"folds": 4, "inner_folds": 2, **options}
-    return {name: np.array(values) for name, values in guard_scores(graphs, np.array(y), **options).items()}
+    return {name: np.array(values) for name, values in baseline_scores(graphs, np.array(y), **options).items()}
 
 
 def test_sizes_and_histograms_are_those_of_the_graphs():
@@ -74,7 +74,7 @@ def test_guards_use_the_folds_of_nested_cross_validation(seed, odd):
     y = np.array([0, 1] * 12)
     graphs = [path((0,) * (6 if (c == 1) != (i == odd) else 3)) for i, c in enumerate(y)]
     # One graph has the size of the other class: only the fold that tests it can lose.
-    scores = scores_of(graphs, y, seed=seed)["size"]
+    scores = scores_of(graphs, y, random_state=seed)["size"]
     expected = [odd in test for _, test in stratified_folds(y, 4, seed)]
     assert (scores < 1).tolist() == expected
 
@@ -99,6 +99,6 @@ def test_malformed_graphs_are_refused_at_the_door():
 def test_classes_may_be_a_list_and_must_be_as_many_as_graphs():
     options = {"folds": 2, "inner_folds": 2}
     y = [0, 1] * 4
-    assert guard_scores(same_graphs(8), y, **options) == guard_scores(same_graphs(8), np.array(y), **options)
+    assert baseline_scores(same_graphs(8), y, **options) == baseline_scores(same_graphs(8), np.array(y), **options)
     with pytest.raises(ShapeError, match=r"y has shape \(6,\), but there are 8 graphs"):
-        guard_scores(same_graphs(8), y[:6], **options)
+        baseline_scores(same_graphs(8), y[:6], **options)

@@ -3,9 +3,9 @@ import pytest
 from joblib import parallel_config
 from sklearn.svm import SVC
 
+from rwkplus.datasets.splits import stratified_folds
 from rwkplus.errors import ParameterError, RWKPlusError, ShapeError
-from rwkplus.evaluate import NestedScores, nested_cross_validation, stratified_folds
-from rwkplus.evaluate.nested import COSTS
+from rwkplus.kernels.evaluation import COSTS, NestedScores, nested_cross_validation
 
 
 def classes(count=40):
@@ -33,7 +33,7 @@ def uninformative(y, seed=0):
 
 def test_folds_are_stratified_disjoint_and_complete():
     y = np.repeat([0, 1, 2], [12, 24, 36])
-    folds = stratified_folds(y, 4, seed=0)
+    folds = stratified_folds(y, 4, random_state=0)
     assert sorted(np.concatenate([test for _, test in folds])) == list(range(72))
     for train, test in folds:
         assert not set(train) & set(test)
@@ -91,7 +91,7 @@ def test_what_is_chosen_is_the_inner_best_and_the_score_that_of_a_plain_svm():
     y = classes()
     grams = {seed: separable(y, seed, noise=1.5) for seed in range(3)}
     costs = (0.01, 1.0, 100.0)
-    scores = nested_cross_validation(grams, y, folds=4, inner_folds=3, seed=5, costs=costs)
+    scores = nested_cross_validation(grams, y, folds=4, inner_folds=3, random_state=5, costs=costs)
 
     def accuracy(gram, cost, fit, held):
         model = SVC(kernel="precomputed", C=cost).fit(gram[fit][:, fit], y[fit])
@@ -150,10 +150,9 @@ def test_parallel_and_serial_agree():
 
 def test_every_fold_is_reported_once():
     y, seen = classes(), []
-    scores = nested_cross_validation(
-        {"a": separable(y)}, y, folds=4, inner_folds=2, costs=(1.0,), on_fold=lambda: seen.append(1)
-    )
+    scores = nested_cross_validation({"a": separable(y)}, y, folds=4, inner_folds=2, costs=(1.0,), callback=seen.append)
     assert isinstance(scores, NestedScores)
+    assert [(step.phase, step.done, step.total) for step in seen] == [("folds", i + 1, 4) for i in range(4)]
     assert len(seen) == len(scores.accuracy) == len(scores.chosen) == 4
 
 

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import remove_self_loops, to_undirected
 
-from rwkplus.data.node_sets import NODE_SETS, load_nodes, node_split, pubmed_topology, without_copies
+from rwkplus.datasets.node_sets import NODE_SETS, load_nodes, node_split, pubmed_topology, without_copies
 from rwkplus.errors import DataError, ParameterError
 
 needs_data = pytest.mark.skipif("RWKPLUS_DATA" not in os.environ, reason="RWKPLUS_DATA names no data folder")
@@ -97,15 +97,15 @@ def test_copies_are_nodes_without_readers_that_link_like_another_of_their_class(
 
 def test_splits_share_nothing_keep_classes_and_have_a_seed():
     y = np.arange(100) % 4
-    parts = node_split(y, seed=3)
+    parts = node_split(y, random_state=3)
     assert [part.size for part in parts] == [60, 20, 20]
     assert sorted(np.concatenate(parts).tolist()) == list(range(100))
     assert all((np.bincount(y[part]) == part.size // 4).all() for part in parts)
-    assert all((one == other).all() for one, other in zip(node_split(y, seed=3), parts, strict=True))
-    assert (node_split(y, seed=4)[0] != parts[0]).any()
-    assert (node_split(torch.from_numpy(y), seed=3)[0] == parts[0]).all()
+    assert all((one == other).all() for one, other in zip(node_split(y, random_state=3), parts, strict=True))
+    assert (node_split(y, random_state=4)[0] != parts[0]).any()
+    assert (node_split(torch.from_numpy(y), random_state=3)[0] == parts[0]).all()
     with pytest.raises(ParameterError, match=r"must leave nodes to train on, got 0\.6, 0\.6"):
-        node_split(y, seed=3, shares=(0.6, 0.6))
+        node_split(y, random_state=3, shares=(0.6, 0.6))
 
 
 def test_missing_sets_say_where_to_put_them(folder):

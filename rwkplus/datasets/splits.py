@@ -9,7 +9,7 @@ from rwkplus.errors import ParameterError
 Index = NDArray[np.int64]
 
 
-def stratified_folds(y: Index, folds: int, seed: int) -> list[tuple[Index, Index]]:
+def stratified_folds(y: Index, folds: int, random_state: int) -> list[tuple[Index, Index]]:
     """Seeded stratified folds, or an error that says why there cannot be any."""
     classes, counts = np.unique(y, return_counts=True)
     if classes.size < 2:
@@ -19,15 +19,15 @@ def stratified_folds(y: Index, folds: int, seed: int) -> list[tuple[Index, Index
         rare, least = classes[counts.argmin()], int(counts.min())
         remedy = "Use fewer folds." if least > 1 else "Leave the class out, or train without folds."
         raise ParameterError(f"class {rare} has {least} graph{'s' * (least > 1)}, too few for {folds} folds. {remedy}")
-    return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+    return list(StratifiedKFold(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y))
 
 
-def plain_folds(num_graphs: int, folds: int, seed: int) -> list[tuple[Index, Index]]:
+def plain_folds(num_graphs: int, folds: int, random_state: int) -> list[tuple[Index, Index]]:
     """Seeded folds for targets that are not classes."""
     _check_folds(folds)
     if num_graphs < folds:
         raise ParameterError(f"there are {num_graphs} graphs, too few for {folds} folds. Use fewer folds.")
-    return list(KFold(folds, shuffle=True, random_state=seed).split(np.zeros(num_graphs)))
+    return list(KFold(folds, shuffle=True, random_state=random_state).split(np.zeros(num_graphs)))
 
 
 def _check_folds(folds: int) -> None:
@@ -35,13 +35,13 @@ def _check_folds(folds: int) -> None:
         raise ParameterError(f"there must be at least 2 folds, got {folds}.")
 
 
-def hold_out(index: Index, share: float, seed: int, classes: Index | None = None) -> tuple[Index, Index]:
+def hold_out(index: Index, share: float, random_state: int, classes: Index | None = None) -> tuple[Index, Index]:
     """Split off a seeded share of ``index``, by class where every class can be on both sides.
 
     Args:
         index: Numbers of graphs.
         share: Part to hold out, in [0, 1); at least one graph unless it is 0.
-        seed: Seed of the draw.
+        random_state: Seed of the draw.
         classes: Class of each graph of ``index``.
 
     Returns:
@@ -57,5 +57,7 @@ def hold_out(index: Index, share: float, seed: int, classes: Index | None = None
         )
     counts = np.unique(classes, return_counts=True)[1] if classes is not None else np.zeros(0)
     possible = counts.size > 0 and counts.min() >= 2 and counts.size <= min(held, len(index) - held)
-    stay, out = train_test_split(index, test_size=held, random_state=seed, stratify=classes if possible else None)
+    stay, out = train_test_split(
+        index, test_size=held, random_state=random_state, stratify=classes if possible else None
+    )
     return np.sort(stay), np.sort(out)
