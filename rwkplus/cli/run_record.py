@@ -14,7 +14,14 @@ PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "sci
 
 
 def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> Path:
-    """Write ``NAME.json`` whole or not at all, with the configuration and the machine beside the values."""
+    """Write ``NAME.json`` whole or not at all, with the configuration and the machine beside the values.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     save_result("result", {"epochs": 5}, {"accuracy": 0.9}, Path(folder)).name
+        'result.json'
+    """
     record = {"config": dict(config), "environment": environment(), "values": dict(values)}
     return write_whole(folder / f"{name}.json", json_text(record) + "\n")
 

@@ -18,7 +18,7 @@ from rwkplus.datasets.registry import NODE_SETS, REGISTRY, load_graphs
 
 if TYPE_CHECKING:
     from rwkplus.datasets.molecule_sets import MoleculeSet, load_molhiv, load_molpcba, load_zinc
-    from rwkplus.datasets.node_sets import load_nodes, node_split, pubmed_topology, without_copies
+    from rwkplus.datasets.node_sets import load_nodes, node_split, without_copies
 
 __all__ = [
     "NODE_SETS",
@@ -35,12 +35,11 @@ __all__ = [
     "node_split",
     "planted_groups",
     "planted_molecules",
-    "pubmed_topology",
     "without_copies",
 ]
 TENSORS = {
     "molecule_sets": ("MoleculeSet", "load_molhiv", "load_molpcba", "load_zinc"),
-    "node_sets": ("load_nodes", "node_split", "pubmed_topology", "without_copies"),
+    "node_sets": ("load_nodes", "node_split", "without_copies"),
 }
 """What needs PyTorch, by module: imported when it is asked for (extra: ``nn``)."""
 

@@ -31,6 +31,11 @@ def functional_groups(num_graphs: int = 200, random_state: int = 0) -> GraphTabl
 
     Class 0 carries a nitro group, class 1 the isomeric nitrite: the same atoms and bonds in another
     order, so that counting atoms, bonds or nodes says nothing about the class, and walks do.
+
+    Example:
+        >>> graphs = functional_groups(4)
+        >>> len(graphs), sorted(graphs.y.tolist())
+        (4, [0, 0, 1, 1])
     """
     rng = np.random.default_rng(random_state)
     targets = rng.permutation(np.arange(num_graphs) % 2)
@@ -42,16 +47,16 @@ def _molecule(group: Group, rng: np.random.Generator) -> nx.Graph:
     """A carbon skeleton of one or two rings with tails, carrying ``group`` and some decorations."""
     molecule = nx.Graph()
     for _ in range(rng.integers(1, 3)):
-        attach(molecule, RING, rng)
+        _attach(molecule, RING, rng)
     for _ in range(rng.integers(1, 5)):
-        attach(molecule, (("C",), ()), rng)
+        _attach(molecule, (("C",), ()), rng)
     for i in rng.integers(0, len(DECORATIONS), size=rng.integers(1, 4)):
-        attach(molecule, DECORATIONS[i], rng)
-    attach(molecule, group, rng)
+        _attach(molecule, DECORATIONS[i], rng)
+    _attach(molecule, group, rng)
     return molecule
 
 
-def attach(molecule: nx.Graph, group: Group, rng: np.random.Generator) -> None:
+def _attach(molecule: nx.Graph, group: Group, rng: np.random.Generator) -> None:
     """Bond the first atom of a group to a carbon that has a valence to spare."""
     atoms, bonds = group
     order = {"-": 1, "=": 2}
@@ -80,7 +85,12 @@ ACTIVE, INACTIVE = 0.8, 0.2
 
 
 def planted_groups() -> dict[str, nx.Graph]:
-    """Return the groups hidden in :func:`planted_molecules`, by name."""
+    """Return the groups hidden in :func:`planted_molecules`, by name.
+
+    Example:
+        >>> list(planted_groups())
+        ['benzene ring', 'nitro', 'carboxyl', 'sulfonamide', 'trifluoromethyl', 'phosphonate']
+    """
     return {name: _graph(group) for name, group in {"benzene ring": RING, **GROUPS}.items()}
 
 
@@ -88,23 +98,30 @@ def planted_molecules(num_graphs: int = 200, random_state: int = 0) -> GraphTabl
     """Draw molecule-like graphs: one or two rings with carbon tails and some of five functional groups.
 
     Four groups occur in both classes alike; trifluoromethyl is four times as frequent in class 1.
+
+    Example:
+        >>> planted_molecules(50)
+        GraphTable: 50 undirected graphs, 917 nodes, 941 edges
+          graphs y: numbers, 0 to 1, target
+          nodes  label: 6 labels (C, F, N, O, P, S)
+          edges  label: 2 labels (-, =)
     """
     rng = np.random.default_rng(random_state)
     targets = rng.permutation(np.arange(num_graphs) % 2)
-    return GraphTable.of([random_molecule(bool(target), rng) for target in targets]).with_targets(targets)
+    return GraphTable.of([_random_molecule(bool(target), rng) for target in targets]).with_targets(targets)
 
 
-def random_molecule(active: bool, rng: np.random.Generator) -> nx.Graph:
+def _random_molecule(active: bool, rng: np.random.Generator) -> nx.Graph:
     """Draw one molecule-like graph; active ones carry a trifluoromethyl group more often."""
     molecule = nx.Graph()
     for _ in range(rng.integers(1, 3)):
-        attach(molecule, RING, rng)
+        _attach(molecule, RING, rng)
     for _ in range(rng.integers(1, 6)):
-        attach(molecule, (("C",), ()), rng)
+        _attach(molecule, (("C",), ()), rng)
     shares = {**SHARES, "trifluoromethyl": ACTIVE if active else INACTIVE}
     carried = [name for name in GROUPS if rng.random() < shares[name]]
     for name in carried:
-        attach(molecule, GROUPS[name], rng)
+        _attach(molecule, GROUPS[name], rng)
     return molecule
 
 
@@ -143,9 +160,15 @@ class SpoiledDatabase(NamedTuple):
 
 
 def anomalous_molecules(num_graphs: int = 400, random_state: int = 0, share: float = SHARE) -> SpoiledDatabase:
-    """Draw molecule-like graphs; in a few, a ring has a wrong atom or is open, or there is a foreign group."""
+    """Draw molecule-like graphs; in a few, a ring has a wrong atom or is open, or there is a foreign group.
+
+    Example:
+        >>> graphs, anomalies = anomalous_molecules(60)
+        >>> [anomaly.kind for anomaly in anomalies if anomaly]
+        ['wrong color', 'missing ring edge', 'foreign motif']
+    """
     rng = np.random.default_rng(random_state)
-    graphs = [random_molecule(bool(rng.integers(2)), rng) for _ in range(num_graphs)]
+    graphs = [_random_molecule(bool(rng.integers(2)), rng) for _ in range(num_graphs)]
     kinds: dict[str, Spoil] = {
         "wrong color": partial(_recolor, labels="NOSPF"),
         "missing ring edge": _open_ring,
@@ -204,7 +227,7 @@ def _ring(graph: nx.Graph, rng: np.random.Generator) -> list[int]:
 
 def _attach_group(graph: nx.Graph, rng: np.random.Generator) -> range:
     first = len(graph)
-    attach(graph, FOREIGN_GROUPS[rng.integers(len(FOREIGN_GROUPS))], rng)
+    _attach(graph, FOREIGN_GROUPS[rng.integers(len(FOREIGN_GROUPS))], rng)
     return range(first, len(graph))
 
 

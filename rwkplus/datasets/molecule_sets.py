@@ -94,7 +94,7 @@ def _load_ogb(name: str, short: str, num_labels: int, path: str | Path | None) -
     found = Path(path) if path is not None else _local(name, (folder, "*.tar", "*.zip")) or _local(folder, ("raw",))
     if found is not None and found.name == "raw":
         found = found.parent
-    tables = read_ogb(found or _downloaded(name, f"{short}.zip"), num_labels)
+    tables = _read_ogb(found or _downloaded(name, f"{short}.zip"), num_labels)
     answers = tables.labels
     graphs = _cut(
         torch.from_numpy(tables.nodes),
@@ -184,8 +184,8 @@ def _downloaded(name: str, file: str) -> Path:
 
 def _missing(name: str, file: str) -> DataError:
     return DataError(
-        f"{name} is not on this machine and could not be downloaded. Put {file} into the folder {name} below the "
-        f"folder that the environment variable {DATA_VARIABLE} names."
+        f"{name} is not on this machine and could not be downloaded.",
+        f"Put {file} into the folder {name} below the folder that the environment variable {DATA_VARIABLE} names.",
     )
 
 
@@ -214,7 +214,7 @@ SPLITS = ("train", "valid", "test")
 Table = NDArray[Any]
 
 
-class OGBTables(NamedTuple):
+class _OGBTables(NamedTuple):
     """The tables of one data set, graphs one after the other."""
 
     nodes: Table  # (N, 9) integers
@@ -226,15 +226,15 @@ class OGBTables(NamedTuple):
     splits: dict[str, Index]
 
 
-def read_ogb(path: Path, num_labels: int) -> OGBTables:
+def _read_ogb(path: Path, num_labels: int) -> _OGBTables:
     """Read a folder, tar or zip file with ``raw/*.csv.gz`` and ``split/scaffold/*.csv.gz``, or name what is wrong."""
-    files = OGBFiles(path)
+    files = _OGBFiles(path)
     num_nodes = files.integers("raw/num-node-list.csv.gz", (None,)).ravel()
     num_edges = files.integers("raw/num-edge-list.csv.gz", (None,)).ravel()
     labels = files.answers("raw/graph-label.csv.gz", num_labels)
     files.expect_rows("raw/num-edge-list.csv.gz", len(num_edges), len(num_nodes))
     files.expect_rows("raw/graph-label.csv.gz", len(labels), len(num_nodes))
-    tables = OGBTables(
+    tables = _OGBTables(
         nodes=files.integers("raw/node-feat.csv.gz", ATOM_COLUMNS),
         edges=files.integers("raw/edge.csv.gz", (None, None)),
         edge_features=files.integers("raw/edge-feat.csv.gz", BOND_COLUMNS),
@@ -251,7 +251,7 @@ def read_ogb(path: Path, num_labels: int) -> OGBTables:
     return tables
 
 
-class OGBFiles:
+class _OGBFiles:
     """Compressed tables below a folder or inside an archive."""
 
     def __init__(self, path: Path) -> None:
@@ -359,7 +359,7 @@ def _bad_place(raw: bytes, columns: int) -> str:
     return "expected numbers with commas between."
 
 
-def _check_ends(files: OGBFiles, tables: OGBTables) -> None:
+def _check_ends(files: _OGBFiles, tables: _OGBTables) -> None:
     sizes = np.repeat(tables.num_nodes, tables.num_edges)
     wrong = np.argwhere(tables.edges >= sizes[:, None])
     if wrong.size:
@@ -370,7 +370,7 @@ def _check_ends(files: OGBFiles, tables: OGBTables) -> None:
         )
 
 
-def _check_splits(files: OGBFiles, splits: dict[str, Index]) -> None:
+def _check_splits(files: _OGBFiles, splits: dict[str, Index]) -> None:
     for part, listed in splits.items():
         if not listed.size:
             raise DataError(f"{files.path}, split/scaffold/{part}.csv.gz lists no molecule. Is the file complete?")

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, Dataset
 from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
-from torch_geometric.io.planetoid import edge_index_from_dict, read_file
 from torch_geometric.utils import coalesce, cumsum, degree
 
 from rwkplus.datasets.registry import DATA_VARIABLE, NODE_SETS, cache_folder, data_folder
@@ -53,14 +52,19 @@ def load_nodes(name: str) -> Data:
             root = _laid_out(source, base, Path(scratch)) if source else cache_folder() / "nodes"
             data: Data = READERS[base](root)[0]
     except Exception as error:
-        raise _unreadable(base, source, "_pyg_raw.tar.xz") from error
+        raise _unreadable(base, source) from error
     return without_copies(data) if name.endswith(FILTERED) else data
 
 
 def node_split(
     y: Index | Tensor, random_state: int, shares: tuple[float, float] = (0.2, 0.2)
 ) -> tuple[Index, Index, Index]:
-    """Split nodes into training, validation and test, by class; ``shares`` are those of the last two."""
+    """Split nodes into training, validation and test, by class; ``shares`` are those of the last two.
+
+    Example:
+        >>> [part.tolist() for part in node_split(np.repeat([0, 1], 5), 0)]
+        [[1, 2, 3, 5, 6, 7], [0, 9], [4, 8]]
+    """
     validation, test = shares
     if min(shares) < 0 or validation + test >= 1:
         raise ParameterError(f"shares of validation and test must leave nodes to train on, got {validation}, {test}.")
@@ -75,6 +79,13 @@ def without_copies(data: Data) -> Data:
 
     In Chameleon and Squirrel most nodes are such copies, so that test nodes stand in the training set (Platonov et al.,
     "A critical look at the evaluation of GNNs under heterophily", 2023). This leaves their 890 and 2,223 nodes.
+
+    Example:
+        Nodes 1 and 2 are of one class and link to node 0; nobody links to node 2.
+
+        >>> graph = Data(edge_index=torch.tensor([[0, 1, 2], [1, 0, 0]]), y=torch.tensor([0, 1, 1]), num_nodes=3)
+        >>> without_copies(graph).num_nodes
+        2
     """
     edge_index = coalesce(data.edge_index)  # sorted by source
     ends = cumsum(degree(edge_index[0], data.num_nodes, torch.long)).tolist()
@@ -85,20 +96,6 @@ def without_copies(data: Data) -> Data:
     originals = {pages[i] for i in linked.nonzero().flatten().tolist()}
     kept: Data = data.subgraph(linked | torch.tensor([page not in originals for page in pages]))
     return kept
-
-
-def pubmed_topology() -> Data:
-    """Load nodes and edges of PubMed, for timing; its features are not read and may be missing."""
-    archive = _archive("PubMed_topology", "PubMed_raw*.tar.*")
-    if archive is None:
-        data = load_nodes("PubMed")
-        return Data(edge_index=data.edge_index, num_nodes=data.num_nodes)
-    try:
-        with TemporaryDirectory() as scratch:
-            neighbors = read_file(str(_unpacked(archive, Path(scratch)) / "PubMed" / "raw"), "pubmed", "graph")
-    except Exception as error:
-        raise _unreadable("PubMed_topology", archive, "PubMed_raw.tar.xz") from error
-    return Data(edge_index=edge_index_from_dict(neighbors, len(neighbors)), num_nodes=len(neighbors))
 
 
 def _archive(folder: str, pattern: str) -> Path | None:
@@ -132,10 +129,11 @@ def _unpacked(archive: Path, folder: Path) -> Path:
     return folder
 
 
-def _unreadable(name: str, source: Path | None, ending: str) -> DataError:
+def _unreadable(name: str, source: Path | None) -> DataError:
     if source is not None:
         return DataError(f"{source} does not hold the raw files of {name} that PyG reads, or is not complete.")
     return DataError(
-        f"{name} is not on this machine and could not be downloaded. Put its raw files as {name}{ending} into the "
-        f"folder {name} below the folder that the environment variable {DATA_VARIABLE} names."
+        f"{name} is not on this machine and could not be downloaded.",
+        f"Put its raw files as {name}_pyg_raw.tar.xz into the folder {name} below the folder that the environment "
+        f"variable {DATA_VARIABLE} names.",
     )

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import remove_self_loops, to_undirected
 
-from rwkplus.datasets.node_sets import NODE_SETS, load_nodes, node_split, pubmed_topology, without_copies
+from rwkplus.datasets.node_sets import NODE_SETS, load_nodes, node_split, without_copies
 from rwkplus.errors import DataError, ParameterError
 
 needs_data = pytest.mark.skipif("RWKPLUS_DATA" not in os.environ, reason="RWKPLUS_DATA names no data folder")
@@ -117,9 +117,6 @@ def test_archives_that_hold_something_else_are_named(folder):
     pack(folder / "Cora", "Cora_pyg_raw.tar.xz", {"Cora/raw/readme.txt": b"nothing"})
     with pytest.raises(DataError, match=r"Cora_pyg_raw.tar.xz does not hold"):
         load_nodes("Cora")
-    pack(folder / "PubMed_topology", "PubMed_raw.tar.xz", {"PubMed/raw/readme.txt": b"nothing"})
-    with pytest.raises(DataError, match=r"PubMed_raw.tar.xz does not hold"):
-        pubmed_topology()
 
 
 def test_names_are_checked():
@@ -149,10 +146,3 @@ def test_without_copies_the_wikipedia_graphs_have_the_sizes_of_platonov(name, no
     data = without_copies(data)
     assert data.num_nodes == left
     assert to_undirected(remove_self_loops(data.edge_index)[0]).size(1) == 2 * edges
-
-
-@needs_data
-def test_pubmed_has_its_published_edges():
-    data = pubmed_topology()
-    assert (data.num_nodes, data.num_edges) == (19717, 88648)
-    assert data.is_undirected()

@@ -235,7 +235,5 @@ def test_a_folder_of_other_files_is_no_database(tmp_path):
 
 def test_what_was_fitted_and_saved_is_opened_by_another_function(tmp_path):
     path = PatternMiner(1, n_controls=0).fit(load_graphs("functional-groups")[:20]).save(tmp_path / "miner.safetensors")
-    with pytest.raises(
-        DataError, match=r"miner\.safetensors holds something .* rwkplus\.load opens it"
-    ):
+    with pytest.raises(DataError, match=r"miner\.safetensors holds something .* rwkplus\.load opens it"):
         load_graphs(path)
