@@ -1,4 +1,4 @@
-"""Seconds per training epoch against hidden graphs, steps and graphs (Sec. 5.1), the explicit product graph beside."""
+"""Seconds per training epoch against hidden graphs, steps and graphs (Sec. 5.1), and of the explicit product graph."""
 
 import statistics
 import time

@@ -255,7 +255,6 @@ def preprocess(
         raise DataError(f"{raw} has no {', '.join(missing)}; TwiBot-22's raw files are {', '.join(RAW_FILES)}.")
     if isinstance(encoder, str):
         encoder = make_encoder(encoder)
-    name = encoder.name
     state, pairs = _open_state(files, _identity(raw, encoder, relations)), files.scratch / "pairs.bin"
     try:
         if state.users == 0:
@@ -278,7 +277,7 @@ def preprocess(
     tell("graph")
     undirected_csr(lambda: read_pairs(pairs), state.users, files.array)
     scaling = _write_nodes(files, y, split)
-    facts = {"source": "TwiBot-22", "encoder": name, "relations": list(relations), "metrics": scaling}
+    facts = {"source": "TwiBot-22", "encoder": encoder.name, "relations": list(relations), "metrics": scaling}
     files.finish(["indptr", "indices", *NODES], facts | {"edges": asdict(state.edges)})
     return CSRGraph.open(out)
 
