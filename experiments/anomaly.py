@@ -16,7 +16,7 @@ from experiments.pages import existing, mean_and_deviation, ran, table
 from experiments.records import RESULTS, known_rows, read_result
 from rwkplus.cli.console import out, progress
 from rwkplus.cli.options import Jobs
-from rwkplus.datasets.registry import SCREENS, load_graphs
+from rwkplus.datasets.catalog import SCREENS, load_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.table import GraphTable
 from rwkplus.tasks import FoldResult, GraphDataset, Settings, load_model
@@ -37,7 +37,7 @@ def load_screen(name: str, seed: int = 0) -> Screen:
     """Make the rare-actives task out of a balanced screen: all inactives, and as many actives as the rate allows.
 
     Args:
-        name: One of :data:`rwkplus.datasets.registry.SCREENS`.
+        name: One of :data:`rwkplus.datasets.catalog.SCREENS`.
         seed: Seed of the draw of actives.
     """
     if name not in SCREENS:

@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from experiments.pages import mean_and_deviation, ran, table
 from experiments.records import RESULTS, change_result, exists, finished, known_rows, read_result
 from rwkplus.cli.console import out, progress
-from rwkplus.datasets.registry import DATA_VARIABLE, data_folder
+from rwkplus.datasets.catalog import DATA_VARIABLE, data_folder
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import one_hot_degree
 from rwkplus.kernels.evaluation import sizes_and_histograms

@@ -26,8 +26,8 @@ from torch_geometric.utils import to_torch_csr_tensor
 from experiments.pages import rows_table
 from experiments.records import save_result
 from rwkplus.cli.console import out
+from rwkplus.datasets.catalog import data_folder
 from rwkplus.datasets.node_sets import load_nodes
-from rwkplus.datasets.registry import data_folder
 from rwkplus.errors import DataError
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 

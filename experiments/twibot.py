@@ -23,7 +23,7 @@ from experiments.speed import peak_gigabytes, reset_peak
 from rwkplus.cli.console import err, out
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.web_graph import WebGraph
-from rwkplus.datasets.registry import cache_folder
+from rwkplus.datasets.catalog import cache_folder
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.metrics import all_scores

@@ -8,7 +8,7 @@ from rwkplus.cli.options import Json
 
 def datasets(as_json: Json = False) -> None:
     """List the known data sets and where they are."""
-    from rwkplus.datasets.registry import DATA_VARIABLE, REGISTRY, find
+    from rwkplus.datasets.catalog import DATA_VARIABLE, REGISTRY, find
 
     rows = [
         {

@@ -7,6 +7,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rwkplus.datasets.catalog import NODE_SETS, REGISTRY, load_graphs
 from rwkplus.datasets.embedded import (
     anomalous_chains,
     anomalous_molecules,
@@ -14,7 +15,6 @@ from rwkplus.datasets.embedded import (
     planted_groups,
     planted_molecules,
 )
-from rwkplus.datasets.registry import NODE_SETS, REGISTRY, load_graphs
 
 if TYPE_CHECKING:
     from rwkplus.datasets.molecule_sets import MoleculeSet, load_molhiv, load_molpcba, load_zinc

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data, download_url
 
-from rwkplus.datasets.registry import DATA_VARIABLE, cache_folder, data_folder
+from rwkplus.datasets.catalog import DATA_VARIABLE, cache_folder, data_folder
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import DataError
 

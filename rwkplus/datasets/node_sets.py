@@ -15,7 +15,7 @@ from torch_geometric.data import Data, Dataset
 from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
 from torch_geometric.utils import coalesce, cumsum, degree
 
-from rwkplus.datasets.registry import DATA_VARIABLE, NODE_SETS, cache_folder, data_folder
+from rwkplus.datasets.catalog import DATA_VARIABLE, NODE_SETS, cache_folder, data_folder
 from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 

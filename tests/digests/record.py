@@ -22,7 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rwkplus.datasets import REGISTRY, load_graphs
-from rwkplus.datasets.registry import find
+from rwkplus.datasets.catalog import find
 from rwkplus.detect import Explanation, GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.anomaly import load_screen, rare_class
-from rwkplus.datasets.registry import SCREENS
+from rwkplus.datasets.catalog import SCREENS
 from rwkplus.errors import ParameterError
 
 Y = np.repeat([0, 1], 100)

@@ -4,7 +4,7 @@ import pytest
 import torch_geometric.datasets
 
 from rwkplus.datasets import REGISTRY, load_graphs
-from rwkplus.datasets.registry import cache_folder, find
+from rwkplus.datasets.catalog import cache_folder, find
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.graphs import as_batch
 from rwkplus.mining import PatternMiner
@@ -178,7 +178,7 @@ def test_a_typo_suggests_the_name(typo, name):
 
 @pytest.mark.parametrize("path", ["some/folder", "no-such-folder", "molecules.smi", "set.zip"])
 def test_a_path_that_does_not_exist_is_no_name_and_nothing_is_downloaded(path, monkeypatch):
-    monkeypatch.setattr("rwkplus.datasets.registry._download", lambda entry: pytest.fail("tried to download"))
+    monkeypatch.setattr("rwkplus.datasets.catalog._download", lambda entry: pytest.fail("tried to download"))
     with pytest.raises(DataError, match=f"there is no data set, file or folder '{path}'"):
         load_graphs(path)
 
