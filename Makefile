@@ -36,8 +36,8 @@ lint: $(VENV)/.installed-dev ## Style and types
 bench: $(VENV)/.installed-dev ## Measure speed and memory beside the peers (minutes)
 	$(BIN)/python -m benchmarks
 
-results: $(VENV)/.installed-dev ## Rewrite docs/results/ from results/
-	$(BIN)/rwkplus reproduce tables
+results: $(VENV)/.installed-dev ## Rewrite docs/results/ from experiments/results/
+	$(BIN)/python -m experiments tables
 
 docs: $(VENV)/.installed-dev ## Build the documentation: docs/_build/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going docs docs/_build

@@ -1,1 +1,1 @@
-"""Speed and memory beside the peers: equality first, then time. Results go to ``results/benchmarks``."""
+"""Speed and memory beside the peers: equality first, then time. Results go to ``experiments/results/benchmarks``."""

@@ -4,8 +4,8 @@ import torch
 
 from benchmarks.blocks_growth import random_graphs
 from benchmarks.measure import cpu_seconds, record
+from experiments.speed import peak_gigabytes
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.memory import peak_gigabytes
 
 
 def main():

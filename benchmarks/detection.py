@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import cpu_seconds, record
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.detect.stream import CHUNK, score_stream
 from rwkplus.io.json_lines import graph_to_json
@@ -93,7 +93,7 @@ def stream_row(graphs, count, *, explain=False):
 
 def main():
     """Measure and record."""
-    graphs = load("MUTAG")
+    graphs = load_graphs("MUTAG")
     streamed = int(sys.argv[1]) if len(sys.argv) > 1 else STREAMED
     record(
         "detection",

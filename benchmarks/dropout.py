@@ -8,7 +8,7 @@ from torch_geometric.data import Batch
 
 from benchmarks.kernel_conv import interleaved_milliseconds
 from benchmarks.measure import record
-from rwkplus.data.molecule_sets import MOLECULE_SETS
+from rwkplus.datasets.molecule_sets import MOLECULE_SETS
 from rwkplus.models import GNN, gnn
 from rwkplus.ops.dropout import dropout
 

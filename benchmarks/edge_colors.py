@@ -5,7 +5,7 @@ from torch_geometric.data import Batch
 
 from benchmarks.kernel_conv import interleaved_milliseconds
 from benchmarks.measure import record
-from rwkplus.data.molecule_sets import MOLECULE_SETS
+from rwkplus.datasets.molecule_sets import MOLECULE_SETS
 from rwkplus.models.encoders import OneHots
 from rwkplus.nn import RWKPlusConv
 from rwkplus.ops import conv as operators

@@ -6,7 +6,7 @@ from torch_geometric.data import Batch
 
 from benchmarks.kernel_conv import GRAPHS, MAX_NODES
 from benchmarks.measure import cpu_seconds, record
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.graphs import EgoNets, extract_egonets
 
 
@@ -26,7 +26,7 @@ def by_networkx(graphs):
 def main():
     """Compare members and edges, then time."""
     torch.set_num_threads(1)
-    graphs = load("NCI1").to_pyg()
+    graphs = load_graphs("NCI1").to_pyg()
     chosen = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))[:GRAPHS]
     graphs = [graphs[i] for i in chosen]
     batch = Batch.from_data_list(graphs)

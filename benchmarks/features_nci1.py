@@ -3,14 +3,14 @@
 from grakel.kernels import VertexHistogram, WeisfeilerLehman
 
 from benchmarks.measure import cpu_seconds, record
-from rwkplus.data import load
+from experiments.kernels import grakel_graphs
+from rwkplus.datasets import load_graphs
 from rwkplus.kernels import RandomWalkFeatures
-from rwkplus.reproduce.kernel_quality import grakel_graphs
 
 
 def main():
     """Time both on all graphs."""
-    graphs = load("NCI1")
+    graphs = load_graphs("NCI1")
     ours, features = cpu_seconds(lambda: RandomWalkFeatures(steps=4).fit_transform(graphs))
     colors, _ = cpu_seconds(lambda: RandomWalkFeatures("node-centric", steps=4).fit_transform(graphs))
     inputs = grakel_graphs(graphs.to_pyg())

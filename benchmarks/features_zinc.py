@@ -4,8 +4,8 @@ import time
 from importlib.resources import files
 
 from benchmarks.measure import record
+from experiments.speed import peak_gigabytes
 from rwkplus.kernels import RandomWalkFeatures
-from rwkplus.reproduce.memory import peak_gigabytes
 from rwkplus.table import GraphTable
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.measure import record
+from experiments.records import read_result
 from rwkplus.errors import RWKPlusError
-from rwkplus.result_files import read_result
 
 NOW = Path(__file__).parents[1]
 BEFORE = os.environ.get("RWKPLUS_BEFORE")

@@ -92,11 +92,11 @@ def write_files(folder):
     """MUTAG as JSON lines, edges and 30,000 labels as CSV; how large they are."""
     import numpy as np
 
-    from rwkplus.data import load
+    from rwkplus.datasets import load_graphs
     from rwkplus.io.json_lines import write_json_lines
 
     folder = Path(folder)
-    write_json_lines(load("MUTAG"), folder / "mutag.jsonl")
+    write_json_lines(load_graphs("MUTAG"), folder / "mutag.jsonl")
     draw = np.random.default_rng(0)
     for name, graphs, edges in (("cases", 10_000, 100), ("some cases", 1_000, 100), ("network", 1, 1_000_000)):
         _write_edges(folder / f"{name}.csv", draw, graphs, edges)
@@ -166,9 +166,9 @@ def stream(path, count):
 def long_stream(count):
     """The memory of a long stream, early and at the end."""
     from benchmarks.detection import stream_row
-    from rwkplus.data import load
+    from rwkplus.datasets import load_graphs
 
-    row = stream_row(load("MUTAG"), int(count), explain=True)
+    row = stream_row(load_graphs("MUTAG"), int(count), explain=True)
     return {"early": row["MB early"], "end": row["MB at the end"], "per second": row["graphs per second"]}
 
 

@@ -1,14 +1,14 @@
 """NCI1, walks to length 4: time and memory of the full Gram matrix."""
 
 from benchmarks.measure import cpu_seconds, record
-from rwkplus.data import load
+from experiments.speed import peak_gigabytes
+from rwkplus.datasets import load_graphs
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.reproduce.memory import peak_gigabytes
 
 
 def main():
     """Time each kernel on all pairs."""
-    graphs = load("NCI1")
+    graphs = load_graphs("NCI1")
     before = peak_gigabytes()
     rows = []
     for name in ("rwk+", "rwk-", "node-centric"):

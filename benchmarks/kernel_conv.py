@@ -10,7 +10,7 @@ from torch_geometric.data import Batch
 
 from benchmarks.measure import record
 from benchmarks.padded import PaddedConv, PaddedEgonets, PaddedKerGNN
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.graphs import EgoNets, egonets_of
 from rwkplus.models import KerGNN
 from rwkplus.nn import KernelConv
@@ -22,7 +22,7 @@ WAYS = ("padded", "torch", "compiled")
 
 def sample():
     """A batch of molecules with their egonets."""
-    graphs = load("NCI1").to_pyg()
+    graphs = load_graphs("NCI1").to_pyg()
     chosen = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))[:GRAPHS]
     return Batch.from_data_list([EgoNets(1, MAX_NODES)(graphs[i]) for i in chosen])
 

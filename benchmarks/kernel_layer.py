@@ -7,7 +7,7 @@ from torch_geometric.data import Batch
 
 from benchmarks.kernel_conv import check_agreement, interleaved_milliseconds
 from benchmarks.measure import record
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.graphs import one_hot_degree
 from rwkplus.nn import KernelLayer
 from rwkplus.ops.egonet_kinds import row_hashes
@@ -42,7 +42,7 @@ def step(batch, compiled, merged, num_hidden, hidden_nodes, steps, kernel, step_
 
 def main():
     """Check that all ways agree on the layers of iGAD, small and large, then measure."""
-    graphs = load("NCI1").to_pyg()
+    graphs = load_graphs("NCI1").to_pyg()
     chosen = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))[:GRAPHS]
     chosen = [graphs[i] for i in chosen]
     batches = {"degrees": Batch.from_data_list(one_hot_degree(chosen)), "atoms": Batch.from_data_list(chosen)}

@@ -5,7 +5,7 @@ import time
 
 from threadpoolctl import threadpool_limits
 
-from rwkplus.result_files import save_result
+from experiments.records import save_result
 
 
 def cpu_seconds(function, repeats=5):

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from benchmarks.measure import cpu_seconds, record
-from rwkplus.data.testbeds import triangle_chains
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.gradient import explained_patterns, initial_logits, walk_database
 from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import adjacency
@@ -32,7 +32,7 @@ def check_objective(graphs):
 def main():
     """Check that all ways give the same, then compare their times."""
     torch.set_num_threads(1)
-    graphs = triangle_chains(100, "rand", seed=0)
+    graphs = triangle_chains(100, "rand", random_state=0)
     check_objective(graphs)
 
     def mine(restarts, compress):

@@ -5,10 +5,10 @@ import time
 import warnings
 
 from benchmarks.measure import record
-from rwkplus.data import load
+from experiments.speed import peak_gigabytes
+from rwkplus.datasets import load_graphs
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.mining import PatternMiner
-from rwkplus.reproduce.memory import peak_gigabytes
 
 REAL = (
     ("MUTAG", "blocks", 6, "auto"),
@@ -24,7 +24,7 @@ REAL = (
 
 def on_real_data(name, criterion, number, size):
     """Mine a data set with all controls; every process starts with the imports done."""
-    graphs = load(name)
+    graphs = load_graphs(name)
     PatternMiner(1, n_controls=0).fit(graphs[:10])  # compile
     begin = time.perf_counter()
     patterns = PatternMiner(number, size, criterion=criterion, random_state=0).fit(graphs).patterns_

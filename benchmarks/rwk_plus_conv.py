@@ -1,13 +1,14 @@
-"""RWKPlusConv beside GCNConv on PubMed's graph; the same as ``rwkplus reproduce runtime``."""
+"""RWKPlusConv beside GCNConv on PubMed's graph; the same as ``python -m experiments runtime``."""
 
-from rwkplus.reproduce.markdown import rows_table
-from rwkplus.reproduce.runtime import RESULT, run_runtime
+from experiments.pages import rows_table
+from experiments.records import RESULTS
+from experiments.runtime import RESULT, run_runtime
 
 
 def main():
     """Measure and print the rows."""
     rows = run_runtime()
-    print(f"results/{RESULT}.json")
+    print(RESULTS / f"{RESULT}.json")
     print(rows_table(rows))
 
 

@@ -8,8 +8,8 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from benchmarks.measure import record
+from experiments.speed import peak_gigabytes
 from rwkplus.nn import RWKPlusConv
-from rwkplus.reproduce.memory import peak_gigabytes
 
 CHANNELS = 128
 LAYERS = {

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from benchmarks.measure import record
+from experiments.speed import peak_gigabytes, reset_peak
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.web_graph import WebGraph
 from rwkplus.models.gnn import GNN
-from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
 from rwkplus.tasks.layerwise import layerwise_outputs
 from rwkplus.tasks.sampled_batches import Cutting
 from rwkplus.tasks.sampled_task import SampledTask

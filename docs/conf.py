@@ -34,7 +34,7 @@ def _readme() -> str:
     text = (ROOT / "README.md").read_text()
     text = text.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
     text = re.sub(r"\]\(examples/\w+\.py\)", "](examples.md)", text)
-    text = re.sub(r"\[([^\]]+)\]\((?:CITATION\.cff|results/)\)", r"`\1`", text)
+    text = re.sub(r"\[([^\]]+)\]\((?:CITATION\.cff|experiments/results/)\)", r"`\1`", text)
     return text.replace("# rwkplus\n", "# Guide\n", 1)
 
 

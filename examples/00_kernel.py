@@ -7,10 +7,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC
 
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 
-graphs = load("functional-groups")
+graphs = load_graphs("functional-groups")
 y = graphs.y
 print(graphs)
 

@@ -10,7 +10,7 @@ from torch_geometric.datasets import KarateClub
 from torch_geometric.nn import GCNConv
 from torch_geometric.transforms import NormalizeFeatures
 
-from rwkplus.data import load_nodes
+from rwkplus.datasets import load_nodes
 from rwkplus.errors import DataError
 from rwkplus.nn import RWKPlusConv
 

@@ -5,7 +5,7 @@ Run: python examples/03_train.py
 
 from pathlib import Path
 
-from rwkplus.data import functional_groups
+from rwkplus.datasets import functional_groups
 from rwkplus.reports import write_network_report
 from rwkplus.tasks import GraphClassifier, load_model
 

@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Import rooms and names when they are first used, so that ``import rwkplus`` stays light."""
     if name in HOMES:
         return getattr(import_module(f"rwkplus.{HOMES[name]}"), name)
-    if name in __all__:
+    if name in __all__ or name == "data":  # CSRGraph and WebGraph
         return import_module(f"rwkplus.{name}")
     raise AttributeError(f"module 'rwkplus' has no attribute {name!r}")
 

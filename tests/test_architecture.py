@@ -131,3 +131,11 @@ def test_errors_import_nothing():
 )
 def test_every_way_of_importing_is_seen(source):
     assert list(imported_layers(ast.parse(source))) == ["cli"]
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_the_library_knows_nothing_of_experiments_and_benchmarks(path):
+    text = path.read_text()
+    assert "from experiments" not in text
+    assert "import experiments" not in text
+    assert "benchmarks import" not in text

@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 
-from rwkplus.data import anomalous_molecules
+from rwkplus.datasets import anomalous_molecules
 from rwkplus.detect import SurpriseDetector, WalkKernelDetector
 from rwkplus.detect import surprise as surprise_module
 from rwkplus.detect import walk_kernel as walk_kernel_module
@@ -32,7 +32,7 @@ def cluster():
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables") / "molecules"
-    return GraphTable.of(anomalous_molecules(120, seed=5).graphs.write(folder))
+    return GraphTable.of(anomalous_molecules(120, random_state=5).graphs.write(folder))
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,6 @@
 """``rwkplus classify``."""
 
 from collections.abc import Sequence
-from functools import partial
 from statistics import mean, pstdev
 from typing import Annotated, Any, cast, get_args
 
@@ -31,14 +30,14 @@ def classify(
     *,
     reading: Reading,
 ) -> None:
-    """Classify graphs with walk kernels and an SVM, trivial guards beside.
+    """Classify graphs with walk kernels and an SVM, and compare them with baselines that see no structure.
 
     Nested cross-validation: walk length and cost are chosen inside the training folds, never on test folds.
     """
     import numpy as np
 
-    from rwkplus.evaluate import guard_scores, nested_cross_validation
     from rwkplus.kernels import RandomWalkKernel
+    from rwkplus.kernels.evaluation import baseline_scores, nested_cross_validation
     from rwkplus.table import Reader
     from rwkplus.table.targets import classes_of
 
@@ -62,14 +61,14 @@ def classify(
                 y,
                 folds=folds,
                 inner_folds=inner_folds,
-                seed=seed,
+                random_state=seed,
                 n_jobs=jobs,
-                on_fold=partial(advance, name),
+                callback=lambda _, name=name: advance(name),  # type: ignore[misc]
             )
             rows.append(_row(name, scores.accuracy) | {"chosen": [list(choice) for choice in scores.chosen]})
-        guards = guard_scores(graphs, y, folds=folds, inner_folds=inner_folds, seed=seed, ignore=left_out)
-        for guard, accuracy in guards.items():
-            rows.append(_row(f"guard: {guard}", accuracy))
+        baselines = baseline_scores(graphs, y, folds=folds, inner_folds=inner_folds, random_state=seed, ignore=left_out)
+        for model, accuracy in baselines.items():
+            rows.append(_row(f"baseline: {model}", accuracy))
         advance()
     facts = {
         "dataset": dataset,
@@ -95,8 +94,8 @@ def classify(
         table.add_row(row["model"], f"{row['mean']:5.1f} ± {row['std']:.1f}", chosen)
     out.print(table)
     out.print(
-        "\naccuracy in % ± standard deviation over folds; guards see no structure: "
-        "only the classes, the sizes, the colors."
+        "\naccuracy in % ± standard deviation over folds; baselines see no structure: "
+        "only the classes, the sizes, the labels and attributes."
     )
 
 

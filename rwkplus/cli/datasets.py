@@ -8,7 +8,7 @@ from rwkplus.cli.options import Json
 
 def datasets(as_json: Json = False) -> None:
     """List the known data sets and where they are."""
-    from rwkplus.data.registry import DATA_VARIABLE, REGISTRY, find
+    from rwkplus.datasets.catalog import DATA_VARIABLE, REGISTRY, find
 
     rows = [
         {
@@ -29,5 +29,6 @@ def datasets(as_json: Json = False) -> None:
     out.print(
         f"\nSets on this machine are read from the folder that {DATA_VARIABLE} names. PyG downloads the others of the "
         "TU collection when they are first used; reddit10k and the balanced screens are not among them.\n"
-        "In Python also rwkplus.data.load_nodes for single graphs, and load_zinc and load_molhiv with published splits."
+        "In Python also load_nodes of rwkplus.datasets for single graphs, and load_zinc and load_molhiv with published "
+        "splits."
     )

@@ -248,6 +248,6 @@ def _reasons(judged: Judged, shown: list[int]) -> list[str]:
 
 
 def _planted() -> dict[int, str]:
-    from rwkplus.data import anomalous_molecules
+    from rwkplus.datasets import anomalous_molecules
 
     return {i: anomaly.kind for i, anomaly in enumerate(anomalous_molecules().anomalies) if anomaly is not None}

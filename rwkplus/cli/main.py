@@ -28,7 +28,7 @@ class Command(TyperCommand):
 
 
 app = typer.Typer(
-    help="Random walk kernels on graphs: matrices, features, patterns, networks, the paper's experiments.",
+    help="Random walk kernels on graphs: matrices, features, patterns, anomalies, networks.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -60,7 +60,7 @@ def options(
     """Options of the whole program."""
 
 
-def run() -> None:
+def run(program: typer.Typer = app) -> None:
     """Run a command. Exit codes: 0 done, 1 unexpected failure, 2 wrong input, 130 interrupted."""
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):

@@ -107,7 +107,7 @@ def _preferred(pattern: Any) -> str:  # noqa: ANN401
 
 def _tell_planted(dataset: str, patterns: list[Any]) -> None:
     """For data sets made with known groups: say which were found."""
-    from rwkplus.data import REGISTRY
+    from rwkplus.datasets import REGISTRY
     from rwkplus.mining.known import find_known
 
     entry = REGISTRY.get(dataset)

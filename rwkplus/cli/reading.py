@@ -52,9 +52,9 @@ class Reading(NamedTuple):
     def load(self, dataset: str, **more: Any) -> Any:  # noqa: ANN401
         """Load a data set as a table; tells which columns were taken for ids."""
         from rwkplus.cli.console import print_error
-        from rwkplus.data import load
+        from rwkplus.datasets import load_graphs
 
-        table = load(dataset, **{**self.given, **more})
+        table = load_graphs(dataset, **{**self.given, **more})
         for side, name in table.taken_for_ids():
             print_error(
                 f"column {name!r} of the {side} has another value in nearly every row: it is taken for an id and not "

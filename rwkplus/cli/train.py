@@ -61,7 +61,7 @@ def train(
     best epoch; the test graphs are looked at once. [bold]--folds 0[/] makes one model of all graphs, for
     [bold]rwkplus predict[/]. A run that was killed goes on with [bold]--resume[/] and ends with the same numbers.
     """
-    from rwkplus.result_files import save_result
+    from rwkplus.cli.run_record import save_result
     from rwkplus.tasks import Place
     from rwkplus.tasks.logs import check_tensorboard
 
@@ -117,11 +117,13 @@ def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[st
 def _guards(data: Any, config: Mapping[str, Any]) -> dict[str, list[float]]:  # noqa: ANN401
     import numpy as np
 
-    from rwkplus.evaluate import guard_scores
+    from rwkplus.kernels.evaluation import baseline_scores
 
     smallest, folds = int(np.bincount(data.classes).min()), config["folds"]
     inner = max(2, min(5, smallest - -(-smallest // folds)))
-    return guard_scores(data.graphs, data.classes, folds=folds, inner_folds=inner, seed=config["random_state"])
+    return baseline_scores(
+        data.graphs, data.classes, folds=folds, inner_folds=inner, random_state=config["random_state"]
+    )
 
 
 def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> None:

@@ -1,57 +1,21 @@
-"""Where graphs come from: named data sets, generators, splits."""
+"""Graphs on disk."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rwkplus.data.molecules import planted_groups, planted_molecules
-from rwkplus.data.planted_anomalies import anomalous_chains, anomalous_molecules
-from rwkplus.data.registry import NODE_SETS, REGISTRY, load
-from rwkplus.data.screens import Screen, load_screen
-from rwkplus.data.synthetic import functional_groups
-
 if TYPE_CHECKING:
     from rwkplus.data.csr_graph import CSRGraph
-    from rwkplus.data.molecule_sets import MoleculeSet, load_molhiv, load_molpcba, load_zinc
-    from rwkplus.data.node_sets import load_nodes, node_split, pubmed_topology, without_copies
     from rwkplus.data.web_graph import WebGraph
 
-__all__ = [
-    "NODE_SETS",
-    "REGISTRY",
-    "CSRGraph",
-    "MoleculeSet",
-    "Screen",
-    "WebGraph",
-    "anomalous_chains",
-    "anomalous_molecules",
-    "functional_groups",
-    "load",
-    "load_molhiv",
-    "load_molpcba",
-    "load_nodes",
-    "load_screen",
-    "load_zinc",
-    "node_split",
-    "planted_groups",
-    "planted_molecules",
-    "pubmed_topology",
-    "without_copies",
-]
-TENSORS = {
-    "csr_graph": ("CSRGraph",),
-    "molecule_sets": ("MoleculeSet", "load_molhiv", "load_molpcba", "load_zinc"),
-    "node_sets": ("load_nodes", "node_split", "pubmed_topology", "without_copies"),
-    "web_graph": ("WebGraph",),
-}
-"""What needs PyTorch, by module: imported when it is asked for (extra: ``nn``)."""
+__all__ = ["CSRGraph", "WebGraph"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    for module, names in TENSORS.items():
-        if name in names:
-            import_module("rwkplus.tensors")
-            return getattr(import_module(f"rwkplus.data.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = {"CSRGraph": "csr_graph", "WebGraph": "web_graph"}.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_module("rwkplus.tensors")
+    return getattr(import_module(f"rwkplus.data.{module}"), name)
 
 
 def __dir__() -> list[str]:

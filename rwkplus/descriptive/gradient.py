@@ -106,7 +106,7 @@ def explained_patterns(
         on_step: Called with a line of text now and then.
 
     Example:
-        >>> from rwkplus.data.testbeds import triangle_chains
+        >>> from rwkplus.datasets.generators import triangle_chains
         >>> found = explained_patterns(triangle_chains(20), 2, 3, restarts=4, epochs=60, kicks=4)
         >>> sorted(sorted(labels) for labels in found.labels(found.best))
         [['blue', 'red', 'red'], ['green', 'purple', 'purple']]

@@ -33,7 +33,7 @@ class PatternDetector(GraphDetector):
         miner_: The fitted miner; its ``patterns_`` are what is usual.
 
     Example:
-        >>> from rwkplus.data import anomalous_molecules
+        >>> from rwkplus.datasets import anomalous_molecules
         >>> graphs, _ = anomalous_molecules(100)
         >>> detector = PatternDetector(miner=PatternMiner(3, criterion="blocks", n_controls=0)).fit(graphs)
         >>> detector.explain(graphs[:1])[0].node_scores.shape == (graphs[0].num_nodes,)

@@ -53,7 +53,7 @@ class SurpriseDetector(GraphDetector):
         levels_: Colors met and their surprise, by number of steps.
 
     Example:
-        >>> from rwkplus.data import anomalous_molecules
+        >>> from rwkplus.datasets import anomalous_molecules
         >>> graphs, planted = anomalous_molecules()
         >>> detector = SurpriseDetector(contamination=0.05).fit(graphs)
         >>> found = detector.labels_.nonzero()[0]

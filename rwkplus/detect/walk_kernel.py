@@ -89,7 +89,7 @@ class WalkKernelDetector(GraphDetector):
         counts_: The counts of walk colors that a forest reads; None where it reads similarities.
 
     Example:
-        >>> from rwkplus.data import anomalous_molecules
+        >>> from rwkplus.datasets import anomalous_molecules
         >>> graphs, planted = anomalous_molecules(200)
         >>> detector = WalkKernelDetector(method="nearest").fit(graphs[:150])
         >>> detector.predict(graphs[150:]).shape

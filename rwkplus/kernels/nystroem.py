@@ -33,8 +33,8 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         kernel_: The kernel, fitted to them.
 
     Example:
-        >>> from rwkplus.data import load
-        >>> graphs = load("functional-groups")[:40]
+        >>> from rwkplus.datasets import load_graphs
+        >>> graphs = load_graphs("functional-groups")[:40]
         >>> RandomWalkNystroem(n_components=8, random_state=0).fit_transform(graphs).shape
         (40, 8)
     """

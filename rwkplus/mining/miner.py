@@ -67,8 +67,8 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         interrupted_: Whether ``fit`` was stopped by Ctrl-C, so that more patterns may be there.
 
     Example:
-        >>> from rwkplus.data import load
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit(load("functional-groups"))
+        >>> from rwkplus.datasets import load_graphs
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit(load_graphs("functional-groups"))
         >>> miner.patterns_[0].labels, miner.patterns_[0].support
         (('C', 'C', 'C', 'C', 'C', 'C'), 200)
     """

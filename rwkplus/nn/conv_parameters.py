@@ -3,7 +3,7 @@
 Where similarities begin, around 1/2, the slope of the sigmoid and the square that colors an intermediate node are both
 1/4. Parameters therefore begin four times as large as Glorot's, so that signals do not fade over the steps. And rows of
 the hidden adjacency begin with a sum of zero, so that they do not drown in what all nodes have in common. Validation
-nodes agree: ``rwkplus reproduce rwk-plus-conv-init`` compares this with Glorot's and other beginnings.
+nodes agree: ``python -m experiments rwk-plus-conv-init`` compares this with Glorot's and other beginnings.
 """
 
 import torch

@@ -9,7 +9,7 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from rwkplus.data.splits import Index
+from rwkplus.datasets.splits import Index
 from rwkplus.errors import NumericError, ParameterError
 from rwkplus.table import Graphs
 from rwkplus.tasks.dataset import GraphDataset

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from rwkplus.data.splits import Index, plain_folds, stratified_folds
+from rwkplus.datasets.splits import Index, plain_folds, stratified_folds
 from rwkplus.errors import GraphError, ParameterError, RWKPlusError
 from rwkplus.graphs.convert import graph_list
 from rwkplus.models.registry import parameters_of

@@ -168,8 +168,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     columns of ``predict_proba``.
 
     Example:
-        >>> from rwkplus.data import load
-        >>> graphs = load("functional-groups")
+        >>> from rwkplus.datasets import load_graphs
+        >>> graphs = load_graphs("functional-groups")
         >>> classifier = GraphClassifier("gin", epochs=20, ignore=("edge_attr",)).fit(graphs[:150])
         >>> classifier.predict_proba(graphs[150:]).shape
         (50, 2)

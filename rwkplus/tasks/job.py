@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from rwkplus.data.splits import Index, hold_out
+from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.models.files import MODEL_FILE
 from rwkplus.models.registry import build, name_of, name_to_save

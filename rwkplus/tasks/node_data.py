@@ -11,7 +11,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
 from torch_geometric.utils import is_torch_sparse_tensor
 
-from rwkplus.data.splits import Index
+from rwkplus.datasets.splits import Index
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.graphs.node_numbers import Nodes, check_edge_index, node_numbers
 from rwkplus.tasks.precision import in_precision_of

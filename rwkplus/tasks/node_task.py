@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.data.splits import Index
+from rwkplus.datasets.splits import Index
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes
 from rwkplus.models.registry import build, parameters_of

@@ -42,8 +42,8 @@ def train(
         on_epoch: Called with the scores of every epoch.
 
     Example:
-        >>> from rwkplus.data import load
-        >>> graphs = load("functional-groups")
+        >>> from rwkplus.datasets import load_graphs
+        >>> graphs = load_graphs("functional-groups")
         >>> result = train("gin", graphs, settings=Settings(epochs=5), ignore=("edge_attr",))
         >>> result.trained.predict(graphs[:2]).shape
         (2,)

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rwkplus.data.splits import Index
+from rwkplus.datasets.splits import Index
 from rwkplus.errors import MissingExtraError, NumericError, ParameterError
 from rwkplus.files import json_values
 from rwkplus.models.registry import MODELS, name_of

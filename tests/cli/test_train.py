@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from rwkplus.cli.experiment import parse_yaml
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.tasks import Settings, cross_validate, load_model
 from tests.cli.program import invoke
 
@@ -33,13 +33,13 @@ def test_scores_are_those_of_the_library(tmp_path):
     facts = train("--folds", 2, "--out", tmp_path / "run", "--seed", 3, "--param", "hidden_channels=4")
     settings = Settings(epochs=3, random_state=3)
     expected = cross_validate(
-        "gin", load(DATA), model_params={"hidden_channels": 4}, folds=2, settings=settings, ignore=("edge_attr",)
+        "gin", load_graphs(DATA), model_params={"hidden_channels": 4}, folds=2, settings=settings, ignore=("edge_attr",)
     )
     assert facts["mean"] == pytest.approx(expected.to_dict()["mean"])
     assert json.loads((tmp_path / "run" / "result.json").read_text())["values"]["mean"] == facts["mean"]
     with (tmp_path / "run" / "fold-1" / "history.csv").open() as file:
         assert [int(row["epoch"]) for row in csv.DictReader(file)] == [0, 1, 2]
-    assert load_model(tmp_path / "run" / "fold-0" / "model.safetensors").predict(load(DATA)).shape == (200,)
+    assert load_model(tmp_path / "run" / "fold-0" / "model.safetensors").predict(load_graphs(DATA)).shape == (200,)
     names = {path.name for path in (tmp_path / "run").rglob("*") if path.is_file()}
     assert names == {"config.yaml", "result.json", "history.csv", "model.safetensors"}
 
@@ -51,11 +51,11 @@ def test_guards_see_the_same_folds(tmp_path, monkeypatch):
         asked.append((len(graphs), y.tolist(), choices))
         return {"majority": [0.5, 0.5]}
 
-    monkeypatch.setattr("rwkplus.evaluate.guard_scores", guard_scores)
+    monkeypatch.setattr("rwkplus.kernels.evaluation.baseline_scores", guard_scores)
     output = invoke("train", DATA, *QUICK, "--guards", "--folds", 2, "--seed", 4, "--out", tmp_path / "run")
     assert "majority" in output
-    y = load(DATA).y.tolist()
-    assert asked == [(200, y, {"folds": 2, "inner_folds": 5, "seed": 4})]
+    y = load_graphs(DATA).y.tolist()
+    assert asked == [(200, y, {"folds": 2, "inner_folds": 5, "random_state": 4})]
     stored = json.loads((tmp_path / "run" / "result.json").read_text())
     assert stored["values"]["guards"] == {"majority": [0.5, 0.5]}
 
@@ -119,9 +119,9 @@ def test_predictions_are_those_of_the_model(model, tmp_path):
     with (tmp_path / "predictions.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     trained = load_model(model / "model.safetensors")
-    assert [int(row["prediction"]) for row in rows] == trained.predict(load(DATA)).tolist()
+    assert [int(row["prediction"]) for row in rows] == trained.predict(load_graphs(DATA)).tolist()
     shares = [[float(row["p(0)"]), float(row["p(1)"])] for row in rows]
-    np.testing.assert_allclose(shares, trained.predict_proba(load(DATA)), rtol=1e-4)
+    np.testing.assert_allclose(shares, trained.predict_proba(load_graphs(DATA)), rtol=1e-4)
     assert [path.name for path in tmp_path.iterdir()] == ["predictions.csv"]
     printed = invoke("predict", model / "model.safetensors", DATA).splitlines()
     assert printed[0] == "graph,prediction,p(0),p(1)"

@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.data.testbeds import bipartite_graphs, copies, prism, triangle_chains
+from experiments.testbeds import bipartite_graphs, copies, prism
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.compression import CompressedWalks
 from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import adjacency
@@ -45,7 +46,7 @@ def test_compression_is_exact_in_every_view(view):
 
 
 def test_the_objective_equals_a_plain_numpy_loop_over_graphs_and_steps():
-    graphs = bipartite_graphs(3, seed=1) + triangle_chains(3, seed=1)
+    graphs = bipartite_graphs(3, seed=1) + triangle_chains(3, random_state=1)
     painted = paint(as_batch(graphs))
     p, adj = random_banks(len(painted.colors), restarts=1, size=3)
     database = PlainWalks.of(painted, 2, (3,))

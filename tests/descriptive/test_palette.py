@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.data.testbeds import copies, ring, tailed_triangle
+from experiments.testbeds import copies, ring, tailed_triangle
 from rwkplus.descriptive.palette import MAX_COLORS, paint
 from rwkplus.errors import GraphError
 from rwkplus.graphs import as_batch

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from rwkplus.data.testbeds import triangle_chains
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.compression import CompressedWalks
 from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, changed_objective, climb, refine, single_changes

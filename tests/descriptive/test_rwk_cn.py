@@ -3,7 +3,8 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from rwkplus.data.testbeds import bipartite_graphs, copies, tailed_triangle, triangle_chains
+from experiments.testbeds import bipartite_graphs, copies, tailed_triangle
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.rwk_cn import DescriptiveKCN
 from rwkplus.errors import ParameterError
 from rwkplus.functional.regularizers import diversity_penalty

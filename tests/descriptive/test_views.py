@@ -2,7 +2,8 @@ import networkx as nx
 import pytest
 import torch
 
-from rwkplus.data.testbeds import bipartite_graphs, copies, ring, tailed_triangle, triangle_chains
+from experiments.testbeds import bipartite_graphs, copies, ring, tailed_triangle
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import as_batch

@@ -1,6 +1,6 @@
 import pytest
 
-from rwkplus.data import anomalous_molecules
+from rwkplus.datasets import anomalous_molecules
 from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.mining import PatternMiner
 
@@ -15,7 +15,7 @@ DETECTORS = {
 @pytest.fixture(scope="session")
 def database():
     """Sixty molecules, three of them spoiled."""
-    return anomalous_molecules(60, seed=3)
+    return anomalous_molecules(60, random_state=3)
 
 
 @pytest.fixture(scope="session")

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rwkplus.data import REGISTRY, load
-from rwkplus.data.registry import find
+from rwkplus.datasets import REGISTRY, load_graphs
+from rwkplus.datasets.catalog import find
 from rwkplus.detect import Explanation, GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
@@ -47,7 +47,7 @@ class Case:
 
     name: str
     about: str = ""
-    options: dict[str, Any] = field(default_factory=dict, hash=False)  # of load
+    options: dict[str, Any] = field(default_factory=dict, hash=False)  # of load_graphs
     edge_labels: bool = True
     measured: bool = False  # whether node features are real numbers
     compared: int = 60  # graphs for kernels, features and detectors
@@ -93,7 +93,7 @@ CASES = [
 @lru_cache(maxsize=1)
 def graphs_of(case: Case):
     """Load all graphs of a set."""
-    return load(case.name, **case.options)
+    return load_graphs(case.name, **case.options)
 
 
 def sample(case: Case, count: int):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rwkplus.data import functional_groups
+from rwkplus.datasets import functional_groups
 from rwkplus.errors import DataError
 from rwkplus.kernels import RandomWalkFeatures, feature_map, open_features
 

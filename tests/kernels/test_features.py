@@ -9,7 +9,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.errors import GraphError, NumericError, ParameterError, RWKPlusError
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, feature_map
 from tests.contract import check_graph_estimator
@@ -72,7 +72,7 @@ def test_keeps_the_scikit_learn_contract_when_hashed():
 def test_pandas_columns_are_named_after_the_sequences():
     pd = pytest.importorskip("pandas")
     features = RandomWalkFeatures(steps=1, sparse_output=False).set_output(transform="pandas")
-    frame = features.fit_transform(load("functional-groups")[:5])
+    frame = features.fit_transform(load_graphs("functional-groups")[:5])
     assert isinstance(frame, pd.DataFrame)
     assert {"C-C", "C=C", "N=O"} <= set(frame.columns)
 
@@ -170,7 +170,7 @@ def test_inner_products_of_hashed_features_are_right_on_average():
 
 
 def test_linear_models_learn_from_the_features():
-    graphs = load("functional-groups")[:60]
+    graphs = load_graphs("functional-groups")[:60]
     targets = graphs.y.tolist()
     search = GridSearchCV(
         make_pipeline(RandomWalkFeatures(), RidgeClassifier()), {"randomwalkfeatures__steps": [1, 2]}, cv=3
@@ -218,7 +218,7 @@ def test_counts_beyond_float64_are_refused():
 
 
 def test_a_failed_fit_leaves_nothing_that_answers():
-    good = load("functional-groups")[:3]
+    good = load_graphs("functional-groups")[:3]
     features = RandomWalkFeatures(steps=2).fit(good)
     features.hash_width = -1
     with pytest.raises(ParameterError):

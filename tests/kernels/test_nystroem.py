@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from torch_geometric.data import Batch
 
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.errors import GraphError, ParameterError, RWKPlusError
 from rwkplus.kernels import RandomWalkKernel, RandomWalkNystroem
 from tests.contract import check_graph_estimator
@@ -73,7 +73,7 @@ def test_the_draw_is_seeded_and_without_replacement():
 
 
 def test_arguments_of_the_kernel_can_be_searched():
-    graphs = load("functional-groups")[:40]
+    graphs = load_graphs("functional-groups")[:40]
     model = make_pipeline(RandomWalkNystroem(RandomWalkKernel(), 20, random_state=0), RidgeClassifier())
     search = GridSearchCV(model, {"randomwalknystroem__kernel__steps": [1, 2]}, cv=2)
     search.fit(graphs, graphs.y.tolist())
@@ -111,13 +111,13 @@ def test_a_single_graph_or_none_is_refused():
 
 
 def test_a_generator_of_graphs_is_read_once():
-    graphs = load("functional-groups")[:6]
+    graphs = load_graphs("functional-groups")[:6]
     model = RandomWalkNystroem(n_components=3, random_state=0)
     np.testing.assert_array_equal(model.fit_transform(graph for graph in graphs), model.fit_transform(graphs))
 
 
 def test_a_failed_fit_changes_nothing():
-    graphs = load("functional-groups")[:6]
+    graphs = load_graphs("functional-groups")[:6]
     model = RandomWalkNystroem(n_components=3, random_state=0).fit(graphs)
     before = model.transform(graphs)
     model.kernel = RandomWalkKernel("node-centric", walks="closed")

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 from torch_geometric.data import Batch
 
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.errors import GraphError, NumericError, ParameterError, RWKPlusWarning
 from rwkplus.functional.reference import count_matching_walks
 from rwkplus.kernels import RandomWalkKernel
@@ -264,14 +264,14 @@ def test_a_failed_fit_is_not_a_fit():
 
 
 def test_support_vector_machines_take_the_matrix():
-    molecules = load("functional-groups")[:80]
+    molecules = load_graphs("functional-groups")[:80]
     targets = molecules.y.tolist()
     model = make_pipeline(RandomWalkKernel(steps=2, normalize=True), SVC(kernel="precomputed", C=100))
     assert cross_val_score(model, molecules, targets, cv=4).mean() > 0.9
 
 
 def test_grid_search_finds_the_length_of_walks():
-    molecules = load("functional-groups")[:60]
+    molecules = load_graphs("functional-groups")[:60]
     targets = molecules.y.tolist()
     model = Pipeline([("kernel", RandomWalkKernel(normalize=True)), ("svm", SVC(kernel="precomputed", C=100))])
     search = GridSearchCV(model, {"kernel__steps": [1, 2]}, cv=3).fit(molecules, targets)
@@ -312,7 +312,7 @@ def test_equals_grakel_up_to_its_label_blind_zero_step():
 @pytest.mark.skipif(not os.environ.get("RWKPLUS_DATA"), reason="RWKPLUS_DATA names no folder with data sets")
 @WALK_KERNELS
 def test_both_routes_agree_on_real_molecules(kernel):
-    molecules = load("MUTAG")[:40]
+    molecules = load_graphs("MUTAG")[:40]
     explicit = RandomWalkKernel(kernel, 3, route="explicit").fit_transform(molecules)
     assert np.array_equal(RandomWalkKernel(kernel, 3, route="blocks").fit_transform(molecules), explicit)
 

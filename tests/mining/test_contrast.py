@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from rwkplus.data import planted_molecules
+from rwkplus.datasets import planted_molecules
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.contrast import are_real_targets, class_contrasts

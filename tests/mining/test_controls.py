@@ -1,7 +1,8 @@
 import networkx as nx
 import pytest
 
-from rwkplus.data.testbeds import copies, tailed_triangle, triangle_chains
+from experiments.testbeds import copies, tailed_triangle
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.errors import ParameterError
 from rwkplus.mining.controls import copied_patterns, majority_label
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.data import functional_groups
+from rwkplus.datasets import functional_groups
 from rwkplus.errors import GraphError, RWKPlusWarning
 from rwkplus.mining.database import MiningDatabase
 from tests.strategies import arrays_of

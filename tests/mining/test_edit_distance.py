@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from rwkplus.data.testbeds import prism, tailed_triangle
+from experiments.testbeds import prism, tailed_triangle
 from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.mining.edit_distance import edit_distance_bounds, normalize_weights, weighted_edit_distance
 

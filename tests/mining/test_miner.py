@@ -7,8 +7,8 @@ import pytest
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 from sklearn.base import clone
 
-from rwkplus.data import functional_groups
-from rwkplus.data.planted import planted_database, random_pattern
+from rwkplus.datasets import functional_groups
+from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining import Pattern, PatternMiner
 

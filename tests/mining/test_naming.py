@@ -1,7 +1,7 @@
 import networkx as nx
 import pytest
 
-from rwkplus.data import planted_groups
+from rwkplus.datasets import planted_groups
 from rwkplus.mining import Pattern
 from rwkplus.mining.known import Finding, find_known
 from rwkplus.mining.naming import describe

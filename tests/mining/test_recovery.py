@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from rwkplus.data.testbeds import chain_patterns, ring
+from experiments.testbeds import chain_patterns, ring
 from rwkplus.errors import ShapeError
 from rwkplus.mining.recovery import matches_labels, matches_strictly, recovered
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from rwkplus.data.testbeds import triangle_chains
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
 from rwkplus.graphs import as_batch

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.data import anomalous_molecules
+from rwkplus.datasets import anomalous_molecules
 from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining import PatternMiner
@@ -17,7 +17,7 @@ from tests.reports.test_mining import Balanced
 
 @pytest.fixture(scope="module")
 def judged():
-    graphs, anomalies = anomalous_molecules(40, seed=5)
+    graphs, anomalies = anomalous_molecules(40, random_state=5)
     detector = SurpriseDetector(0.05).fit(graphs)
     known = {i: anomaly.kind for i, anomaly in enumerate(anomalies) if anomaly is not None}
     return detector, graphs, "spoiled <40>", detector.decision_scores_, None, known

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from rwkplus.data import planted_molecules
+from rwkplus.datasets import planted_molecules
 from rwkplus.mining import PatternMiner
 from rwkplus.reports import mining_report
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from rwkplus.data.splits import stratified_folds
+from rwkplus.datasets.splits import stratified_folds
 from rwkplus.errors import ParameterError
 from rwkplus.models.gin import GIN
 from rwkplus.tasks import CrossValidation, FoldResult, Place, TrainedModel, cross_validate

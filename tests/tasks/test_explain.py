@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rwkplus.data import functional_groups
+from rwkplus.datasets import functional_groups
 from rwkplus.errors import ParameterError
 from rwkplus.graphs import EgoNets
 from rwkplus.reports import network_report

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rwkplus.data.splits import stratified_folds
+from rwkplus.datasets.splits import stratified_folds
 from rwkplus.errors import DataError, MissingExtraError, NumericError, ParameterError
 from rwkplus.tasks import Place, TrainedModel, tune
 from rwkplus.tasks.job import Job

@@ -1,0 +1,57 @@
+"""``python -m experiments NAME [options]``: run an experiment, or write the tables of all results."""
+
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+
+import typer
+
+from rwkplus.cli.main import run
+
+COMMANDS = {
+    "kernels": "kernels",
+    "task-1-1": "mining_tasks",
+    "task-1-2": "mining_tasks",
+    "task-2-1": "mining_tasks",
+    "task-2-2": "mining_tasks",
+    "explained": "mining_explained",
+    "planted": "planted",
+    "classification": "classification",
+    "counting": "counting",
+    "scalability": "scalability",
+    "anomaly": "anomaly",
+    "detection": "detection",
+    "planted-anomalies": "planted_anomalies",
+    "node-classification": "nodes",
+    "rwk-plus-conv-init": "nodes_init",
+    "runtime": "runtime",
+    "zinc": "molecules",
+    "molhiv": "molecules",
+    "molpcba": "molecules",
+    "twibot": "twibot",
+    "twibot-graph": "twibot_graph",
+    "tables": "tables",
+}
+"""Names of commands, and the module that has the function of that name."""
+
+
+def program(names: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
+    """The program with these commands; modules of others are not imported."""
+    app = typer.Typer(
+        help="Run the paper's experiments; all tables in docs/results, but for make bench, come from here. "
+        "Results are written below experiments/results.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(lambda: None)  # NAME is asked for even if it is the only one
+    for name in names:
+        module = import_module(f"experiments.{COMMANDS[name]}")
+        app.command(name)(getattr(module, name.replace("-", "_")))
+    return app
+
+
+if __name__ == "__main__":
+    asked = [word for word in sys.argv[1:2] if word in COMMANDS]
+    run(program(asked or COMMANDS))

@@ -1,0 +1,68 @@
+"""Pages and figures in ``docs/results`` from the files in ``experiments/results``: no number is typed by hand."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.anomaly import anomaly_page
+from experiments.classification import classification_page
+from experiments.counting import counting_page
+from experiments.detection import detection_page
+from experiments.kernels import kernel_page
+from experiments.mining_explained import explained_page
+from experiments.mining_tasks import edit_distance_figure, mining_task_page
+from experiments.molecules import molecule_sets_page
+from experiments.nodes import nodes_page
+from experiments.nodes_init import initialization_section
+from experiments.planted import planted_page
+from experiments.records import RESULTS
+from experiments.scalability import scalability_figure, scalability_page
+from experiments.speed import speed_page
+from experiments.twibot import twibot_page
+from rwkplus.cli.console import out
+from rwkplus.errors import DataError
+from rwkplus.files import write_whole
+
+Make = Callable[[Path], str | None]
+"""From the folder of results to a text, or to None where there are no results."""
+PAGES: dict[str, tuple[Make, ...]] = {
+    "kernels.md": (kernel_page,),
+    "planted.md": (planted_page,),
+    "mining_explained.md": (explained_page,),
+    "speed.md": (speed_page,),
+    "mining_tasks.md": (mining_task_page,),
+    "classification.md": (classification_page,),
+    "counting.md": (counting_page,),
+    "scalability.md": (scalability_page,),
+    "anomaly.md": (anomaly_page,),
+    "detection.md": (detection_page,),
+    "nodes.md": (nodes_page, initialization_section),
+    "molecules.md": (molecule_sets_page,),
+    "twibot.md": (twibot_page,),
+    "scalability.svg": (scalability_figure,),
+    "mining_tasks.svg": (edit_distance_figure,),
+}
+"""Names of files, and the parts of each."""
+
+
+def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
+    """Write every page and figure whose result files exist; return their paths."""
+    written = []
+    for name, parts in PAGES.items():
+        texts = [text for part in parts if (text := part(folder)) is not None]
+        if texts:
+            written.append(write_whole(docs / name, "\n".join(texts)))
+    return written
+
+
+def tables(
+    docs: Annotated[Path, typer.Option(help="Folder to write.")] = Path("docs/results"),
+) -> None:
+    """Rewrite docs/results from the result files."""
+    written = write_tables(docs)
+    if not written:
+        raise DataError(f"there is no folder {RESULTS} with result files here: run an experiment first.")
+    for path in written:
+        out.print(str(path))
