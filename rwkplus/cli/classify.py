@@ -40,7 +40,7 @@ def classify(
     from rwkplus.evaluate import guard_scores, nested_cross_validation
     from rwkplus.kernels import RandomWalkKernel
     from rwkplus.table import Reader
-    from rwkplus.table.targets import classes_of
+    from rwkplus.table.graph_table import classes_of
 
     lengths, left_out = _numbers(steps), reading.ignore
     graphs = reading.load(dataset)

@@ -36,7 +36,7 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
         "Columns of TU files: labels, attributes or both.",
     ),
 }
-"""By the name that :class:`rwkplus.io.options.ReadOptions` has for it: type, option, help."""
+"""By the name that :class:`rwkplus.io.sources.ReadOptions` has for it: type, option, help."""
 
 
 class Reading(NamedTuple):
@@ -103,7 +103,7 @@ def _said(read: dict[str, Any]) -> dict[str, Any]:
 
 def reading_defaults() -> dict[str, Any]:
     """Names and defaults for configuration files."""
-    from rwkplus.io.options import ReadOptions
+    from rwkplus.io.sources import ReadOptions
 
     found = {option.name: option.default for option in fields(ReadOptions) if option.name in CHOICES}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}

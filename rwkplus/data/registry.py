@@ -17,8 +17,7 @@ from rwkplus.data.molecules import planted_groups, planted_molecules
 from rwkplus.data.planted_anomalies import anomalous_molecules
 from rwkplus.data.synthetic import functional_groups
 from rwkplus.errors import DataError
-from rwkplus.io.files import read_path
-from rwkplus.io.options import ReadOptions, options_of
+from rwkplus.io.sources import ReadOptions, options_of, read_path
 from rwkplus.io.tu import read_tu
 from rwkplus.table import GraphTable, Text
 from rwkplus.types import check_choice

@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, MissingExtraError
-from rwkplus.io.coded import Cells, Coded, distinct
-from rwkplus.io.mistakes import Mistakes, Places, Side
-from rwkplus.io.molecule_tables import with_molecules
-from rwkplus.io.options import ReadOptions
-from rwkplus.io.tables import TAKES, assemble, check_named, find, is_left_out
+from rwkplus.io.assembly import TAKES, assemble
+from rwkplus.io.rows import Cells, Coded, Mistakes, Places, Side, are_molecules, distinct, spelled
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import is_missing
-from rwkplus.table.infer import refuse_date
+from rwkplus.table.columns import is_missing, refuse_date
 from rwkplus.types import check_choice
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -67,11 +64,11 @@ def from_frames(
     given: dict[Side, Any] = {"edges": edges, "nodes": nodes, "graphs": graphs}
     frames = {side: _frame(own, f"{side}=") for side, own in given.items() if own is not None}
     if not len(frames["edges"]) and nodes is None:
-        raise GraphError("the data frame of edges has no rows: give at least one edge, or nodes=.")
-    check_named(options, {side: frame.columns for side, frame in frames.items()})
+        raise GraphError("the data frame of edges has no rows: give at least one edge, or nodes=...")
+    options = spelled(options, {side: frame.columns for side, frame in frames.items()})
     columns = {side: _columns(frame, side, options) for side, frame in frames.items()}
     mistakes = Mistakes({side: _places(side, given[side]) for side in frames}, options.on_error)
-    return assemble(columns["edges"], columns.get("nodes"), columns.get("graphs"), options, mistakes)
+    return assemble(columns, options, mistakes)
 
 
 def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
@@ -84,16 +81,17 @@ def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
         GraphTable: 1 undirected graph, 3 nodes, 3 edges
     """
     if nw.dependencies.is_into_series(data):
-        from rwkplus.io.smiles import from_molecules
+        from rwkplus.io.molecules import from_molecules
 
         return from_molecules(nw.from_native(data, series_only=True).to_list(), options)
     frame = _frame(data, "the data frame")
-    ends = [find(name, frame.columns) for name in (options.source, options.target)]
-    if find(options.smiles, frame.columns) and not all(ends):
-        check_named(options, {"graphs": frame.columns})
-        mistakes = Mistakes({"graphs": _places("the data frame", data)}, options.on_error)
-        return with_molecules(_columns(frame, "graphs", options), options, mistakes)
-    return from_frames(data, options=options)
+    if not are_molecules(frame.columns, options):
+        return from_frames(data, options=options)
+    from rwkplus.io.molecules import from_table
+
+    options = spelled(options, {"graphs": frame.columns})
+    mistakes = Mistakes({"graphs": _places("the data frame", data)}, options.on_error)
+    return from_table(_columns(frame, "graphs", options), options, mistakes)
 
 
 def to_frames(table: GraphTable, library: str = "pandas") -> Frames:
@@ -158,7 +156,7 @@ def _places(called: str, data: Any) -> Places:  # noqa: ANN401
 
 
 def _columns(frame: "nw.DataFrame[Any]", side: Side, options: ReadOptions) -> dict[str, Cells]:
-    return {name: _cells(name, frame[name], side) for name in frame.columns if not is_left_out(name, side, options)}
+    return {name: _cells(name, frame[name], side) for name in frame.columns if not options.leaves_out(name, side)}
 
 
 def _cells(name: str, series: "nw.Series[Any]", side: Side) -> Cells:

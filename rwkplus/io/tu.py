@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.io.options import ReadOptions, TUFeatures
+from rwkplus.io.sources import ReadOptions, TUFeatures
 from rwkplus.table import Categories, Column, GraphTable, Numbers
+from rwkplus.table.arrays import once
 from rwkplus.table.graph_table import pointers
-from rwkplus.table.symmetry import once
 from rwkplus.types import check_choice
 
 TAKES = ("ignore", "node_features")

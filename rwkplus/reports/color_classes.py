@@ -3,7 +3,7 @@
 from html import escape
 
 from rwkplus.table import Reader
-from rwkplus.table.classes import AttributeClasses
+from rwkplus.table.intervals import AttributeClasses
 
 SHOWN = 8
 """Columns whose typical values are listed."""

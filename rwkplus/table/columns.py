@@ -1,22 +1,29 @@
-"""The three kinds of columns that graphs, nodes and edges can have: labels, numbers and text."""
+"""The three kinds of columns of graphs, nodes and edges (labels, numbers and text), and which of them values make."""
 
-import json
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
 from hashlib import blake2b
 from math import inf, isfinite, isnan
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, GraphError
+from rwkplus.errors import GraphError, Remedy
 
 Rows: TypeAlias = NDArray[np.int64] | slice
 Array: TypeAlias = NDArray[Any]
+Kind = Literal["label", "attribute", "text"]
+
+IDS_FROM = 20
+"""Rows from which on words are taken for ids if nearly all differ."""
+NEARLY_ALL = 0.9
+NUMBER = (Real, Decimal, np.number)
 
 
 def read_only(array: Array) -> Array:
@@ -174,51 +181,6 @@ class Text:
         return repr(plain).encode(errors="surrogatepass")
 
 
-class StoredText(Text):
-    """Text in an Arrow array, of which Python objects are made when somebody asks for them."""
-
-    array: Any
-    kind: str  # words, numbers, or json for all else
-
-    def __init__(self, array: Any, kind: str) -> None:  # noqa: ANN401
-        object.__setattr__(self, "array", array)
-        object.__setattr__(self, "kind", kind)
-
-    @cached_property
-    def texts(self) -> NDArray[np.object_]:  # type: ignore[override]
-        """The texts."""
-        try:
-            self.array.validate(full=True)
-            values = self.array.to_pylist()
-            if self.kind == "json":
-                values = [None if value is None else _from_json(value) for value in values]
-        except ValueError as error:  # of Arrow, JSON or Unicode
-            raise DataError(f"a column of text on disk is damaged: {error}.") from error
-        return read_only(Text.of(values).texts)
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def __reduce__(self) -> tuple[type[Text], tuple[NDArray[np.object_]]]:
-        return Text, (self.texts,)
-
-    def take(self, rows: Rows) -> "Text":
-        """Some of the rows."""
-        if not isinstance(rows, slice) or rows.step not in (None, 1):
-            return Text(self.texts[rows])
-        start, stop, _ = rows.indices(len(self))
-        return StoredText(self.array.slice(start, max(stop - start, 0)), self.kind)
-
-
-def _from_json(text: str) -> Any:  # noqa: ANN401
-    """A value as it was before JSON made lists of its tuples."""
-
-    def plain(value: Any) -> Any:  # noqa: ANN401
-        return tuple(map(plain, value)) if isinstance(value, list) else value
-
-    return plain(json.loads(text))
-
-
 Column: TypeAlias = Categories | Numbers | Text
 
 
@@ -234,6 +196,21 @@ def equal(one: Column, other: Column) -> bool:
     if isinstance(one, Categories) and isinstance(other, Categories) and one.names == other.names:
         return bool((one.codes == other.codes).all())
     return one.canonical() == other.canonical()
+
+
+def plain_values(column: Column) -> list[Any]:
+    """The values as plain Python has them, None where one is missing.
+
+    >>> plain_values(Numbers(np.array([1.5, np.nan])))
+    [1.5, None]
+    """
+    values: list[Any] = column.values().tolist()
+    missing = column.missing
+    if isinstance(column, Numbers) and column.numbers.ndim > 1 and missing.any():
+        missing = np.asarray(np.isnan(column.matrix()).all(1))  # of a row of several, some may be known
+    for row in np.flatnonzero(missing).tolist():
+        values[row] = None
+    return values
 
 
 def concatenate(columns: Sequence[Column]) -> Column:
@@ -339,3 +316,147 @@ def _names(ordered: Sequence[Hashable]) -> tuple[str, ...]:
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise GraphError(f"several distinct labels are written {twice}: use labels with distinct names.")
     return names
+
+
+# From Python's values
+
+
+def column_of(name: str, values: Sequence[Any], kind: Kind | None = None, *, of: str = "nodes") -> Column:
+    """Turn Python values into a column: words and truth values are labels, numbers are attributes.
+
+    Args:
+        name: Name of the column; one that is called ``label`` holds labels, whatever they are.
+        values: One per row; None and nan are missing.
+        kind: What the user says they are.
+        of: What the rows are, for errors.
+    """
+    if kind == "text":
+        return Text.of(None if is_missing(value) else value for value in values)
+    if kind == "label" or (kind is None and name == "label"):
+        return labels_of(name, values, of)
+    if kind == "attribute" or {type(value) for value in values} <= {int, float}:
+        return _numbers(name, values, of)
+    values = [None if is_missing(value) else value for value in values]
+    return _by_type(name, values, {type(value) for value in values} - {type(None)}, of)
+
+
+def target_column(name: str, values: Sequence[Any]) -> Column:
+    """Targets of graphs: words are classes, numbers are numbers; some may be missing."""
+    named = any(isinstance(value, str) for value in values)
+    return column_of(name, values, "label" if named else None, of="graphs")
+
+
+def labels_of(name: str, values: Iterable[Any], of: str) -> Categories:
+    """Turn values of any hashable kind into labels."""
+    try:
+        return Categories.of(values)
+    except GraphError as error:
+        raise GraphError(f"column {name!r} of the {of}: {error.args[0]}", *error.args[1:]) from error
+
+
+def are_ids(distinct: int, present: int) -> bool:
+    """Whether words are ids rather than labels: nearly every row has another one."""
+    return present >= IDS_FROM and distinct >= NEARLY_ALL * present
+
+
+def refuse_date(name: str, of: str) -> GraphError:
+    """The error about a date, which has no unit."""
+    return GraphError(
+        f"column {name!r} of the {of} holds dates or times, which have no unit.",
+        "Make numbers of them, such as days since the first.",
+        Remedy("Or leave them out: {ignore}.", ignore=(name,)),
+    )
+
+
+def mixed_column(name: str, of: str, shown: str) -> GraphError:
+    """The error about a column of several kinds of values, of which ``shown`` lists some."""
+    return GraphError(
+        f"column {name!r} of the {of} holds {shown}: neither labels nor numbers throughout.", *_other(name)
+    )
+
+
+def _other(name: str) -> tuple[Remedy, Remedy]:
+    return (
+        Remedy("To use its values as labels, say so: {labels}.", labels=(name,)),
+        Remedy("To leave it out: {ignore}.", ignore=(name,)),
+    )
+
+
+def _by_type(name: str, values: list[Any], kinds: set[type], of: str) -> Column:
+    if not kinds:
+        return Text.of(values)  # nothing is known of a column that is empty
+    if all(issubclass(kind, str) for kind in kinds):
+        distinct, present = len(set(values) - {None}), sum(value is not None for value in values)
+        return Text.of(values) if are_ids(distinct, present) else Categories.of(values)
+    if all(issubclass(kind, bool | np.bool_) for kind in kinds):
+        return Categories.of(None if value is None else bool(value) for value in values)
+    if all(issubclass(kind, NUMBER) and not issubclass(kind, bool) for kind in kinds):
+        return _numbers(name, values, of)
+    if any(issubclass(kind, date | time | timedelta | np.datetime64 | np.timedelta64) for kind in kinds):
+        raise refuse_date(name, of)
+    if all(issubclass(kind, list | tuple | np.ndarray) or hasattr(kind, "__array__") for kind in kinds):
+        return _numbers(name, values, of)
+    first: dict[type, Any] = {}
+    for value in values:
+        first.setdefault(type(value), value)
+    shown = " and ".join(short(value) for kind, value in first.items() if kind in kinds)
+    raise mixed_column(name, of, shown)
+
+
+def _numbers(name: str, values: Sequence[Any], of: str) -> Numbers:
+    """One or several numbers per row; missing rows are nan."""
+    present = next((value for value in values if not is_missing(value)), None)
+    width = None if present is None or isinstance(present, NUMBER) else _length(present)
+    blank = np.nan if width is None else (np.nan,) * width
+    try:
+        rows = [blank if is_missing(value) else _row(value, width) for value in values]
+        numbers = np.array(rows, dtype=None if rows else np.float64)
+        if numbers.dtype.kind in "uO":  # integers beyond 64 bits
+            numbers = np.array(rows, dtype=np.float64)
+    except Exception as error:  # whatever a value's own __float__ or __iter__ raises
+        raise _no_numbers(name, values, width, of) from error
+    if numbers.dtype.kind not in "iuf" or numbers.ndim != (1 if width is None else 2):
+        raise _no_numbers(name, values, width, of)
+    return Numbers(numbers.astype(np.float64 if numbers.dtype.kind == "f" else np.int64))
+
+
+def _row(value: Any, width: int | None) -> Any:  # noqa: ANN401
+    if isinstance(value, str | bytes | bool | np.bool_):
+        raise TypeError("no number")
+    if width is None:
+        return value if isinstance(value, int | float) else float(value)
+    row = [float(part) for part in value]
+    if len(row) != width:
+        raise ValueError("of another length")
+    return row
+
+
+def _length(value: Any) -> int | None:  # noqa: ANN401
+    try:
+        return None if getattr(value, "ndim", 1) == 0 else len(value)
+    except TypeError:
+        return None
+
+
+def _no_numbers(name: str, values: Sequence[Any], width: int | None, of: str) -> GraphError:
+    for value in values:
+        try:
+            if not is_missing(value):
+                np.asarray(_row(value, width), dtype=np.float64)
+        except Exception:
+            break
+    much = "a number" if width is None else f"{width} numbers"
+    return GraphError(f"column {name!r} of the {of} must hold {much} everywhere, got {short(value)}.", *_other(name))
+
+
+def short(value: object) -> str:
+    """A value as messages show it.
+
+    >>> short("x" * 1000)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
+    """
+    try:
+        text = repr(value)
+    except Exception:  # a value's own repr may fail
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

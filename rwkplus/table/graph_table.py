@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
-from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -11,9 +10,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError
-from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, concatenate, equal, kind_of, read_only
-from rwkplus.table.infer import target_column
+from rwkplus.errors import GraphError, Remedy
+from rwkplus.table.columns import (
+    Array,
+    Categories,
+    Column,
+    Numbers,
+    Text,
+    concatenate,
+    equal,
+    is_missing,
+    kind_of,
+    plain_values,
+    read_only,
+    target_column,
+)
+from rwkplus.table.description import in_html, in_words
 from rwkplus.types import check_integer
 
 if TYPE_CHECKING:
@@ -25,8 +37,6 @@ Graphs: TypeAlias = object
 """What estimators take: graphs in any form that :meth:`GraphTable.of` reads."""
 SIDES = ("graphs", "nodes", "edges")
 ARRAYS = {"node_ptr": np.int64, "edge_ptr": np.int64, "source": np.int32, "target": np.int32}
-SHOWN = 6
-"""Labels that a description lists."""
 
 
 class Origin(NamedTuple):
@@ -174,12 +184,7 @@ class GraphTable(Sequence["GraphTable"]):
 
     def blocks(self, max_nodes: int) -> Iterator["GraphTable"]:
         """Cut into tables of at most ``max_nodes`` nodes, or of one larger graph: the unit of work and of memory."""
-        start = 0
-        while start < len(self):
-            stop = int(np.searchsorted(self.node_ptr, self.node_ptr[start] + max_nodes, side="right")) - 1
-            stop = min(max(stop, start + 1), len(self))
-            yield self._block(start, stop)
-            start = stop
+        return (self._block(start, stop) for start, stop in block_ranges(self.node_ptr, max_nodes))
 
     def _block(self, start: int, stop: int) -> "GraphTable":
         """Graphs that follow one another: views, no copies."""
@@ -362,40 +367,11 @@ class GraphTable(Sequence["GraphTable"]):
         return write_table(self, path)
 
     def __repr__(self) -> str:
-        kind = "directed" if self.directed else "undirected"
-        graphs = _counted(len(self), f"{kind} graph")
-        lines = [f"GraphTable: {graphs}, {_counted(self.num_nodes, 'node')}, {_counted(self.num_edges, 'edge')}"]
-        for side in SIDES:
-            parts = [f"{name}: {self._about(side, name)}" for name in getattr(self, side)]
-            lines += [f"  {side if i == 0 else '':6} {part}" for i, part in enumerate(parts)]
-        return "\n".join(lines)
+        return in_words(self)
 
     def _repr_html_(self) -> str:
         """What is in the table, for notebooks."""
-        rows = "".join(
-            f"<tr><td>{side}</td><td><b>{escape(name)}</b></td><td>{escape(self._about(side, name))}</td></tr>"
-            for side in SIDES
-            for name in getattr(self, side)
-        )
-        head = escape(repr(self).splitlines()[0])
-        return f"<div><p>{head}</p><table>{rows}</table></div>"
-
-    def _about(self, side: str, name: str) -> str:
-        """One column in words."""
-        column: Column = getattr(self, side)[name]
-        if isinstance(column, Categories):
-            more = ", ..." if len(column.names) > SHOWN else ""
-            text = f"{_counted(len(column.names), 'label')} ({', '.join(column.names[:SHOWN])}{more})"
-        elif isinstance(column, Numbers):
-            text = _range(column)
-            if side == "edges" and name == self.weight:
-                text += ", weight"
-        else:
-            text = "ids" if name == "id" else "names" if name == "name" else "text, taken for ids and not compared"
-        if side == "graphs" and name in self.targets:
-            text += ", target"
-        missing = int(column.missing.sum())
-        return f"{text}, {missing:,} missing" if missing else text
+        return in_html(self)
 
 
 def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:
@@ -413,6 +389,55 @@ def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categorie
 def pointers(sizes: Sequence[int] | Ints) -> Ints:
     """Where the rows of each graph begin, and where all end ``(B + 1,)``, from their numbers ``(B,)``."""
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
+    """Whether two nodes of a graph are joined by several edges, for every graph ``(B,)``."""
+    turned = (table.source > table.target) & (not table.directed)
+    low, high = np.where(turned, table.target, table.source), np.where(turned, table.source, table.target)
+    order = np.lexsort((high, low, table.edge_graph))
+    rows = np.stack([table.edge_graph, low, high], 1)[order]
+    parallel = np.zeros(len(table), bool)
+    parallel[rows[1:][(rows[1:] == rows[:-1]).all(1), 0]] = True
+    return parallel
+
+
+def row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
+    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes."""
+    size = {"graphs": len(table), "nodes": table.num_nodes, "edges": table.num_edges}[side]
+    rows: list[dict[str, Any]] = [{} for _ in range(size)]
+    for name, column in getattr(table, side).items():
+        if side != "nodes" or name != "id":
+            for row, value in zip(rows, plain_values(column), strict=True):
+                if value is not None:
+                    row[name] = value
+    return rows
+
+
+def block_ranges(node_ptr: Ints, max_nodes: int) -> Iterator[tuple[int, int]]:
+    """Ranges of graphs of at most ``max_nodes`` nodes together, or of one larger graph."""
+    start, count = 0, node_ptr.size - 1
+    while start < count:
+        stop = int(np.searchsorted(node_ptr, node_ptr[start] + max_nodes, side="right")) - 1
+        stop = min(max(stop, start + 1), count)
+        yield start, stop
+        start = stop
+
+
+def classes_of(table: GraphTable) -> list[Any] | None:
+    """Class of every graph, a whole number or a name, None for one whose class is missing; None if there are none.
+
+    Several targets are questions of their own, and numbers of which some are not whole are no classes.
+    """
+    y = table.y
+    if y is None or y.ndim != 1:
+        return None
+    known = np.array([not is_missing(value) for value in y.tolist()], dtype=bool)
+    if y.dtype.kind == "f" and (known.all() or (y[known] != np.round(y[known])).any()):
+        return None
+    classes = np.full(y.size, None, dtype=object)
+    classes[known] = y[known].astype(np.int64) if y.dtype.kind == "f" else y[known]
+    return classes.tolist()  # type: ignore[no-any-return]
 
 
 def _rows_of(chosen: Ints, ptr: Ints) -> tuple[Ints, Ints]:
@@ -444,7 +469,9 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
                 has, lacks = (0, i) if theirs is None or mine is not None else (i, 0)
                 raise GraphError(
                     f"the {side} of table {has} have a column {name!r} that those of table {lacks} do not have, or not "
-                    f"of the same kind. Give it to both, or leave it out: ignore=({name!r},)."
+                    "of the same kind.",
+                    "Give it to both.",
+                    Remedy("Or leave it out: {ignore}.", ignore=(name,)),
                 )
     if (first.directed, first.weight) != (table.directed, table.weight):
         raise GraphError(f"table {i} differs from table 0 in whether edges are directed, or have weights.")
@@ -452,17 +479,3 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
 
 def _row_shape(column: Column | None) -> tuple[int, ...]:
     return column.numbers.shape[1:] if isinstance(column, Numbers) else ()
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _range(column: Numbers) -> str:
-    if column.width != 1:
-        return f"{column.width} numbers"
-    known = column.numbers.ravel()[~column.missing]
-    if not known.size:
-        return "numbers"
-    low, high = known.min(), known.max()
-    return f"numbers, {low:g} to {high:g}" if low < high else f"numbers, all {low:g}"

@@ -5,7 +5,7 @@ from hypothesis import given
 from rwkplus.errors import GraphError
 from rwkplus.io.igraph import from_igraph, to_igraph
 from rwkplus.io.networkx import from_networkx
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable
 from tests.strategies import colored_graphs, real_graphs
 

@@ -279,7 +279,7 @@ def test_options_that_say_nothing_here_are_refused(option):
 
 
 def test_unknown_options_are_refused():
-    with pytest.raises(ParameterError, match=r"no option 'lables'; known are .*labels"):
+    with pytest.raises(ParameterError, match=r"no option 'lables'. Did you mean 'labels'"):
         GraphTable.of([nx.path_graph(2)], lables=("a",))
 
 

@@ -31,6 +31,6 @@ def test_columns_that_are_not_there_are_told(option):
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, 3, "size")
     with pytest.raises(
-        ParameterError, match=f"{option} names 'sise', but there is no such column. Did you mean 'size'"
+        ParameterError, match=f"{option} names a column 'sise' that does not exist. Did you mean {option}=.*size"
     ):
         GraphTable.of([graph], **{option: ["sise"]})
