@@ -8,6 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from rwkplus.errors import Remedy, RWKPlusWarning
+
 PANEL = "Reading graphs"
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 CHOICES: dict[str, tuple[Any, str, str]] = {
@@ -56,11 +58,9 @@ class Reading(NamedTuple):
 
         table = load(dataset, **{**self.given, **more})
         for side, name in table.taken_for_ids():
-            print_error(
-                f"column {name!r} of the {side} has another value in nearly every row: it is taken for an id and not "
-                f"compared. labels=({name!r},) compares it, ignore=({name!r},) leaves it out.",
-                "warning",
-            )
+            message = f"column {name!r} of the {side} has another value in nearly every row: it is taken for an id."
+            compare = Remedy("{labels} compares it.", labels=(name,))
+            print_error(RWKPlusWarning(message, compare, Remedy("{ignore} leaves it out.", ignore=(name,))), "warning")
         return table
 
 

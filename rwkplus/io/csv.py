@@ -129,7 +129,8 @@ def _sheets(files: dict[Side, Path], options: ReadOptions) -> tuple[ReadOptions,
     for side, sheet in sheets.items():
         mistakes.add_unread(side, sheet.unread, sheet.unread_shown)
         for name, bad in sheet.unreadable.items():
-            hint = Remedy("If its cells are labels, say so: {labels}.", labels=(name,))
+            told = repr(name).replace("{", "{{").replace("}", "}}")
+            hint = Remedy(f"If {told} holds labels, say so: {{labels}}.", labels=(name,))
             given = kind_of(name, side, options) == "attribute"
             messages = [_no_number(name, cell) for cell in bad.cells[:SHOWN]]
             mistakes.add(side, bad.rows, messages.__getitem__, *([] if given else [hint]))

@@ -60,11 +60,11 @@ def from_frames(
     """
     options.check("data frames of edges", TAKES)
     if edges is None:
-        raise GraphError("a data frame of edges is needed: edges=...; it may be without rows if there are nodes.")
+        raise GraphError("a data frame of edges is needed; it may be without rows if there are nodes.")
     given: dict[Side, Any] = {"edges": edges, "nodes": nodes, "graphs": graphs}
     frames = {side: _frame(own, f"{side}=") for side, own in given.items() if own is not None}
     if not len(frames["edges"]) and nodes is None:
-        raise GraphError("the data frame of edges has no rows: give at least one edge, or nodes=...")
+        raise GraphError("the data frame of edges has no rows.", "Give at least one edge, or a data frame of nodes.")
     options = spelled(options, {side: frame.columns for side, frame in frames.items()})
     columns = {side: _columns(frame, side, options) for side, frame in frames.items()}
     mistakes = Mistakes({side: _places(side, given[side]) for side in frames}, options.on_error)
@@ -141,8 +141,8 @@ def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
         raise GraphError(f"{called} has two columns of the same name: {error}") from error
     except TypeError as error:
         lazy = hasattr(data, "collect")
-        remedy = "call its collect() first" if lazy else "give a data frame of pandas, Polars or PyArrow"
-        raise GraphError(f"{called} is a {type(data).__name__}: {remedy}.") from error
+        remedy = "Call its collect() first." if lazy else "Give a data frame of pandas, Polars or PyArrow."
+        raise GraphError(f"{called} is a {type(data).__name__}.", remedy) from error
     for name in frame.columns:
         if not isinstance(name, str):
             raise GraphError(f"{called} has a column called {name!r}, which is no word. Rename it.")

@@ -340,7 +340,8 @@ def _data_fields(records: Sequence[Properties], options: ReadOptions, path: str 
         columns[name] = _target_of(name, values, path) if name in options.targets else _field_of(values)
     for name in options.targets:
         if name not in columns and options.y != "y":
-            raise DataError(f"{path}: no molecule has a data field {name!r} to be the target: y={options.y!r}.")
+            there = f"There are {', '.join(map(repr, columns))}." if columns else "There are none."
+            raise DataError(f"{path}: no molecule has a data field {name!r} to be the target.", there)
     return columns
 
 

@@ -129,7 +129,8 @@ class ReadOptions:
         if self.weight is not None:
             column = table.edges.get(self.weight)
             if column is None:
-                raise GraphError(f"there is no edge column {self.weight!r} to be the weight: weight={self.weight!r}.")
+                there = f"There are {', '.join(map(repr, table.edges))}." if table.edges else "Edges have no columns."
+                raise GraphError(f"there is no edge column {self.weight!r} to be the weight.", there)
             if not isinstance(column, Numbers) or column.width != 1:
                 raise GraphError(f"the weight {self.weight!r} must be one number for every edge.")
         return replace(table, weight=self.weight)
@@ -200,7 +201,7 @@ def read_graphs(
     if edges is None and nodes is None and graphs is None:
         return _read(data, options_of(options))
     if data is not None:
-        raise ParameterError("give either graphs, or data frames as edges=, nodes= and graphs=.")
+        raise ParameterError("give either graphs, or data frames of edges, nodes and graphs, not both.")
     from rwkplus.io.frames import from_frames
 
     return from_frames(edges, nodes, graphs, options_of(options))
@@ -254,7 +255,8 @@ def _read(data: Any, options: ReadOptions) -> GraphTable:  # noqa: ANN401
     if isinstance(data, str | Path):
         return read_path(Path(data), options)
     if data is None:
-        raise GraphError("expected a list of graphs, got NoneType; or give data frames: edges=, nodes= and graphs=.")
+        frames = Remedy("Or give data frames: {edges}, {nodes}, {graphs}", edges=..., nodes=..., graphs=...)
+        raise GraphError("expected a list of graphs, got NoneType.", frames)
     if _is_a(data, "torch_geometric.data", "Batch"):
         return _function("pyg.from_pyg")(data, options)
     if _is_a(data, "scipy.sparse", "sparray", "spmatrix"):

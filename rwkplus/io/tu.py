@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, ParameterError
+from rwkplus.errors import DataError, ParameterError, Remedy
 from rwkplus.io.sources import ReadOptions, TUFeatures
 from rwkplus.table import Categories, Column, GraphTable, Numbers
 from rwkplus.table.arrays import once
@@ -189,7 +189,8 @@ def _columns(
     has_labels, has_attributes = files.has(f"{kind}_labels"), files.has(f"{kind}_attributes")
     if kind == "node" and wanted != "labels" and not has_attributes:
         raise ParameterError(
-            f"there is no {files.name('node_attributes')} for node_features={wanted!r}: leave it out, or use 'labels'."
+            f"there is no {files.name('node_attributes')} to be read as {wanted}.",
+            Remedy("Read labels: {node_features}.", node_features="labels"),
         )
     columns: dict[str, Column] = {}
     if has_labels and (wanted != "attributes" or not has_attributes):

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import subprocess
 import sys
 
@@ -202,7 +203,7 @@ def test_all_mistakes_are_told_at_once(folder):
     assert "line 4: column 'target' is empty; line 5: column 'amount' must be a number, got 'n/a'" in message
     assert "and 4 more. " in message
     assert (
-        "graphs.csv, line 3: column 'graph' is empty. If its cells are labels, say so: labels=('amount',)." in message
+        "graphs.csv, line 3: column 'graph' is empty. If 'amount' holds labels, say so: labels=('amount',)." in message
     )
 
 
@@ -230,8 +231,35 @@ def test_bad_lines_are_skipped_and_told_in_one_warning(folder):
 
 def test_skipping_leaves_graphs_without_a_target(folder):
     (folder / "graphs.csv").write_text("graph,y\ntuesday,yes\n")
-    with pytest.warns(RWKPlusWarning, match="no line for the graph 'monday'"):
+    with pytest.warns(RWKPlusWarning, match="no line for the graph 'monday'") as warned:
         assert read_csv(folder, ReadOptions(on_error="skip")).y.tolist() == [None, "yes"]
+    assert "left out" not in str(warned[0].message)
+    assert "it is kept, with missing cells" in str(warned[0].message)
+
+
+def test_what_is_left_out_needs_no_advice(read):
+    text = "source,target,amount\n" + "".join(f"a{i},b{i},{i}\n" for i in range(9)) + "a1,b1,1\na2,c2,many\n"
+    with pytest.raises(DataError, match=r"multigraph=True|labels="):
+        read(text)
+    with pytest.warns(RWKPlusWarning, match="left out: ") as warned:
+        read(text, on_error="skip")
+    assert not {"labels", "multigraph", "drop_duplicates", "on_error"} & set(re.findall(r"\w+", str(warned[0].message)))
+
+
+def test_remedies_are_spelled_for_their_reader(read):
+    with pytest.raises(DataError) as raised:
+        read("from,to\na,b\n")
+    assert str(raised.value).endswith(
+        "Say which one it is: source=... If these are molecules, name the column of SMILES: smiles=..."
+    )
+    spelled = raised.value.told(lambda name, value: f"--{name} NAME" if name == "source" else None)
+    assert spelled.endswith("it has 'from', 'to'. Say which one it is: --source NAME")
+
+
+def test_names_of_columns_may_hold_braces(read):
+    text = "source,target,{x}\n" + "".join(f"a{i},b{i},{i}\n" for i in range(9)) + "a,b,many\n"
+    with pytest.raises(DataError, match=r"If '{x}' holds labels, say so: labels=\('{x}',\)"):
+        read(text)
 
 
 def test_there_is_an_error_if_nothing_is_left_to_read(read):

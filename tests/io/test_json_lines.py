@@ -489,3 +489,9 @@ def test_what_networkx_writes_is_read_back_with_name_and_target(tmp_path):
     lines = [json.dumps(nx.node_link_data(graph, edges="edges")) for graph in graphs]
     (tmp_path / "graphs.jsonl").write_text("\n".join(lines))
     assert GraphTable.of(tmp_path / "graphs.jsonl") == GraphTable.of(graphs)
+
+
+def test_rows_of_which_some_numbers_are_missing_come_back(tmp_path):
+    places = Numbers(np.array([[1.0, np.nan], [np.nan, np.nan], [2.0, 3.0]]))
+    table = from_networkx([nx.path_graph(3)]).with_columns(nodes={"place": places})
+    assert read_json_lines(write_json_lines(table, tmp_path / "g.jsonl")) == table

@@ -24,6 +24,22 @@ def test_slips_are_told(slip):
         RandomWalkFeatures(ignore=(slip,)).fit(GraphTable.of(SMILES))
 
 
+@pytest.mark.parametrize("option", ["labels", "attributes"])
+@pytest.mark.parametrize("form", ["networkx", "igraph", "json", "csv"])
+def test_columns_unlike_all_others_are_told(tmp_path, option, form):
+    import networkx as nx
+
+    (tmp_path / "g.csv").write_text("source,target,how\na,b,card\n")
+    line = '{"nodes": [{"id": 0, "size": 1}, {"id": 1, "size": 2}], "edges": [{"source": 0, "target": 1}]}'
+    (tmp_path / "g.jsonl").write_text(line)
+    graph = nx.Graph([(0, 1, {"how": "card"})])
+    given = {"networkx": [graph], "json": tmp_path / "g.jsonl", "csv": tmp_path / "g.csv"}
+    if form == "igraph":
+        given["igraph"] = [pytest.importorskip("igraph").Graph.from_networkx(graph)]
+    with pytest.raises(ParameterError, match=f"{option} names a column 'kind' that does not exist. There are .*"):
+        GraphTable.of(given[form], **{option: ["kind"]})
+
+
 @pytest.mark.parametrize("option", ["labels", "attributes", "y"])
 def test_columns_that_are_not_there_are_told(option):
     import networkx as nx
