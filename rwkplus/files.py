@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from safetensors import SafetensorError, safe_open
 
@@ -166,17 +166,23 @@ def write_whole(path: str | Path, content: bytes | str) -> Path:
     return Path(path)
 
 
+@contextmanager
+def opened_text(path: str | Path, newline: str | None = None) -> Iterator[TextIO]:
+    """A file of text in UTF-8, read without the mark that some programs put at its beginning."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline=newline) as file:
+            yield file
+    except UnicodeDecodeError as error:
+        reason = "it is not text in UTF-8; save it as such, a spreadsheet as CSV UTF-8"
+        raise DataError(f"cannot read {path}: {reason}.") from error
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}.") from error
+
+
 def read_text(path: str | Path) -> str:
     """Text of a file in UTF-8, without the mark that some programs put at its beginning."""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (
-            "it is not text in UTF-8; save it as such, a spreadsheet as CSV UTF-8"
-            if isinstance(error, UnicodeDecodeError)
-            else error.strerror
-        )
-        raise DataError(f"cannot read {path}: {reason}.") from error
+    with opened_text(path) as file:
+        return file.read()
 
 
 def read_json(path: str | Path, missing: str | None = None) -> Any:  # noqa: ANN401

@@ -4,18 +4,18 @@ import csv
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, count, islice
 from math import isnan, nan
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, Remedy
+from rwkplus.files import opened_text
 from rwkplus.io.assembly import TAKES, assemble
 from rwkplus.io.rows import SHOWN, Cells, Coded, Mistakes, Places, Side, are_molecules, find, kind_of, spelled
 from rwkplus.io.sources import ReadOptions
@@ -74,7 +74,7 @@ def read_csv(
     if are_molecules(_header_of(path), options):
         if nodes is not None or graphs is not None:
             raise DataError(f"{path} has a column of SMILES: files of nodes or graphs belong to files of edges.")
-        from rwkplus.io.molecules import from_table
+        from rwkplus.io.smiles import from_table
 
         options, sheets, mistakes = _sheets({"graphs": path}, options)
         return from_table(sheets["graphs"].columns, options, mistakes)
@@ -145,23 +145,10 @@ def _no_number(name: str, cell: str) -> str:
     return f"column {name!r} must be a number{limit}, got {short(cell)}"
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[str]]:
-    """A file of text, with errors about what cannot be read."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield file
-    except UnicodeDecodeError as error:
-        reason = "it is not text in UTF-8; save it as such, a spreadsheet as CSV UTF-8"
-        raise DataError(f"cannot read {path}: {reason}.") from error
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}.") from error
-
-
 class _Lines:
     """Rows of an open file, in chunks, with the line of each."""
 
-    def __init__(self, path: Path, file: IO[str]) -> None:
+    def __init__(self, path: Path, file: TextIO) -> None:
         self.path = path
         self.before, first = 0, ""  # lines before the header
         for line in file:
@@ -228,7 +215,7 @@ def _breaks(cell: str) -> int:
 
 def _header_of(path: Path) -> list[str]:
     """Names of the columns of a file."""
-    with _opened(path) as file:
+    with opened_text(path, newline="") as file:
         return [name for name in _Lines(path, file).header if name]
 
 
@@ -245,7 +232,7 @@ def _read(path: Path, side: Side, options: ReadOptions) -> _Sheet:
 def _read_once(path: Path, side: Side, options: ReadOptions, words: set[str]) -> tuple[_Sheet, set[str]]:
     """Read a file, or say which columns are words after all."""
     sheet, found = _Sheet(path), [np.zeros(0, np.int64)]
-    with _opened(path) as file:
+    with opened_text(path, newline="") as file:
         lines = _Lines(path, file)
         columns = _plan(lines, side, options, words)
         for chunk, numbers in lines.chunks():

@@ -81,13 +81,13 @@ def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
         GraphTable: 1 undirected graph, 3 nodes, 3 edges
     """
     if nw.dependencies.is_into_series(data):
-        from rwkplus.io.molecules import from_molecules
+        from rwkplus.io.smiles import from_molecules
 
         return from_molecules(nw.from_native(data, series_only=True).to_list(), options)
     frame = _frame(data, "the data frame")
     if not are_molecules(frame.columns, options):
         return from_frames(data, options=options)
-    from rwkplus.io.molecules import from_table
+    from rwkplus.io.smiles import from_table
 
     options = spelled(options, {"graphs": frame.columns})
     mistakes = Mistakes({"graphs": _places("the data frame", data)}, options.on_error)

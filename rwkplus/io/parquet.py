@@ -18,6 +18,7 @@ from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import Rows, read_only
 from rwkplus.table.graph_table import SIDES, Origin
+from rwkplus.table.packing import check_table
 
 ABOUT = "table.json"
 FORMAT = "rwkplus table 1"
@@ -186,7 +187,10 @@ def open_block(path: str, mark: str, start: int, stop: int) -> GraphTable:
         raise DataError(f"{path} was written anew after the table was opened: open it again.")
     table = _opened(path, mark)[start:stop]
     if table.num_edges + table.num_nodes <= CHECKED:
-        _check_values(table, path)
+        try:
+            check_table(table)
+        except ValueError as error:
+            raise damaged(path, error) from error
     return table
 
 
@@ -416,20 +420,6 @@ def _pointers(graphs: _File, field: str, total: int) -> NDArray[np.int64]:
     if ptr[0] != 0 or (ptr[1:] < ptr[:-1]).any():
         raise damaged(graphs.path, f"the numbers in {field!r} do not ascend from 0 to {total:,}")
     return ptr
-
-
-def _check_values(table: GraphTable, path: str) -> None:
-    """Refuse numbers of nodes and of labels that do not exist."""
-    sizes = np.diff(table.node_ptr)[table.edge_graph]
-    for name in ("source", "target"):
-        ends = getattr(table, name)
-        if ends.size and (ends.min() < 0 or (ends >= sizes).any()):
-            raise damaged(Path(path) / "edges.arrow", f"{name!r} has numbers of nodes that do not exist")
-    for side in SIDES:
-        for name, column in getattr(table, side).items():
-            codes = column.codes if isinstance(column, Categories) else np.zeros(0, np.int8)
-            if codes.size and (codes.min() < -1 or codes.max() >= len(column.names)):
-                raise damaged(Path(path) / f"{side}.arrow", f"{name!r} has numbers of labels that do not exist")
 
 
 def read_parquet(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008

@@ -21,15 +21,15 @@ TUFeatures = Literal["labels", "attributes", "both"]
 Read = Callable[[Any, "ReadOptions"], GraphTable]
 OBJECTS = (
     ("networkx", ("Graph",), "networkx.from_networkx"),
-    ("rdkit.Chem", ("Mol",), "molecules.from_molecules"),
+    ("rdkit.Chem", ("Mol",), "smiles.from_molecules"),
     ("igraph", ("Graph",), "igraph.from_igraph"),
     ("scipy.sparse", ("sparray", "spmatrix"), "scipy.from_scipy"),
     ("torch_geometric.data", ("Data", "HeteroData"), "pyg.from_pyg"),
 )
 """Classes of graphs, and what reads a list of them."""
 FILES = {
-    ".csv": "csv.read_csv", ".jsonl": "json_lines.read_json_lines", ".sdf": "molecules.read_sdf",
-    ".smi": "molecules.read_smi", ".zip": "tu.read_tu", ".parquet": "parquet.read_parquet",
+    ".csv": "csv.read_csv", ".jsonl": "json_lines.read_json_lines", ".sdf": "smiles.read_sdf",
+    ".smi": "smiles.read_smi", ".zip": "tu.read_tu", ".parquet": "parquet.read_parquet",
 }  # fmt: skip
 """What reads a file, by the end of its name."""
 FOLDERS = (
@@ -285,7 +285,7 @@ def _reader_of(first: object) -> Read:
     if isinstance(first, GraphTable):
         return _from_tables
     if isinstance(first, str):
-        return _function("molecules.from_molecules")
+        return _function("smiles.from_molecules")
     for module, names, read in OBJECTS:
         if _is_a(first, module, *names):
             return _function(read)

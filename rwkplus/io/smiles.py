@@ -1,6 +1,5 @@
 """Molecules: SMILES, RDKit molecules, tables of them, ``.smi`` and ``.sdf`` files (extra: ``chem``)."""
 
-import codecs
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError
-from rwkplus.files import read_text
+from rwkplus.files import opened_text, read_text
 from rwkplus.io.rows import Cells, Mistakes, Places, find, needed, typed, values_of
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
@@ -23,7 +22,7 @@ from rwkplus.table.graph_table import pointers
 TAKES = ("atom", "bond", "ignore", "on_error", "n_jobs")
 LARGEST = 2**63
 """Whole numbers from here on are identifiers."""
-BYTES = 1 << 20
+CHARACTERS = 1 << 20
 """Of a file that are checked at a time."""
 ATOM = ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring")
 BOND = ("type", "stereo", "conjugated", "ring")
@@ -314,18 +313,10 @@ def _typed(words: Sequence[str]) -> list[Any] | None:
 
 def _check_text(path: str | Path) -> None:
     """Refuse a file that is no text before RDKit is imported, without holding it in memory."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
     blank = True
-    try:
-        with Path(path).open("rb") as file:
-            while chunk := file.read(BYTES):
-                blank = blank and not chunk.strip()
-                decoder.decode(chunk)
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise DataError(f"cannot read {path}: it is not text in UTF-8; save it as such.") from error
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from error
+    with opened_text(path) as file:
+        while chunk := file.read(CHARACTERS):
+            blank = blank and not chunk.strip()
     if blank:
         raise DataError(f"{path} holds no molecules.")
 
