@@ -167,7 +167,7 @@ def _records_of(lines: Sequence[bytes]) -> list[_Record | Refused]:
     for i in _with_repeated_edges(found):
         try:
             found[i] = _merged(found[i])  # type: ignore[arg-type]
-        except GraphError as error:
+        except (GraphError, RecursionError) as error:
             found[i] = Refused(_told(error), _name_anyway(lines[i]))
     return found
 

@@ -495,3 +495,10 @@ def test_rows_of_which_some_numbers_are_missing_come_back(tmp_path):
     places = Numbers(np.array([[1.0, np.nan], [np.nan, np.nan], [2.0, 3.0]]))
     table = from_networkx([nx.path_graph(3)]).with_columns(nodes={"place": places})
     assert read_json_lines(write_json_lines(table, tmp_path / "g.jsonl")) == table
+
+
+def test_repeated_edges_with_deep_fields_are_told():
+    deep = "[" * 900 + "]" * 900  # read by msgspec, too deep to be compared
+    edge = f'{{"source": 0, "target": 1, "a": {deep}}}'
+    parsed = parse_lines([f'{{"nodes": [{{"id": 0}}, {{"id": 1}}], "edges": [{edge}, {edge}]}}'.encode()])
+    assert isinstance(parsed.lines[0], Refused)
