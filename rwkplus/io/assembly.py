@@ -46,7 +46,7 @@ def assemble(given: Tables, options: ReadOptions, mistakes: Mistakes) -> GraphTa
     return options.applied(table)
 
 
-class Repeated(NamedTuple):
+class _Repeated(NamedTuple):
     """Edges that are there several times."""
 
     kept: NDArray[np.bool_]  # edges that stay
@@ -268,7 +268,7 @@ class _Assembly:
             ),
         )
 
-    def _note_repeated_edges(self, repeated: Repeated) -> None:
+    def _note_repeated_edges(self, repeated: _Repeated) -> None:
         rows, firsts, numbers = repeated.rows, repeated.firsts, self.edges.numbers()
         unit = self.mistakes.places["edges"].unit
 
@@ -419,10 +419,14 @@ def _take_known(column: Column, rows: Ints) -> Column:
 # Edges that a table has several times
 
 
-def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], options: ReadOptions) -> Repeated | None:
+def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], options: ReadOptions) -> _Repeated | None:
     """Find edges that are there several times; None where all are to stay.
 
     An undirected edge may be given in both directions if all else is equal, and is kept once.
+
+    >>> found = repeated_edges(np.array([0, 1, 1]), np.array([1, 0, 2]), {}, ReadOptions())
+    >>> found.kept.tolist()
+    [True, False, True]
     """
     own = options.directed or options.multigraph
     if (own and not options.drop_duplicates) or not source.size:
@@ -438,14 +442,14 @@ def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], op
         kept[several[place > 0]] = False
         several, group = several[place == 0], group[place == 0]
     if own:
-        return Repeated(kept, several[:0], several[:0])
+        return _Repeated(kept, several[:0], several[:0])
     place, first = _place_in_group(group)
     cells = _with_cells(np.zeros_like(group), several, columns)
     back = source[several] != source[several][first]
     reverse = (place == 1) & back & (cells == cells[first])
     kept[several[place > 0]] = False
     wrong = np.flatnonzero((place > 0) & ~reverse)
-    return Repeated(kept, several[wrong], several[first[wrong]])
+    return _Repeated(kept, several[wrong], several[first[wrong]])
 
 
 def _in_groups(key: Ints) -> tuple[Ints, Ints]:

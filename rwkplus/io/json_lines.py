@@ -86,6 +86,10 @@ class Parsed(NamedTuple):
     """The readable graphs of some lines, and for every line where its graph is or what is wrong with it.
 
     Lines whose graphs have the same fields share a table, so that no line is read differently because of others.
+
+    >>> line = b'{"id": "g7", "nodes": [{"id": 0}], "edges": []}'
+    >>> parse_lines([line, b"{"]).lines[0]
+    Place(table=0, row=0, name='g7')
     """
 
     tables: list[GraphTable]
@@ -796,7 +800,14 @@ def graph_to_json(table: GraphTable) -> str:
 
 
 def write_json_lines(table: GraphTable, path: str | Path) -> Path:
-    """Write a file with a line for every graph, whole or not at all."""
+    """Write a file with a line for every graph, whole or not at all.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> table = GraphTable.of(["CO"])
+    >>> with TemporaryDirectory() as folder:
+    ...     GraphTable.of(write_json_lines(table, f"{folder}/graphs.jsonl")) == table
+    True
+    """
     with whole_file(path) as scratch, scratch.open("wb") as file:
         file.writelines(line + b"\n" for block in table.blocks(WRITTEN_NODES) for line in _written(block))
     return Path(path)

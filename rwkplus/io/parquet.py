@@ -157,6 +157,13 @@ def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> Grap
     Args:
         folder: The folder.
         options: ``ignore`` for a written table; those of data frames for Parquet files.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     table = open_table(GraphTable.of(["CCO", "N#N"]).write(f"{folder}/two"))
+        >>> table.origin.start, table.origin.stop
+        (0, 2)
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -423,7 +430,15 @@ def _pointers(graphs: _File, field: str, total: int) -> NDArray[np.int64]:
 
 
 def read_parquet(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
-    """Read one Parquet file, of edges or with a column of molecules, as a data frame would be."""
+    """Read one Parquet file, of edges or with a column of molecules, as a data frame would be.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import pandas as pd
+    >>> with TemporaryDirectory() as folder:
+    ...     pd.DataFrame({"source": [0, 1], "target": [1, 2]}).to_parquet(f"{folder}/edges.parquet")
+    ...     read_parquet(f"{folder}/edges.parquet")
+    GraphTable: 1 undirected graph, 3 nodes, 2 edges
+    """
     from rwkplus.io.frames import from_frame
 
     return from_frame(_parquet(Path(path)), options)

@@ -82,8 +82,9 @@ class Mistakes:
         ...     mistakes.settle()
         ... except DataError as error:
         ...     print(error)
-        edges.csv: 2 lines cannot be read: line 3: column 'to' is empty; line 5: column 'to' is empty. on_error='skip' reads the rest.
-    """  # noqa: E501
+        edges.csv: 2 lines cannot be read: line 3: column 'to' is empty; line 5: column 'to' is empty.
+        on_error='skip' reads the rest.
+    """
 
     def __init__(self, places: Mapping[Side, Places], on_error: OnError = "raise") -> None:
         self.places = places
@@ -131,7 +132,15 @@ class Mistakes:
             found.shown += [(line, f"{self.places[side].unit} {line}: {said}") for line, said in shown]
 
     def lacks(self, sentence: str, otherwise: str) -> None:
-        """Note something that is missing as a whole; ``otherwise`` says what becomes of it where that is no error."""
+        """Note something that is missing as a whole; ``otherwise`` says what becomes of it where that is no error.
+
+        >>> mistakes = Mistakes({"graphs": Places("graphs.csv", "line", lambda row: (row, f"line {row}"))})
+        >>> mistakes.lacks("graphs.csv has no line for the graph 'a'", "it is kept")
+        >>> mistakes.settle()
+        Traceback (most recent call last):
+        ...
+        rwkplus.errors.DataError: graphs.csv has no line for the graph 'a'.
+        """
         self._lacking.append(f"{sentence}.")
         self._kept.append(f"{sentence}: {otherwise}.")
 
@@ -180,7 +189,11 @@ class Coded:
         return cls(codes, list(code)).without([k for k, value in enumerate(code) if is_missing(value)])
 
     def without(self, empty: Sequence[int]) -> "Coded":
-        """Let some of the values be missing."""
+        """Let some of the values be missing.
+
+        >>> Coded.of(["card", "", "cash"]).without([1]).codes.tolist()
+        [0, -1, 1]
+        """
         if not empty:
             return self
         number = np.ones(len(self.values) + 1, dtype=np.int32)
@@ -203,7 +216,11 @@ class Coded:
         return Coded(self.codes[rows], self.values)
 
     def cells(self) -> NDArray[np.object_]:
-        """The value of every row, None where it is missing."""
+        """The value of every row, None where it is missing.
+
+        >>> Coded.of(["card", None]).cells().tolist()
+        ['card', None]
+        """
         values = np.empty(len(self.values) + 1, dtype=object)
         values[:-1] = self.values
         return values[self.codes]
@@ -255,7 +272,14 @@ def find(name: str, columns: Iterable[str]) -> str | None:
 
 
 def needed(name: str, columns: Iterable[str], option: str, table: str) -> str:
-    """The column of this name, or an error that says what there is instead."""
+    """The column of this name, or an error that says what there is instead.
+
+    >>> needed("from", ["form", "to"], "source", "edges.csv")
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.DataError: edges.csv has no column 'from'; it has 'form', 'to'. Say which one it is: source='form'.
+    If these are molecules, name the column of SMILES: smiles=...
+    """
     columns = list(columns)
     found = find(name, columns)
     if found is None:
@@ -270,14 +294,22 @@ def needed(name: str, columns: Iterable[str], option: str, table: str) -> str:
 
 
 def are_molecules(columns: Iterable[str], options: ReadOptions) -> bool:
-    """Whether the rows of a table are molecules, because it has a column of SMILES, rather than edges."""
+    """Whether the rows of a table are molecules, because it has a column of SMILES, rather than edges.
+
+    >>> are_molecules(["id", "SMILES"], ReadOptions()), are_molecules(["source", "target", "smiles"], ReadOptions())
+    (True, False)
+    """
     columns = list(columns)
     ends = find(options.source, columns), find(options.target, columns)
     return find(options.smiles, columns) is not None and None in ends
 
 
 def spelled(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> ReadOptions:
-    """Options that name columns as the tables do, whose capitals may differ; or an error about one that none has."""
+    """Options that name columns as the tables do, whose capitals may differ; or an error about one that none has.
+
+    >>> spelled(ReadOptions(labels=("how",)), {"edges": ["Source", "Target", "How"]}).labels
+    ['How']
+    """
     names = {name for columns in given.values() for name in columns}
     known = names | {f"{side}.{name}" for side, columns in given.items() for name in columns}
 
@@ -310,7 +342,11 @@ def spelled(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> ReadOp
 
 
 def kind_of(name: str, side: Side, options: ReadOptions) -> Kind | None:
-    """What a column is by its name, or because the user says so."""
+    """What a column is by its name, or because the user says so.
+
+    >>> kind_of("id", "nodes", ReadOptions()), kind_of("Label", "nodes", ReadOptions())
+    ('text', 'label')
+    """
     by_name: Kind | None = "label" if name.casefold() == "label" else None
     if side == "edges" and name == options.weight:
         by_name = "attribute"
@@ -320,7 +356,11 @@ def kind_of(name: str, side: Side, options: ReadOptions) -> Kind | None:
 
 
 def typed(name: str, cells: Cells, side: Side, options: ReadOptions) -> Column:
-    """Cells as a column: words are labels or, where nearly every row has another one, ids; numbers are attributes."""
+    """Cells as a column: words are labels or, where nearly every row has another one, ids; numbers are attributes.
+
+    >>> typed("how", Coded.of(["card", "cash", "card"]), "edges", ReadOptions()).names
+    ('card', 'cash')
+    """
     kind = kind_of(name, side, options)
     target = side == "graphs" and name in options.targets
     if isinstance(cells, Coded):

@@ -66,7 +66,14 @@ class Choice(NamedTuple):
 
     @classmethod
     def of(cls, atom: Sequence[str], bond: Sequence[str]) -> "Choice":
-        """Refuse what cannot be chosen."""
+        """Refuse what cannot be chosen.
+
+        >>> Choice.of(("elemnt",), ("type",))
+        Traceback (most recent call last):
+        ...
+        rwkplus.errors.ParameterError: atom must be some of element, charge, aromatic, hydrogens, degree, isotope,
+        chirality, ring; got 'elemnt'.
+        """
         for name, chosen, known in (("atom", atom, ATOM), ("bond", bond, BOND)):
             for own in chosen:
                 if own not in known:
@@ -150,10 +157,18 @@ def _described(columns: Mapping[str, Cells], options: ReadOptions) -> dict[str, 
 
 
 def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
-    """Read a file with a SMILES in every line; what follows it is the target, unless it names the molecule.
+    r"""Read a file with a SMILES in every line; what follows it is the target, unless it names the molecule.
 
     Names are told from targets by hardly any occurring twice; numbers are targets. Whoever has numbers for names writes
     a CSV file with columns ``smiles`` and ``name``.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "molecules.smi"
+        ...     _ = file.write_text("CCO 1\nCC 0\n")
+        ...     read_smi(file).y
+        array([1, 0])
     """
     options.check("a file of SMILES", TAKES)
     lines = enumerate(read_text(path).splitlines(), start=1)
@@ -171,6 +186,17 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
 
     A field that ``y`` names is a target. Of the others, those with a number in every molecule are numbers, and the rest
     is text.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from rdkit import Chem
+        >>> with TemporaryDirectory() as folder:
+        ...     with Chem.SDWriter(f"{folder}/molecules.sdf") as writer:
+        ...         writer.write(Chem.MolFromSmiles("CCO"))
+        ...     read_sdf(f"{folder}/molecules.sdf")
+        GraphTable: 1 undirected graph, 3 nodes, 2 edges
+          nodes  label: 2 labels (C, O)
+          edges  label: 5 labels (-, =, #, :, ~)
     """
     options.check("a file of molecules", (*TAKES, "y"))
     choice = Choice.of(options.atom, options.bond)
@@ -389,7 +415,12 @@ BOND_VALUES: Mapping[str, Value] = {
 
 
 def read_block(molecules: Sequence[Any], choice: Choice) -> Block:
-    """Read SMILES strings or molecules; what RDKit cannot read is left out and told."""
+    """Read SMILES strings or molecules; what RDKit cannot read is left out and told.
+
+    >>> block = read_block(["CCO", "C1C"], Choice.of(("element",), ("type",)))
+    >>> block.bad, block.atoms.ravel().tolist()
+    ([1], [6, 6, 8])
+    """
     from rdkit import rdBase
 
     with rdBase.BlockLogs():

@@ -45,7 +45,13 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options of :func:`rwkplus.io.read_graphs`; each source takes those that mean something to it."""
+    """Options of :func:`rwkplus.io.read_graphs`; each source takes those that mean something to it.
+
+    >>> ReadOptions(labels=("type",), attributes=("type",))
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.ParameterError: 'type' is named in labels and in attributes: choose one.
+    """
 
     source: str = "source"
     target: str = "target"
@@ -80,7 +86,11 @@ class ReadOptions:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Columns that are to be learned."""
+        """Columns that are to be learned.
+
+        >>> ReadOptions().targets, ReadOptions(y=["toxic", "soluble"]).targets
+        (('y',), ('toxic', 'soluble'))
+        """
         return (self.y,) if isinstance(self.y, str) else tuple(self.y)
 
     def kind(self, name: str, side: str) -> Kind | None:
@@ -94,7 +104,12 @@ class ReadOptions:
         return "attribute" if name in self.attributes or f"{side}.{name}" in self.attributes else None
 
     def leaves_out(self, name: str, side: str) -> bool:
-        """Whether the user wants to ignore a column."""
+        """Whether the user wants to ignore a column.
+
+        >>> options = ReadOptions(ignore=("edges.when",))
+        >>> options.leaves_out("when", "edges"), options.leaves_out("when", "nodes")
+        (True, False)
+        """
         return name in self.ignore or f"{side}.{name}" in self.ignore
 
     def check(self, what: str, takes: Sequence[str]) -> None:
@@ -103,6 +118,12 @@ class ReadOptions:
         Args:
             what: What the graphs come from, for the error.
             takes: Options that mean something there.
+
+        Example:
+            >>> ReadOptions(directed=True).check("molecules", ("atom", "bond"))
+            Traceback (most recent call last):
+            ...
+            rwkplus.errors.ParameterError: directed=True says nothing about molecules: leave it out.
         """
         for option in fields(self):
             value = getattr(self, option.name)
@@ -115,6 +136,13 @@ class ReadOptions:
         Args:
             columns: What nodes and edges have.
             sure: Whether there are nodes and edges; if not, only slips of the pen are told.
+
+        Example:
+            >>> ReadOptions(labels=("knd",)).check_columns({"nodes": ["kind"], "edges": []}, sure=True)
+            Traceback (most recent call last):
+            ...
+            rwkplus.errors.ParameterError: labels names a column 'knd' that does not exist.
+            Did you mean labels=('kind',)?
         """
         names = {name for own in columns.values() for name in own}
         known = names | {f"{side}.{name}" for side, own in columns.items() for name in own}
@@ -162,7 +190,11 @@ def options_of(given: Mapping[str, Any]) -> ReadOptions:
 
 
 def no_such_column(option: str, name: str, columns: Iterable[str]) -> ParameterError:
-    """The error about an option that names a column that does not exist."""
+    """The error about an option that names a column that does not exist.
+
+    >>> print(no_such_column("y", "toxc", ["toxic", "name"]))
+    y names a column 'toxc' that does not exist. Did you mean y='toxic'?
+    """
     columns = sorted(columns)
     remedy: str | Remedy = f"There are {', '.join(map(repr, columns))}." if columns else "There are no columns."
     for meant in get_close_matches(name, columns, 1):
@@ -316,7 +348,11 @@ def _is_a(value: object, module: str, *names: str) -> bool:
 
 
 def one_direction(ways: Sequence[bool]) -> bool:
-    """Whether graphs are directed, which holds for all of them or is an error."""
+    """Whether graphs are directed, which holds for all of them or is an error.
+
+    >>> one_direction([False, False])
+    False
+    """
     if len(set(ways)) > 1:
         i = list(ways).index(not ways[0])
         raise GraphError(
@@ -328,7 +364,11 @@ def one_direction(ways: Sequence[bool]) -> bool:
 
 
 def graph_columns(names: Sequence[Any], targets: Mapping[str, Sequence[Any]]) -> dict[str, Column]:
-    """Names of graphs, if all have one, and targets, if any has one."""
+    """Names of graphs, if all have one, and targets, if any has one.
+
+    >>> list(graph_columns(["a", "b"], {"y": [1, None], "z": [None, None]}))
+    ['name', 'y']
+    """
     for i, name in enumerate(names):
         if not (name is None or isinstance(name, str | Real | tuple)):
             raise GraphError(f"graph {i}: its name is a {type(name).__name__}. Name graphs by a word or a number.")
@@ -342,7 +382,11 @@ def graph_columns(names: Sequence[Any], targets: Mapping[str, Sequence[Any]]) ->
 
 
 def columns_of(values: Iterable[tuple[str, Sequence[Any]]], side: str, options: ReadOptions) -> dict[str, Column]:
-    """Columns of nodes or edges from their attributes, one value per row, None where it is missing."""
+    """Columns of nodes or edges from their attributes, one value per row, None where it is missing.
+
+    >>> list(columns_of([("kind", ["shop", None]), ("age", [3, 4])], "nodes", ReadOptions(ignore=("age",))))
+    ['kind']
+    """
     return {
         name: column_of(name, own, options.kind(name, side), of=side)
         for name, own in values

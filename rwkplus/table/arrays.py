@@ -23,7 +23,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class GraphArrays:
-    """Graphs side by side; nodes and edges are sorted by graph and numbered from the block's first node."""
+    """Graphs side by side; nodes and edges are sorted by graph and numbered from the block's first node.
+
+    Example:
+        >>> from rwkplus.table import Reader
+        >>> table = GraphTable.of(["CO"])
+        >>> arrays = Reader.fit(table).read(table)
+        >>> arrays.source, arrays.target, arrays.label
+        (array([0, 1]), array([1, 0]), array([0, 1]))
+    """
 
     node_ptr: Ints  # (B + 1,)
     edge_ptr: Ints  # (B + 1,)
@@ -86,7 +94,14 @@ class GraphArrays:
 
 @dataclass(frozen=True)
 class ReadGraphs:
-    """Graphs and how to read them: arrays are made where and when they are needed."""
+    """Graphs and how to read them: arrays are made where and when they are needed.
+
+    Example:
+        >>> from rwkplus.table import Reader
+        >>> table = GraphTable.of(["CCO", "N#N", "C"])
+        >>> [block.arrays().num_nodes for block in ReadGraphs(table, Reader.fit(table)).blocks(max_nodes=5)]
+        [5, 1]
+    """
 
     table: GraphTable
     reader: "Reader"
@@ -118,6 +133,12 @@ def map_blocks(
     """Yield ``function(block)`` for every block, in order; any joblib backend works, Dask and Ray included.
 
     Blocks of a table on disk travel to workers as path and range.
+
+    Example:
+        >>> from rwkplus.table import Reader
+        >>> table = GraphTable.of(["CCO", "N#N", "C"])
+        >>> list(map_blocks(len, ReadGraphs(table, Reader.fit(table)), max_nodes=5, n_jobs=None))
+        [2, 1]
     """
     if graphs.table.num_nodes <= max_nodes:
         return iter([function(graphs)])
@@ -130,7 +151,12 @@ def map_blocks(
 
 
 def once(table: GraphTable) -> GraphTable:
-    """Leave one of the two directions of every edge where all edges have their reverse, as undirected ones do."""
+    """Leave one of the two directions of every edge where all edges have their reverse, as undirected ones do.
+
+    >>> import networkx as nx
+    >>> once(GraphTable.of([nx.DiGraph([(0, 1), (1, 0)])]))
+    GraphTable: 1 undirected graph, 2 nodes, 1 edge
+    """
     key = np.zeros(table.num_edges, np.int64)
     for column in table.edges.values():
         codes = (

@@ -35,7 +35,12 @@ def read_only(array: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """Labels: a code per row, -1 where the label is missing, and what the codes mean."""
+    """Labels: a code per row, -1 where the label is missing, and what the codes mean.
+
+    >>> labels = Categories.of(["C", "O", None, "C"])
+    >>> labels.codes.tolist(), labels.names
+    ([0, 1, -1, 0], ('C', 'O'))
+    """
 
     codes: Array  # (N,), the smallest signed integers that hold them
     names: tuple[str, ...]
@@ -59,7 +64,11 @@ class Categories:
 
     @classmethod
     def numbered(cls, codes: Array, names: Iterable[str], *, one_hot: bool = False) -> "Categories":
-        """Take codes as they are, in as few bytes as hold them."""
+        """Take codes as they are, in as few bytes as hold them.
+
+        >>> Categories.numbered(np.array([1, 0]), ["no", "yes"]).values().tolist()
+        ['yes', 'no']
+        """
         names = tuple(names)
         size = np.min_scalar_type(-max(len(names), 1))
         return cls(np.asarray(codes).astype(size, copy=False), names, one_hot)
@@ -78,7 +87,11 @@ class Categories:
         return self.codes < 0
 
     def take(self, rows: Rows) -> "Categories":
-        """Some of the rows."""
+        """Some of the rows.
+
+        >>> Categories.of(["C", "O", "N"]).take(slice(1, 3)).values().tolist()
+        ['O', 'N']
+        """
         return replace(self, codes=self.codes[rows])
 
     def values(self) -> NDArray[np.object_]:
@@ -86,7 +99,11 @@ class Categories:
         return np.array([*self.names, None], dtype=object)[self.codes]
 
     def renamed(self, names: Sequence[str]) -> "Categories":
-        """The same rows with codes for other names, which include those in use."""
+        """The same rows with codes for other names, which include those in use.
+
+        >>> Categories.of(["O", "C"]).renamed(("C", "N", "O")).codes.tolist()
+        [2, 0]
+        """
         code = {name: i for i, name in enumerate(names)}
         table = np.array([*(code.get(name, -1) for name in self.names), -1])
         return Categories.numbered(table[self.codes], names, one_hot=self.one_hot)
@@ -102,7 +119,11 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Attributes: one or several numbers per row, nan where the value is missing."""
+    """Attributes: one or several numbers per row, nan where the value is missing.
+
+    >>> Numbers(np.array([[1.0, 2.0], [3.0, np.nan]])).missing.tolist()
+    [False, True]
+    """
 
     numbers: Array  # (N,) or (N, D): integers or floats
 
@@ -153,7 +174,11 @@ class Text:
 
     @classmethod
     def of(cls, values: Iterable[object]) -> "Text":
-        """Keep values as they are."""
+        """Keep values as they are.
+
+        >>> Text.of(["ann", None]).missing.tolist()
+        [False, True]
+        """
         values = list(values)
         texts = np.empty(len(values), dtype=object)
         texts[:] = values
@@ -190,7 +215,11 @@ def kind_of(column: Column) -> type[Column]:
 
 
 def equal(one: Column, other: Column) -> bool:
-    """Whether two columns are of one kind and have equal rows; numbers of labels do not matter, nor do unused ones."""
+    """Whether two columns are of one kind and have equal rows; numbers of labels do not matter, nor do unused ones.
+
+    >>> equal(Categories.of(["C", "O"]), Categories.numbered(np.array([1, 0]), ["O", "C"]))
+    True
+    """
     if kind_of(one) is not kind_of(other) or len(one) != len(other):
         return False
     if isinstance(one, Categories) and isinstance(other, Categories) and one.names == other.names:
@@ -214,7 +243,11 @@ def plain_values(column: Column) -> list[Any]:
 
 
 def concatenate(columns: Sequence[Column]) -> Column:
-    """Put columns of one kind below one another."""
+    """Put columns of one kind below one another.
+
+    >>> concatenate([Categories.of(["C"]), Categories.of(["O"])]).values().tolist()
+    ['C', 'O']
+    """
     first = columns[0]
     if isinstance(first, Numbers):
         return Numbers(np.concatenate([part.numbers for part in columns if isinstance(part, Numbers)]))
@@ -229,7 +262,11 @@ def concatenate(columns: Sequence[Column]) -> Column:
 
 
 def join(columns: Sequence[tuple[str, Categories]]) -> Categories:
-    """Make one label of several: ``C, charge 1``. It is missing where one of them is."""
+    """Make one label of several: ``C, charge 1``. It is missing where one of them is.
+
+    >>> join([("element", Categories.of(["C", "N"])), ("charge", Categories.of([0, 1]))]).names
+    ('C, charge 0', 'N, charge 1')
+    """
     if len(columns) == 1:
         return columns[0][1]
     known = np.flatnonzero(~np.any([column.missing for _, column in columns], axis=0))
@@ -270,7 +307,11 @@ def _is_number(text: str) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is none: None, nan, and what pandas has for them."""
+    """Whether a value is none: None, nan, and what pandas has for them.
+
+    >>> [is_missing(value) for value in (None, float("nan"), 0, "")]
+    [True, True, False, False]
+    """
     if value is None:
         return True
     if isinstance(value, float | np.floating):
@@ -329,6 +370,10 @@ def column_of(name: str, values: Sequence[Any], kind: Kind | None = None, *, of:
         values: One per row; None and nan are missing.
         kind: What the user says they are.
         of: What the rows are, for errors.
+
+    Example:
+        >>> type(column_of("kind", ["shop", "person"])).__name__, type(column_of("age", [31, None])).__name__
+        ('Categories', 'Numbers')
     """
     if kind == "text":
         return Text.of(None if is_missing(value) else value for value in values)
@@ -341,7 +386,11 @@ def column_of(name: str, values: Sequence[Any], kind: Kind | None = None, *, of:
 
 
 def target_column(name: str, values: Sequence[Any]) -> Column:
-    """Targets of graphs: words are classes, numbers are numbers; some may be missing."""
+    """Targets of graphs: words are classes, numbers are numbers; some may be missing.
+
+    >>> target_column("y", ["toxic", None, "safe"]).values().tolist()
+    ['toxic', None, 'safe']
+    """
     named = any(isinstance(value, str) for value in values)
     return column_of(name, values, "label" if named else None, of="graphs")
 
@@ -355,7 +404,11 @@ def labels_of(name: str, values: Iterable[Any], of: str) -> Categories:
 
 
 def are_ids(distinct: int, present: int) -> bool:
-    """Whether words are ids rather than labels: nearly every row has another one."""
+    """Whether words are ids rather than labels: nearly every row has another one.
+
+    >>> are_ids(distinct=500, present=510), are_ids(distinct=3, present=510)
+    (True, False)
+    """
     return present >= IDS_FROM and distinct >= NEARLY_ALL * present
 
 

@@ -104,6 +104,14 @@ class GraphTable(Sequence["GraphTable"]):
             nodes: A data frame with a row per node.
             graphs: A data frame with a row per graph.
             options: ``source``, ``target``, ``graph``, ``ignore``, ``weight``, ``labels``, ...
+
+        Example:
+            >>> import pandas as pd
+            >>> payments = pd.DataFrame({"from": ["ann", "bob"], "to": ["bob", "eve"], "how": ["card", "cash"]})
+            >>> GraphTable.of(payments, source="from", target="to")
+            GraphTable: 1 undirected graph, 3 nodes, 2 edges
+              nodes  id: ids
+              edges  how: 2 labels (card, cash)
         """
         from rwkplus.io import read_graphs
 
@@ -124,17 +132,29 @@ class GraphTable(Sequence["GraphTable"]):
 
     @property
     def num_edges(self) -> int:
-        """Edges of all graphs; an undirected edge counts once."""
+        """Edges of all graphs; an undirected edge counts once.
+
+        >>> GraphTable.of(["CCO", "N#N"]).num_edges
+        3
+        """
         return self.source.size
 
     @property
     def node_graph(self) -> Ints:
-        """Graph of every node."""
+        """Graph of every node.
+
+        >>> GraphTable.of(["CCO", "N#N"]).node_graph
+        array([0, 0, 0, 1, 1])
+        """
         return np.repeat(np.arange(len(self)), np.diff(self.node_ptr))
 
     @property
     def edge_graph(self) -> Ints:
-        """Graph of every edge."""
+        """Graph of every edge.
+
+        >>> GraphTable.of(["CCO", "N#N"]).edge_graph
+        array([0, 0, 1])
+        """
         return np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
 
     @property
@@ -142,6 +162,9 @@ class GraphTable(Sequence["GraphTable"]):
         """Targets of the graphs, ``(B,)`` or ``(B, tasks)``: numbers, or names of classes; None where there are none.
 
         A missing target is nan or None.
+
+        >>> GraphTable.of(["CCO", "N#N"]).with_targets([1, 0]).y
+        array([1, 0])
         """
         columns = [self.graphs[name].values() for name in self.targets]
         if len(columns) < 2:
@@ -158,13 +181,22 @@ class GraphTable(Sequence["GraphTable"]):
         return i if name is None else name
 
     def node_ids(self, i: int) -> list[Any]:
-        """What the user calls the nodes of a graph: their ids, or their numbers."""
+        """What the user calls the nodes of a graph: their ids, or their numbers.
+
+        >>> import networkx as nx
+        >>> GraphTable.of([nx.Graph([("ann", "bob")])]).node_ids(0)
+        ['ann', 'bob']
+        """
         start, stop = int(self.node_ptr[i]), int(self.node_ptr[i + 1])
         ids = self.nodes.get("id")
         return list(range(stop - start)) if ids is None else ids.values()[start:stop].tolist()  # type: ignore[no-any-return]
 
     def called(self, i: int) -> str:
-        """A graph as errors name it."""
+        """A graph as errors name it.
+
+        >>> GraphTable.of(["CCO", "N#N"]).called(1)
+        'graph 1'
+        """
         name = self.graph_id(i)
         return f"graph {name}" if isinstance(name, int) else f"graph {name!r}"
 
@@ -183,7 +215,11 @@ class GraphTable(Sequence["GraphTable"]):
         return (self._block(i, i + 1) for i in range(len(self)))
 
     def blocks(self, max_nodes: int) -> Iterator["GraphTable"]:
-        """Cut into tables of at most ``max_nodes`` nodes, or of one larger graph: the unit of work and of memory."""
+        """Cut into tables of at most ``max_nodes`` nodes, or of one larger graph: the unit of work and of memory.
+
+        >>> [len(block) for block in GraphTable.of(["CCO", "N#N", "C"]).blocks(max_nodes=5)]
+        [2, 1]
+        """
         return (self._block(start, stop) for start, stop in block_ranges(self.node_ptr, max_nodes))
 
     def _block(self, start: int, stop: int) -> "GraphTable":
@@ -221,7 +257,14 @@ class GraphTable(Sequence["GraphTable"]):
     def with_columns(
         self, *, graphs: Columns | None = None, nodes: Columns | None = None, edges: Columns | None = None
     ) -> "GraphTable":
-        """Add columns, or replace those of the same names."""
+        """Add columns, or replace those of the same names.
+
+        >>> GraphTable.of(["CO"]).with_columns(nodes={"charge": Numbers(np.array([0, -1]))})
+        GraphTable: 1 undirected graph, 2 nodes, 1 edge
+          nodes  label: 2 labels (C, O)
+                 charge: numbers, -1 to 0
+          edges  label: 5 labels (-, =, #, :, ~)
+        """
         table = replace(
             self,
             graphs={**self.graphs, **(graphs or {})},
@@ -235,7 +278,11 @@ class GraphTable(Sequence["GraphTable"]):
         return table
 
     def with_targets(self, y: Iterable[Any], name: str = "y") -> "GraphTable":
-        """The same graphs with these targets: numbers, or names of classes; truth values are 0 and 1."""
+        """The same graphs with these targets: numbers, or names of classes; truth values are 0 and 1.
+
+        >>> GraphTable.of(["CCO", "N#N"]).with_targets(["toxic", None]).y.tolist()
+        ['toxic', None]
+        """
         values = np.asarray(y) if hasattr(y, "__array__") else Text.of(y).texts  # NumPy would make words of nan
         if values.dtype.kind in "iufb":
             column: Column = Numbers(values.astype(np.int64) if values.dtype.kind == "b" else values)
@@ -245,13 +292,22 @@ class GraphTable(Sequence["GraphTable"]):
         return replace(self.with_columns(graphs={name: column}), targets=(name,))
 
     def with_names(self, first: int = 0) -> "GraphTable":
-        """The same graphs called by their numbers where they have no names, so that parts of the table keep them."""
+        """The same graphs called by their numbers where they have no names, so that parts of the table keep them.
+
+        >>> GraphTable.of(["CCO", "N#N", "C"]).with_names()[1:].called(0)
+        'graph 1'
+        """
         if "name" in self.graphs:
             return self
         return self.with_columns(graphs={"name": Text.of(range(first, first + len(self)))})
 
     def with_degrees(self, max_degree: int | None = None) -> "GraphTable":
-        """Give every node its degree as label ``degree``; degrees above ``max_degree`` share the last one."""
+        """Give every node its degree as label ``degree``; degrees above ``max_degree`` share the last one.
+
+        >>> import networkx as nx
+        >>> GraphTable.of([nx.star_graph(3)]).with_degrees().nodes["degree"].values().tolist()
+        ['3', '1', '1', '1']
+        """
         if max_degree is not None:
             check_integer("max_degree", max_degree, 1)
         return self.with_columns(nodes={"degree": degree_labels(self, max_degree)})
@@ -262,6 +318,11 @@ class GraphTable(Sequence["GraphTable"]):
         Args:
             columns: Names of columns; ``"edges.label"`` and ``"nodes.label"`` tell two of one name apart. ``"x"``,
                 ``"edge_attr"`` and ``"edge_weight"`` are, as in PyG, all that describes nodes, edges and their weights.
+
+        Example:
+            >>> GraphTable.of(["CCO"]).without(["edges.label"])
+            GraphTable: 1 undirected graph, 3 nodes, 2 edges
+              nodes  label: 2 labels (C, O)
         """
         left_out = set(columns)
         if not left_out:
@@ -295,7 +356,11 @@ class GraphTable(Sequence["GraphTable"]):
 
     @staticmethod
     def concatenate(tables: Sequence["GraphTable"]) -> "GraphTable":
-        """Put the graphs of several tables with the same columns below one another."""
+        """Put the graphs of several tables with the same columns below one another.
+
+        >>> len(GraphTable.concatenate([GraphTable.of(["CCO"]), GraphTable.of(["N#N", "C"])]))
+        3
+        """
         if not tables:
             raise GraphError("there are no tables to put together: give at least one.")
         first = tables[0]
@@ -326,7 +391,11 @@ class GraphTable(Sequence["GraphTable"]):
     __hash__ = None  # type: ignore[assignment]
 
     def digest(self) -> str:
-        """A fingerprint: tables of equal contents have equal ones, in every process."""
+        """A fingerprint: tables of equal contents have equal ones, in every process.
+
+        >>> GraphTable.of(["CCO"]).digest() == GraphTable.of(["CCO", "C"])[:1].digest()
+        True
+        """
         about = (self.directed, self.weight, self.targets, len(self))
         hashed = blake2b(repr(about).encode(), digest_size=16)
         for array in (np.diff(self.node_ptr), np.diff(self.edge_ptr), self.source, self.target):
@@ -338,7 +407,11 @@ class GraphTable(Sequence["GraphTable"]):
         return hashed.hexdigest()
 
     def to_networkx(self) -> "list[nx.Graph]":
-        """Graphs of networkx with all columns as attributes; nodes are called by their ids."""
+        """Graphs of networkx with all columns as attributes; nodes are called by their ids.
+
+        >>> GraphTable.of(["CO"]).to_networkx()[0].nodes(data="label")
+        NodeDataView({0: 'C', 1: 'O'}, data='label')
+        """
         from rwkplus.io.networkx import to_networkx
 
         return to_networkx(self)
@@ -351,7 +424,13 @@ class GraphTable(Sequence["GraphTable"]):
         return to_pyg(self)
 
     def to_pandas(self) -> Any:  # noqa: ANN401
-        """Three data frames ``graphs``, ``nodes`` and ``edges``; see :meth:`to_frames` for other libraries."""
+        """Three data frames ``graphs``, ``nodes`` and ``edges``; see :meth:`to_frames` for other libraries.
+
+        >>> GraphTable.of(["CO"]).to_pandas().nodes
+           graph  node label
+        0      0     0     C
+        1      0     1     O
+        """
         return self.to_frames("pandas")
 
     def to_frames(self, library: str = "pandas") -> Any:  # noqa: ANN401
@@ -361,7 +440,14 @@ class GraphTable(Sequence["GraphTable"]):
         return to_frames(self, library)
 
     def write(self, path: str | Path) -> Path:
-        """Write a folder that :meth:`of` opens without reading it into memory (extra: ``arrow``)."""
+        """Write a folder that :meth:`of` opens without reading it into memory (extra: ``arrow``).
+
+        >>> from tempfile import TemporaryDirectory
+        >>> table = GraphTable.of(["CCO", "N#N"])
+        >>> with TemporaryDirectory() as folder:
+        ...     GraphTable.of(table.write(f"{folder}/molecules")) == table
+        True
+        """
         from rwkplus.io.parquet import write_table
 
         return write_table(self, path)
@@ -387,12 +473,21 @@ def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categorie
 
 
 def pointers(sizes: Sequence[int] | Ints) -> Ints:
-    """Where the rows of each graph begin, and where all end ``(B + 1,)``, from their numbers ``(B,)``."""
+    """Where the rows of each graph begin, and where all end ``(B + 1,)``, from their numbers ``(B,)``.
+
+    >>> pointers([3, 2])
+    array([0, 3, 5])
+    """
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
 def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
-    """Whether two nodes of a graph are joined by several edges, for every graph ``(B,)``."""
+    """Whether two nodes of a graph are joined by several edges, for every graph ``(B,)``.
+
+    >>> import networkx as nx
+    >>> parallel_edges(GraphTable.of([nx.MultiGraph([(0, 1)]), nx.MultiGraph([(0, 1), (1, 0)])])).tolist()
+    [False, True]
+    """
     turned = (table.source > table.target) & (not table.directed)
     low, high = np.where(turned, table.target, table.source), np.where(turned, table.source, table.target)
     order = np.lexsort((high, low, table.edge_graph))
@@ -403,7 +498,11 @@ def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
 
 
 def row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
-    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes."""
+    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes.
+
+    >>> row_fields(GraphTable.of(["CO"]), "nodes")
+    [{'label': 'C'}, {'label': 'O'}]
+    """
     size = {"graphs": len(table), "nodes": table.num_nodes, "edges": table.num_edges}[side]
     rows: list[dict[str, Any]] = [{} for _ in range(size)]
     for name, column in getattr(table, side).items():
@@ -415,7 +514,11 @@ def row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
 
 
 def block_ranges(node_ptr: Ints, max_nodes: int) -> Iterator[tuple[int, int]]:
-    """Ranges of graphs of at most ``max_nodes`` nodes together, or of one larger graph."""
+    """Ranges of graphs of at most ``max_nodes`` nodes together, or of one larger graph.
+
+    >>> list(block_ranges(pointers([3, 2, 9, 1]), max_nodes=5))
+    [(0, 2), (2, 3), (3, 4)]
+    """
     start, count = 0, node_ptr.size - 1
     while start < count:
         stop = int(np.searchsorted(node_ptr, node_ptr[start] + max_nodes, side="right")) - 1
@@ -428,6 +531,9 @@ def classes_of(table: GraphTable) -> list[Any] | None:
     """Class of every graph, a whole number or a name, None for one whose class is missing; None if there are none.
 
     Several targets are questions of their own, and numbers of which some are not whole are no classes.
+
+    >>> classes_of(GraphTable.of(["C", "O", "N"]).with_targets([1, None, 0]))
+    [1, None, 0]
     """
     y = table.y
     if y is None or y.ndim != 1:

@@ -29,7 +29,12 @@ def pack_table(table: GraphTable) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def unpack_table(header: dict[str, Any], arrays: dict[str, Array]) -> GraphTable:
-    """Read what :func:`pack_table` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``."""
+    """Read what :func:`pack_table` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``.
+
+    >>> table = GraphTable.of(["CCO", "N#N"])
+    >>> unpack_table(*pack_table(table)) == table
+    True
+    """
     parts: dict[str, Any] = {name: arrays[f"graphs.{name}"] for name in ARRAYS}
     if any(part.dtype.kind != "i" or part.ndim != 1 for part in parts.values()):
         raise ValueError("its graphs are not made of whole numbers")
@@ -47,7 +52,13 @@ def unpack_table(header: dict[str, Any], arrays: dict[str, Array]) -> GraphTable
 
 
 def check_table(table: GraphTable) -> None:
-    """Raise ``ValueError`` where the parts of a table do not fit together."""
+    """Raise ``ValueError`` where the parts of a table do not fit together.
+
+    >>> check_table(GraphTable(*map(np.array, ([0, 2], [0, 1], [0], [7]))))
+    Traceback (most recent call last):
+    ...
+    ValueError: its edges name nodes that are not there
+    """
     ptrs = (table.node_ptr, table.edge_ptr)
     ascending = all(ptr.size and ptr[0] == 0 and (np.diff(ptr) >= 0).all() for ptr in ptrs)
     sizes = {table.edge_ptr[-1], table.source.size, table.target.size} if ascending else set()
