@@ -315,7 +315,7 @@ class _Assembly:
             many = "the graph" if lacking.size == 1 else f"{lacking.size:,} graphs,"
             kept = "it is kept" if lacking.size == 1 else "they are kept"
             self.mistakes.lacks(
-                f"{table} has no {unit} for {many} {names} of {edges}", f"{kept}, with missing cells in its place"
+                f"{table} has no {unit} for {many} {names} of {edges}", f"{kept}, and what would stand there is missing"
             )
 
     def _graph_columns(self) -> dict[str, Column]:

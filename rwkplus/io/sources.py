@@ -141,7 +141,7 @@ class ReadOptions:
             >>> ReadOptions(labels=("knd",)).check_columns({"nodes": ["kind"], "edges": []}, sure=True)
             Traceback (most recent call last):
             ...
-            rwkplus.errors.ParameterError: labels names a column 'knd' that does not exist.
+            rwkplus.errors.ParameterError: there is no column 'knd' to read as labels.
             Did you mean labels=('kind',)?
         """
         names = {name for own in columns.values() for name in own}
@@ -193,13 +193,14 @@ def no_such_column(option: str, name: str, columns: Iterable[str]) -> ParameterE
     """The error about an option that names a column that does not exist.
 
     >>> print(no_such_column("y", "toxc", ["toxic", "name"]))
-    y names a column 'toxc' that does not exist. Did you mean y='toxic'?
+    there is no column 'toxc' to be the target. Did you mean y='toxic'?
     """
     columns = sorted(columns)
     remedy: str | Remedy = f"There are {', '.join(map(repr, columns))}." if columns else "There are no columns."
     for meant in get_close_matches(name, columns, 1):
         remedy = Remedy(f"Did you mean {{{option}}}?", **{option: meant if option == "y" else (meant,)})
-    return ParameterError(f"{option} names a column {name!r} that does not exist.", remedy)
+    purpose = {"labels": "read as labels", "attributes": "read as numbers", "y": "be the target"}[option]
+    return ParameterError(f"there is no column {name!r} to {purpose}.", remedy)
 
 
 def read_graphs(
