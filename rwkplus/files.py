@@ -5,13 +5,14 @@ import math
 import os
 import platform
 import re
+import shutil
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from safetensors import SafetensorError, safe_open
 
@@ -45,8 +46,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     scratch = path.with_name(f"{path.name}.{os.getpid()}-{next(NUMBERS)}-{MACHINE}.new{suffix}")
     try:
         yield scratch
-        with scratch.open("rb+") as file:
-            os.fsync(file.fileno())
+        _sync(scratch)
         scratch.replace(path)
     except OSError as error:
         _tell_about(path, scratch, error)
@@ -57,14 +57,60 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     _sync_folder(path.parent)
 
 
+@contextmanager
+def whole_folder(path: str | Path, replaces: str | None = None) -> Iterator[Path]:
+    """Give a folder to write into, which gets the name ``path`` if the block ends well.
+
+    After the block it stays even if the machine stops. What killed processes have left of it is removed.
+
+    Args:
+        path: Name of the folder; those above it are made.
+        replaces: A folder that has a file of this name is replaced; anything else that is there already is refused.
+
+    Raises:
+        DataError: ``path`` exists and is not to be replaced, or cannot be written.
+    """
+    path = Path(path)
+    if path.exists() and (replaces is None or not ((path / replaces).exists() or _is_empty(path))):
+        what = "a folder of other files" if path.is_dir() and replaces is not None else "there already"
+        raise DataError(f"{path} is {what}: give the name of a new folder.")
+    name = f"{path.name}.{os.getpid()}-{next(NUMBERS)}-{MACHINE}"
+    scratch, old = (path.absolute().with_name(f"{name}.{end}") for end in ("new", "old"))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path)
+        scratch.mkdir()
+        yield scratch
+        for file in scratch.iterdir():
+            _sync(file)
+        if path.exists():
+            path.rename(old)
+        scratch.rename(path)
+    except OSError as error:
+        if old.exists() and not path.exists():
+            old.rename(path)
+        raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    _sync_folder(path.parent)
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
+
+
 def _remove_leftovers(path: Path) -> None:
-    """Remove what processes of this machine that are no more have left of a file they were writing."""
+    """Remove what processes of this machine that are no more have left of a file or folder they were writing."""
     name = re.compile(rf"{re.escape(path.name)}\.(\d+)-\d+-{MACHINE}\.new(\.np[yz])?")
     with suppress(OSError):  # a folder that may be written to but not read; files that another writer removes
         for entry in path.parent.iterdir():
             found = name.fullmatch(entry.name)
             if found and not is_alive(int(found[1])):
-                entry.unlink(missing_ok=True)
+                if entry.is_dir():
+                    shutil.rmtree(entry, ignore_errors=True)
+                else:
+                    entry.unlink(missing_ok=True)
 
 
 def is_alive(process: int) -> bool:
@@ -86,6 +132,12 @@ def _tell_about(path: Path, scratch: Path, error: OSError) -> None:
         error.strerror = error.strerror or str(error) or "it cannot be written"  # numpy's has only a text
         error.filename = str(path)
         del error.filename2
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file is on disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
@@ -114,17 +166,23 @@ def write_whole(path: str | Path, content: bytes | str) -> Path:
     return Path(path)
 
 
+@contextmanager
+def opened_text(path: str | Path, newline: str | None = None) -> Iterator[TextIO]:
+    """A file of text in UTF-8, read without the mark that some programs put at its beginning."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline=newline) as file:
+            yield file
+    except UnicodeDecodeError as error:
+        reason = "it is not text in UTF-8; save it as such, a spreadsheet as CSV UTF-8"
+        raise DataError(f"cannot read {path}: {reason}.") from error
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}.") from error
+
+
 def read_text(path: str | Path) -> str:
     """Text of a file in UTF-8, without the mark that some programs put at its beginning."""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (
-            "it is not text in UTF-8; save it as such, a spreadsheet as CSV UTF-8"
-            if isinstance(error, UnicodeDecodeError)
-            else error.strerror
-        )
-        raise DataError(f"cannot read {path}: {reason}.") from error
+    with opened_text(path) as file:
+        return file.read()
 
 
 def read_json(path: str | Path, missing: str | None = None) -> Any:  # noqa: ANN401

@@ -13,7 +13,7 @@ from rwkplus.detect import walk_kernel as walk_kernel_module
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, feature_map, open_features
 from rwkplus.mining import PatternMiner, occurrences
 from rwkplus.table import GraphTable, Reader
-from rwkplus.table.blocks import ReadGraphs, map_blocks
+from rwkplus.table.arrays import ReadGraphs, map_blocks
 
 distributed = pytest.importorskip("distributed", reason="Dask is the extra 'cluster'")
 pytest.importorskip("pyarrow", reason="tables on disk need the extra 'arrow'")

@@ -128,7 +128,7 @@ def _tell_planted(dataset: str, patterns: list[Any]) -> None:
 
 def _classes(table: Any) -> list[Any] | None:  # noqa: ANN401
     """Classes of the graphs, where there are a few of them."""
-    from rwkplus.table.targets import classes_of
+    from rwkplus.table.graph_table import classes_of
 
     classes = classes_of(table)
     return None if classes is None or not 2 <= len(set(classes) - {None}) <= 20 else classes

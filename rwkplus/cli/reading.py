@@ -8,6 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from rwkplus.errors import Remedy, RWKPlusWarning
+
 PANEL = "Reading graphs"
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 CHOICES: dict[str, tuple[Any, str, str]] = {
@@ -36,7 +38,7 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
         "Columns of TU files: labels, attributes or both.",
     ),
 }
-"""By the name that :class:`rwkplus.io.options.ReadOptions` has for it: type, option, help."""
+"""By the name that :class:`rwkplus.io.sources.ReadOptions` has for it: type, option, help."""
 
 
 class Reading(NamedTuple):
@@ -56,11 +58,9 @@ class Reading(NamedTuple):
 
         table = load_graphs(dataset, **{**self.given, **more})
         for side, name in table.taken_for_ids():
-            print_error(
-                f"column {name!r} of the {side} has another value in nearly every row: it is taken for an id and not "
-                f"compared. labels=({name!r},) compares it, ignore=({name!r},) leaves it out.",
-                "warning",
-            )
+            message = f"column {name!r} of the {side} has another value in nearly every row: it is taken for an id."
+            compare = Remedy("{labels} compares it.", labels=(name,))
+            print_error(RWKPlusWarning(message, compare, Remedy("{ignore} leaves it out.", ignore=(name,))), "warning")
         return table
 
 
@@ -103,7 +103,7 @@ def _said(read: dict[str, Any]) -> dict[str, Any]:
 
 def reading_defaults() -> dict[str, Any]:
     """Names and defaults for configuration files."""
-    from rwkplus.io.options import ReadOptions
+    from rwkplus.io.sources import ReadOptions
 
     found = {option.name: option.default for option in fields(ReadOptions) if option.name in CHOICES}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}

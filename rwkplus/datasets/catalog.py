@@ -15,8 +15,7 @@ import networkx as nx
 
 from rwkplus.datasets.embedded import anomalous_molecules, functional_groups, planted_groups, planted_molecules
 from rwkplus.errors import DataError
-from rwkplus.io.files import read_path
-from rwkplus.io.options import ReadOptions, options_of
+from rwkplus.io.sources import ReadOptions, options_of, read_path
 from rwkplus.io.tu import read_tu
 from rwkplus.table import GraphTable, Text
 from rwkplus.types import check_choice

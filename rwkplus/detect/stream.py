@@ -10,8 +10,7 @@ import numpy as np
 
 from rwkplus.detect.base import GraphDetector
 from rwkplus.errors import RWKPlusError
-from rwkplus.io.json_lines import parse_lines
-from rwkplus.io.json_records import Refused
+from rwkplus.io.json_lines import Refused, parse_lines
 from rwkplus.table import GraphTable
 
 CHUNK = 1 << 19

@@ -19,8 +19,7 @@ from rwkplus.detect.surprise_table import (
 )
 from rwkplus.errors import ParameterError
 from rwkplus.table import GraphTable, Reader
-from rwkplus.table.arrays import Floats, GraphArrays, Ints
-from rwkplus.table.blocks import ReadGraphs, map_blocks
+from rwkplus.table.arrays import Floats, GraphArrays, Ints, ReadGraphs, map_blocks
 from rwkplus.table.reader import check_nodes
 from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer, seed_of
 

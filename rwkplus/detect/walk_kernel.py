@@ -19,8 +19,7 @@ from rwkplus.files import from_json
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.table.arrays import Floats
-from rwkplus.table.blocks import ReadGraphs, map_blocks
+from rwkplus.table.arrays import Floats, ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.table.reader import ALIKE, check_nodes, with_equal_nodes
 from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer, seed_of

@@ -1,4 +1,4 @@
-"""One file per source of graphs, both ways, behind one function."""
+"""One file per source of graphs, both ways, behind one function; may import tables, and each source its own library."""
 
 from rwkplus.io.sources import read_graphs
 

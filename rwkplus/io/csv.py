@@ -4,23 +4,23 @@ import csv
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, count, islice
 from math import isnan, nan
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError
-from rwkplus.io.coded import Cells, Coded
-from rwkplus.io.mistakes import SHOWN, Mistakes, Places, Side
-from rwkplus.io.options import ReadOptions
-from rwkplus.io.tables import TAKES, assemble, check_named, find, is_left_out, kind_of
+from rwkplus.errors import DataError, Remedy
+from rwkplus.files import opened_text
+from rwkplus.io.assembly import TAKES, assemble
+from rwkplus.io.rows import SHOWN, Cells, Coded, Mistakes, Places, Side, are_molecules, find, kind_of, spelled
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable, Numbers
+from rwkplus.table.columns import short
 
 EDGES_FILE, NODES_FILE, GRAPHS_FILE = "edges.csv", "nodes.csv", "graphs.csv"
 DELIMITERS = ",;\t"
@@ -71,21 +71,19 @@ def read_csv(
         if not (path / EDGES_FILE).exists():
             raise DataError(f"the folder {path} has no file {EDGES_FILE}.")
         path = path / EDGES_FILE
-    header = _header_of(path)
-    if find(options.smiles, header) and not (find(options.source, header) and find(options.target, header)):
+    if are_molecules(_header_of(path), options):
         if nodes is not None or graphs is not None:
             raise DataError(f"{path} has a column of SMILES: files of nodes or graphs belong to files of edges.")
-        return _molecules(path, options)
+        from rwkplus.io.smiles import from_table
+
+        options, sheets, mistakes = _sheets({"graphs": path}, options)
+        return from_table(sheets["graphs"].columns, options, mistakes)
     options.check("a table of edges", TAKES)
     files: dict[Side, Path] = {"edges": path}
     files |= {} if nodes is None else {"nodes": Path(nodes)}
     files |= {} if graphs is None else {"graphs": Path(graphs)}
-    headers = {side: _header_of(file) for side, file in files.items()}
-    check_named(options, headers)
-    sheets = {side: _read(file, side, options) for side, file in files.items()}
-    mistakes = _mistakes(sheets, options)
-    columns = {side: sheet.columns for side, sheet in sheets.items()}
-    return assemble(columns["edges"], columns.get("nodes"), columns.get("graphs"), options, mistakes)
+    options, sheets, mistakes = _sheets(files, options)
+    return assemble({side: sheet.columns for side, sheet in sheets.items()}, options, mistakes)
 
 
 def _existing(path: Path) -> Path | None:
@@ -93,7 +91,7 @@ def _existing(path: Path) -> Path | None:
 
 
 @dataclass
-class Sheet:
+class _Sheet:
     """The columns of a file, with the place of every row and mistake."""
 
     path: Path
@@ -123,17 +121,20 @@ class _Bad:
         self.words += not number
 
 
-def _mistakes(sheets: dict[Side, Sheet], options: ReadOptions) -> Mistakes:
-    """All that is wrong with single lines."""
+def _sheets(files: dict[Side, Path], options: ReadOptions) -> tuple[ReadOptions, dict[Side, _Sheet], Mistakes]:
+    """Options that name columns as the files do, the files, and all that is wrong with single lines."""
+    options = spelled(options, {side: _header_of(file) for side, file in files.items()})
+    sheets = {side: _read(file, side, options) for side, file in files.items()}
     mistakes = Mistakes({side: sheet.places for side, sheet in sheets.items()}, options.on_error)
     for side, sheet in sheets.items():
         mistakes.add_unread(side, sheet.unread, sheet.unread_shown)
         for name, bad in sheet.unreadable.items():
-            hint = f"If {name!r} holds labels, say so: labels=({name!r},)."
+            told = repr(name).replace("{", "{{").replace("}", "}}")
+            hint = Remedy(f"If {told} holds labels, say so: {{labels}}.", labels=(name,))
             given = kind_of(name, side, options) == "attribute"
             messages = [_no_number(name, cell) for cell in bad.cells[:SHOWN]]
-            mistakes.add(side, bad.rows, messages.__getitem__, None if given else hint)
-    return mistakes
+            mistakes.add(side, bad.rows, messages.__getitem__, *([] if given else [hint]))
+    return options, sheets, mistakes
 
 
 def _no_number(name: str, cell: str) -> str:
@@ -141,41 +142,13 @@ def _no_number(name: str, cell: str) -> str:
         return f"{cell!r} has a decimal comma: write it with a point"
     value = _parsed(cell)
     limit = "" if value is None or isnan(value) else " below 3.4e38"
-    return f"column {name!r} must be a number{limit}, got {_short(cell)}"
-
-
-def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= 60 else cell[:57] + "...")
-
-
-def _molecules(path: Path, options: ReadOptions) -> GraphTable:
-    """Graphs of a file with a column of SMILES; its other columns describe the graphs."""
-    from rwkplus.io.molecule_tables import with_molecules
-
-    header = _header_of(path)
-    check_named(options, {"graphs": header})
-    sheet = _read(path, "graphs", options, smiles=find(options.smiles, header))
-    mistakes = _mistakes({"graphs": sheet}, options)
-    return with_molecules(sheet.columns, options, mistakes, lines=sheet.lines, path=path)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[str]]:
-    """A file of text, with errors about what cannot be read."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield file
-    except UnicodeDecodeError as error:
-        reason = "it is not text in UTF-8; save it as such, a spreadsheet as CSV UTF-8"
-        raise DataError(f"cannot read {path}: {reason}.") from error
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}.") from error
+    return f"column {name!r} must be a number{limit}, got {short(cell)}"
 
 
 class _Lines:
     """Rows of an open file, in chunks, with the line of each."""
 
-    def __init__(self, path: Path, file: IO[str]) -> None:
+    def __init__(self, path: Path, file: TextIO) -> None:
         self.path = path
         self.before, first = 0, ""  # lines before the header
         for line in file:
@@ -242,13 +215,13 @@ def _breaks(cell: str) -> int:
 
 def _header_of(path: Path) -> list[str]:
     """Names of the columns of a file."""
-    with _opened(path) as file:
+    with opened_text(path, newline="") as file:
         return [name for name in _Lines(path, file).header if name]
 
 
-def _read(path: Path, side: Side, options: ReadOptions, smiles: str | None = None) -> Sheet:
+def _read(path: Path, side: Side, options: ReadOptions) -> _Sheet:
     """Read a file by columns; what looked like numbers first and is words on the whole is read again."""
-    words = {name for name in (smiles,) if name is not None}
+    words: set[str] = set()
     while True:
         sheet, again = _read_once(path, side, options, words)
         if not again:
@@ -256,10 +229,10 @@ def _read(path: Path, side: Side, options: ReadOptions, smiles: str | None = Non
         words |= again
 
 
-def _read_once(path: Path, side: Side, options: ReadOptions, words: set[str]) -> tuple[Sheet, set[str]]:
+def _read_once(path: Path, side: Side, options: ReadOptions, words: set[str]) -> tuple[_Sheet, set[str]]:
     """Read a file, or say which columns are words after all."""
-    sheet, found = Sheet(path), [np.zeros(0, np.int64)]
-    with _opened(path) as file:
+    sheet, found = _Sheet(path), [np.zeros(0, np.int64)]
+    with opened_text(path, newline="") as file:
         lines = _Lines(path, file)
         columns = _plan(lines, side, options, words)
         for chunk, numbers in lines.chunks():
@@ -283,14 +256,14 @@ def _words_among(columns: "Planned") -> set[str]:
 
 def _plan(lines: _Lines, side: Side, options: ReadOptions, words: set[str]) -> "Planned":
     """How to read each column that is not ignored, by its place."""
-    roles = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ()}[side]
+    roles = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ("smiles",)}[side]
     keys = {role: find(getattr(options, role), lines.header) for role in ("graph", *roles)}
     number = _number_reader(lines.delimiter)
     shared = _Vocabulary()  # both ends of edges are nodes
     columns: Planned = {}
     for place, name in enumerate(lines.header):
         kind = kind_of(name, side, options)
-        if not name or is_left_out(name, side, options):
+        if not name or options.leaves_out(name, side):
             continue
         if name in keys.values():
             columns[place] = name, _Words(None, shared if name != keys["graph"] else None)
@@ -304,7 +277,7 @@ def _plan(lines: _Lines, side: Side, options: ReadOptions, words: set[str]) -> "
 
 
 def _add(
-    sheet: Sheet,
+    sheet: _Sheet,
     lines: _Lines,
     rows: list[list[str]],
     numbers: NDArray[np.int64],
@@ -331,7 +304,7 @@ def _add(
 
 
 def _of_width(
-    sheet: Sheet, rows: list[list[str]], numbers: NDArray[np.int64], width: int
+    sheet: _Sheet, rows: list[list[str]], numbers: NDArray[np.int64], width: int
 ) -> tuple[list[list[str]], NDArray[np.int64]]:
     """Rows with as many cells as the header; all others are noted, unless they are blank."""
     right = [len(row) == width for row in rows]
@@ -348,7 +321,7 @@ def _check_nameless(path: Path, place: int, cells: Sequence[str], numbers: NDArr
     for cell, line in zip(cells, numbers, strict=True):
         if cell.strip():
             raise DataError(
-                f"{path}, line {line}: column {place + 1} has cells, such as {_short(cell)}, but no name. Give it one; "
+                f"{path}, line {line}: column {place + 1} has cells, such as {short(cell)}, but no name. Give it one; "
                 "row numbers of pandas are left out by to_csv(index=False)."
             )
 

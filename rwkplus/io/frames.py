@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, MissingExtraError
-from rwkplus.io.coded import Cells, Coded, distinct
-from rwkplus.io.mistakes import Mistakes, Places, Side
-from rwkplus.io.molecule_tables import with_molecules
-from rwkplus.io.options import ReadOptions
-from rwkplus.io.tables import TAKES, assemble, check_named, find, is_left_out
+from rwkplus.io.assembly import TAKES, assemble
+from rwkplus.io.rows import Cells, Coded, Mistakes, Places, Side, are_molecules, distinct, spelled
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import is_missing
-from rwkplus.table.infer import refuse_date
+from rwkplus.table.columns import is_missing, refuse_date
 from rwkplus.types import check_choice
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -63,15 +60,15 @@ def from_frames(
     """
     options.check("data frames of edges", TAKES)
     if edges is None:
-        raise GraphError("a data frame of edges is needed: edges=...; it may be without rows if there are nodes.")
+        raise GraphError("a data frame of edges is needed; it may be without rows if there are nodes.")
     given: dict[Side, Any] = {"edges": edges, "nodes": nodes, "graphs": graphs}
     frames = {side: _frame(own, f"{side}=") for side, own in given.items() if own is not None}
     if not len(frames["edges"]) and nodes is None:
-        raise GraphError("the data frame of edges has no rows: give at least one edge, or nodes=.")
-    check_named(options, {side: frame.columns for side, frame in frames.items()})
+        raise GraphError("the data frame of edges has no rows.", "Give at least one edge, or a data frame of nodes.")
+    options = spelled(options, {side: frame.columns for side, frame in frames.items()})
     columns = {side: _columns(frame, side, options) for side, frame in frames.items()}
     mistakes = Mistakes({side: _places(side, given[side]) for side in frames}, options.on_error)
-    return assemble(columns["edges"], columns.get("nodes"), columns.get("graphs"), options, mistakes)
+    return assemble(columns, options, mistakes)
 
 
 def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
@@ -88,12 +85,13 @@ def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
 
         return from_molecules(nw.from_native(data, series_only=True).to_list(), options)
     frame = _frame(data, "the data frame")
-    ends = [find(name, frame.columns) for name in (options.source, options.target)]
-    if find(options.smiles, frame.columns) and not all(ends):
-        check_named(options, {"graphs": frame.columns})
-        mistakes = Mistakes({"graphs": _places("the data frame", data)}, options.on_error)
-        return with_molecules(_columns(frame, "graphs", options), options, mistakes)
-    return from_frames(data, options=options)
+    if not are_molecules(frame.columns, options):
+        return from_frames(data, options=options)
+    from rwkplus.io.smiles import from_table
+
+    options = spelled(options, {"graphs": frame.columns})
+    mistakes = Mistakes({"graphs": _places("the data frame", data)}, options.on_error)
+    return from_table(_columns(frame, "graphs", options), options, mistakes)
 
 
 def to_frames(table: GraphTable, library: str = "pandas") -> Frames:
@@ -143,8 +141,8 @@ def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
         raise GraphError(f"{called} has two columns of the same name: {error}") from error
     except TypeError as error:
         lazy = hasattr(data, "collect")
-        remedy = "call its collect() first" if lazy else "give a data frame of pandas, Polars or PyArrow"
-        raise GraphError(f"{called} is a {type(data).__name__}: {remedy}.") from error
+        remedy = "Call its collect() first." if lazy else "Give a data frame of pandas, Polars or PyArrow."
+        raise GraphError(f"{called} is a {type(data).__name__}.", remedy) from error
     for name in frame.columns:
         if not isinstance(name, str):
             raise GraphError(f"{called} has a column called {name!r}, which is no word. Rename it.")
@@ -158,7 +156,7 @@ def _places(called: str, data: Any) -> Places:  # noqa: ANN401
 
 
 def _columns(frame: "nw.DataFrame[Any]", side: Side, options: ReadOptions) -> dict[str, Cells]:
-    return {name: _cells(name, frame[name], side) for name in frame.columns if not is_left_out(name, side, options)}
+    return {name: _cells(name, frame[name], side) for name in frame.columns if not options.leaves_out(name, side)}
 
 
 def _cells(name: str, series: "nw.Series[Any]", side: Side) -> Cells:

@@ -1,4 +1,4 @@
-"""Graphs of networkx, all four classes; every attribute becomes a column or is refused by name."""
+"""Graphs of networkx, all four classes; every attribute becomes a column or is refused by name; and back."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -8,20 +8,32 @@ import networkx as nx
 import numpy as np
 
 from rwkplus.errors import GraphError
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions, columns_of, graph_columns, one_direction, with_ids
 from rwkplus.table import GraphTable
-from rwkplus.table.columns import Column, Numbers, Text, is_missing
-from rwkplus.table.graph_table import pointers
-from rwkplus.table.infer import column_of, target_column
-from rwkplus.types import check_ignore
+from rwkplus.table.columns import Column
+from rwkplus.table.graph_table import parallel_edges, pointers, row_fields
 
 TAKES = ("ignore", "labels", "attributes", "weight", "y")
+CLASSES: dict[tuple[bool, bool], type[nx.Graph]] = {
+    (False, False): nx.Graph, (True, False): nx.DiGraph, (False, True): nx.MultiGraph, (True, True): nx.MultiDiGraph,
+}  # fmt: skip
+"""By whether edges are directed, and whether there are parallel ones."""
 
 
 def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
-    """Read graphs in one pass; an undirected edge stands once."""
+    """Read graphs in one pass; an undirected edge stands once.
+
+    Example:
+        >>> from_networkx([nx.Graph([("ann", "bob", {"how": "card"})])])
+        GraphTable: 1 undirected graph, 2 nodes, 1 edge
+          nodes  id: ids
+          edges  how: 1 label (card)
+    """
     options.check("graphs of networkx", TAKES)
-    directed = _direction(graphs)
+    for i, graph in enumerate(graphs):
+        if not isinstance(graph, nx.Graph):
+            raise GraphError(f"graph {i} is a {type(graph).__name__}: expected networkx graphs, all of one kind.")
+    directed = one_direction([graph.is_directed() for graph in graphs])
     node_fields: list[dict[Any, Any]] = []
     edge_fields: list[dict[Any, Any]] = []
     ids: list[Any] = []
@@ -38,108 +50,69 @@ def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions
             source.append(place[u])
             target.append(place[v])
             edge_fields.append(fields)
-    sizes = [len(graph) for graph in graphs], [graph.number_of_edges() for graph in graphs]
-    _check_keys(node_fields, "node", graphs, sizes[0])
-    _check_keys(edge_fields, "edge", graphs, sizes[1])
-    check_ignore(options.ignore, _names_to_ignore(node_fields, edge_fields))
-    nodes = columns_of(node_fields, "nodes", options)
-    _check_ids(nodes)
-    if not numbered:
-        nodes = {"id": Text.of(ids), **nodes}
+    node_ptr = pointers([len(graph) for graph in graphs])
+    edge_ptr = pointers([graph.number_of_edges() for graph in graphs])
+    names_of = {
+        "nodes": _names(node_fields, "node", node_ptr),
+        "edges": _names(edge_fields, "edge", edge_ptr),
+    }
+    options.check_columns(names_of, sure=bool(node_fields and edge_fields))
+    nodes = _columns(node_fields, names_of["nodes"], "nodes", options)
     table = GraphTable(
-        pointers(sizes[0]),
-        pointers(sizes[1]),
+        node_ptr,
+        edge_ptr,
         np.array(source, dtype=np.int32),
         np.array(target, dtype=np.int32),
-        _graph_columns(graphs, options),
-        nodes,
-        columns_of(edge_fields, "edges", options),
+        graph_columns(
+            [graph.graph.get("name") for graph in graphs],
+            {name: [graph.graph.get(name) for graph in graphs] for name in options.targets},
+        ),
+        with_ids(None if numbered else ids, nodes, "Rename it, or relabel the nodes by it with nx.relabel_nodes."),
+        _columns(edge_fields, names_of["edges"], "edges", options),
         directed,
     )
     return options.applied(table)
 
 
-def columns_of(fields: Sequence[dict[Any, Any]], side: str, options: ReadOptions) -> dict[str, Column]:
-    """One column for every attribute that a node or edge has; missing where others have it."""
-    names = dict.fromkeys(chain.from_iterable(fields))
-    left_out = {name for name in names if name in options.ignore or f"{side}.{name}" in options.ignore}
-    return {
-        name: column_of(name, [own.get(name) for own in fields], options.kind(name, side), of=side)
-        for name in names
-        if name not in left_out
-    }
-
-
-def _names_to_ignore(nodes: Sequence[dict[str, Any]], edges: Sequence[dict[str, Any]]) -> set[str]:
-    names = {"nodes": set(chain.from_iterable(nodes)), "edges": set(chain.from_iterable(edges))}
-    return {name for side, own in names.items() for each in own for name in (each, f"{side}.{each}")}
-
-
-def _check_ids(nodes: dict[str, Column]) -> None:
-    if "id" in nodes:
-        raise GraphError(
-            "nodes have an attribute 'id', which is what tables call the nodes themselves. Rename it, relabel the "
-            "nodes by it with nx.relabel_nodes, or leave it out: ignore=('nodes.id',)."
-        )
-
-
-def _direction(graphs: Sequence[nx.Graph]) -> bool:
-    for i, graph in enumerate(graphs):
-        if not isinstance(graph, nx.Graph):
-            raise GraphError(f"graph {i} is a {type(graph).__name__}: expected networkx graphs, all of one kind.")
-        if graph.is_directed() != graphs[0].is_directed():
-            ways = "directed" if graph.is_directed() else "undirected"
-            raise GraphError(
-                f"graph {i} is {ways} and graph 0 is not: one answer holds for all graphs of a table. Convert with "
-                ".to_directed(), which keeps every walk, or with .to_undirected()."
-            )
-    return bool(graphs) and bool(graphs[0].is_directed())
-
-
-def _check_keys(fields: Sequence[dict[Any, Any]], kind: str, graphs: Sequence[nx.Graph], sizes: Sequence[int]) -> None:
-    for name in dict.fromkeys(chain.from_iterable(fields)):
+def _names(fields: Sequence[dict[Any, Any]], kind: str, ptr: Any) -> list[str]:  # noqa: ANN401
+    """What attributes of nodes or edges are called."""
+    names = list(dict.fromkeys(chain.from_iterable(fields)))
+    for name in names:
         if not isinstance(name, str):
             row = next(k for k, own in enumerate(fields) if name in own)
-            i = int(np.searchsorted(np.cumsum(sizes), row, side="right"))
+            i = int(np.searchsorted(ptr, row, side="right")) - 1
             raise GraphError(
-                f"graph {i}: a {kind} attribute is called {name!r}, which is no word: columns have names. Rename it, "
-                "or delete it."
+                f"graph {i}: a {kind} attribute is called {name!r}, which is no word: columns have names.",
+                "Rename it, or delete it.",
             )
+    return names
 
 
-def _graph_columns(graphs: Sequence[nx.Graph], options: ReadOptions) -> dict[str, Column]:
-    """Names of graphs, if all have one, and their targets."""
-    columns: dict[str, Column] = {}
-    names = [graph.graph.get("name") for graph in graphs]
-    for i, name in enumerate(names):
-        if not (name is None or isinstance(name, str | int | float | tuple | np.number)):
-            raise GraphError(f"graph {i}: its name is a {type(name).__name__}. Name graphs by a word or a number.")
-    if all(not is_missing(name) and name != "" for name in names):
-        columns["name"] = Text.of(str(name) for name in names)
-    for target in options.targets:
-        values = [graph.graph.get(target) for graph in graphs]
-        if any(not is_missing(value) for value in values):
-            columns[target] = target_column(target, values)
-    return columns
+def _columns(
+    fields: Sequence[dict[Any, Any]], names: Sequence[str], side: str, options: ReadOptions
+) -> dict[str, Column]:
+    return columns_of(((name, [own.get(name) for own in fields]) for name in names), side, options)
 
 
 def to_networkx(table: GraphTable) -> list[nx.Graph]:
-    """Graphs with all columns as attributes; nodes are called by their ids."""
-    kind = {(False, False): nx.Graph, (True, False): nx.DiGraph, (False, True): nx.MultiGraph}
-    kinds = kind | {(True, True): nx.MultiDiGraph}
-    make = kinds[table.directed, _parallel(table)]
-    nodes = {name: _plain(column) for name, column in table.nodes.items() if name != "id"}
-    edges = {name: _plain(column) for name, column in table.edges.items()}
+    """Graphs with all columns as attributes; nodes are called by their ids.
+
+    Example:
+        >>> table = GraphTable.of([nx.Graph([("ann", "bob", {"how": "card"})])])
+        >>> list(to_networkx(table)[0].edges(data=True))
+        [('ann', 'bob', {'how': 'card'})]
+    """
+    make = CLASSES[table.directed, bool(parallel_edges(table).any())]
+    fields = {side: row_fields(table, side) for side in ("graphs", "nodes", "edges")}
     graphs = []
-    for i in range(len(table)):
-        graph = make(**{name: _plain(column.take(slice(i, i + 1)))[0] for name, column in table.graphs.items()})
+    for i, own in enumerate(fields["graphs"]):
+        graph = make(**own)
         ids = _hashable(table.node_ids(i))
-        rows = range(int(table.node_ptr[i]), int(table.node_ptr[i + 1]))
-        graph.add_nodes_from((v, _fields(nodes, row)) for v, row in zip(ids, rows, strict=True))
+        rows = fields["nodes"][int(table.node_ptr[i]) : int(table.node_ptr[i + 1])]
+        graph.add_nodes_from(zip(ids, rows, strict=True))
         span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
-        ends = zip(table.source[span].tolist(), table.target[span].tolist(), strict=True)
-        for row, (u, v) in enumerate(ends, start=span.start):
-            graph.add_edges_from([(ids[u], ids[v], _fields(edges, row))])
+        ends = zip(table.source[span].tolist(), table.target[span].tolist(), fields["edges"][span], strict=True)
+        graph.add_edges_from((ids[u], ids[v], own) for u, v, own in ends)
         graphs.append(graph)
     return graphs
 
@@ -151,23 +124,3 @@ def _hashable(ids: list[Any]) -> list[Any]:
     except TypeError:
         distinct = False
     return ids if distinct else list(range(len(ids)))
-
-
-def _fields(columns: dict[str, list[Any]], row: int) -> dict[str, Any]:
-    return {name: values[row] for name, values in columns.items() if not is_missing(values[row])}
-
-
-def _plain(column: Column) -> list[Any]:
-    values: list[Any] = column.values().tolist()
-    if isinstance(column, Numbers) and column.numbers.ndim > 1:
-        nothing = np.asarray(np.isnan(column.matrix()).all(1))
-        return [None if missing else row for row, missing in zip(values, nothing, strict=True)]
-    return values
-
-
-def _parallel(table: GraphTable) -> bool:
-    """Whether two nodes of a graph are joined by several edges."""
-    low, high = np.minimum(table.source, table.target), np.maximum(table.source, table.target)
-    ends = (table.source, table.target) if table.directed else (low, high)
-    key = np.stack([table.edge_graph, *ends], 1)
-    return len(np.unique(key, axis=0)) < len(key)

@@ -1,26 +1,24 @@
 """Tables on disk: folders of Arrow files that open without being read, and of Parquet files (extra: ``arrow``)."""
 
 import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
-from glob import escape
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 from uuid import uuid4
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError
-from rwkplus.files import damaged, is_alive, read_json
-from rwkplus.io.options import ReadOptions
+from rwkplus.files import damaged, read_json, whole_folder
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import StoredText
+from rwkplus.table.columns import Rows, read_only
 from rwkplus.table.graph_table import SIDES, Origin
+from rwkplus.table.packing import check_table
 
 ABOUT = "table.json"
 FORMAT = "rwkplus table 1"
@@ -32,6 +30,87 @@ OWN: dict[str, tuple[str, ...]] = {
 """Fields of each file that are no columns."""
 CHECKED = 2**24
 """Rows up to which all numbers of nodes and labels are checked when a table is opened; of larger ones, those in use."""
+
+
+Size = Annotated[int, msgspec.Meta(ge=0)]
+T = TypeVar("T")
+
+
+class _Field(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What ``table.json`` says about a column."""
+
+    name: str
+    field: str
+    kind: Literal["labels", "numbers", "text"]
+    one_hot: bool = False  # of labels
+    type: str = ""  # of numbers, as NumPy calls it; of text, what StoredText calls its kind
+    axes: Literal[1, 2] = 1  # of numbers
+
+
+class _Sides(msgspec.Struct, Generic[T], forbid_unknown_fields=True):
+    """The same about graphs, nodes and edges."""
+
+    graphs: T
+    nodes: T
+    edges: T
+
+
+class _About(msgspec.Struct, forbid_unknown_fields=True):
+    """What ``table.json`` says."""
+
+    format: str
+    id: str
+    directed: bool
+    weight: str | None
+    targets: list[str]
+    rows: _Sides[Size]
+    bytes: _Sides[Size]
+    columns: _Sides[list[_Field]]
+
+
+class StoredText(Text):
+    """Text in an Arrow array, of which Python objects are made when somebody asks for them."""
+
+    array: Any
+    kind: str  # words, numbers, or json for all else
+
+    def __init__(self, array: Any, kind: str) -> None:  # noqa: ANN401
+        object.__setattr__(self, "array", array)
+        object.__setattr__(self, "kind", kind)
+
+    @cached_property
+    def texts(self) -> NDArray[np.object_]:  # type: ignore[override]
+        """The texts."""
+        try:
+            self.array.validate(full=True)
+            values = self.array.to_pylist()
+            if self.kind == "json":
+                values = [None if value is None else _from_json(value) for value in values]
+        except ValueError as error:  # of Arrow, JSON or Unicode
+            raise DataError(f"a column of text on disk is damaged: {error}.") from error
+        return read_only(Text.of(values).texts)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __reduce__(self) -> tuple[type[Text], tuple[NDArray[np.object_]]]:
+        return Text, (self.texts,)
+
+    def take(self, rows: Rows) -> "Text":
+        """Some of the rows."""
+        if not isinstance(rows, slice) or rows.step not in (None, 1):
+            return Text(self.texts[rows])
+        start, stop, _ = rows.indices(len(self))
+        return StoredText(self.array.slice(start, max(stop - start, 0)), self.kind)
+
+
+def _from_json(text: str) -> Any:  # noqa: ANN401
+    """A value as it was before JSON made lists of its tuples."""
+
+    def plain(value: Any) -> Any:  # noqa: ANN401
+        return tuple(map(plain, value)) if isinstance(value, list) else value
+
+    return plain(json.loads(text))
 
 
 def write_table(table: GraphTable, folder: str | Path) -> Path:
@@ -51,20 +130,20 @@ def write_table(table: GraphTable, folder: str | Path) -> Path:
     _pyarrow()
     folder = Path(folder)
     fields = {side: _fields(getattr(table, side), side) for side in SIDES}
-    with _whole_folder(folder) as scratch:
+    with whole_folder(folder, replaces=ABOUT) as scratch:
         for side in SIDES:
             _write_arrow(scratch / f"{side}.arrow", {**_own_fields(table, side), **fields[side].arrays})
-        about = {
-            "format": FORMAT,
-            "id": uuid4().hex,
-            "directed": table.directed,
-            "weight": table.weight,
-            "targets": list(table.targets),
-            "rows": {"graphs": len(table), "nodes": table.num_nodes, "edges": table.num_edges},
-            "bytes": {side: (scratch / f"{side}.arrow").stat().st_size for side in SIDES},
-            "columns": {side: fields[side].about for side in SIDES},
-        }
-        _write_synced(scratch / ABOUT, json.dumps(about, indent=1).encode())
+        about = _About(
+            format=FORMAT,
+            id=uuid4().hex,
+            directed=table.directed,
+            weight=table.weight,
+            targets=list(table.targets),
+            rows=_Sides(len(table), table.num_nodes, table.num_edges),
+            bytes=_Sides(*((scratch / f"{side}.arrow").stat().st_size for side in SIDES)),
+            columns=_Sides(*(fields[side].about for side in SIDES)),
+        )
+        (scratch / ABOUT).write_bytes(msgspec.json.format(msgspec.json.encode(about), indent=1))
     return folder
 
 
@@ -78,6 +157,13 @@ def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> Grap
     Args:
         folder: The folder.
         options: ``ignore`` for a written table; those of data frames for Parquet files.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     table = open_table(GraphTable.of(["CCO", "N#N"]).write(f"{folder}/two"))
+        >>> table.origin.start, table.origin.stop
+        (0, 2)
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -91,7 +177,7 @@ def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> Grap
         raise DataError(f"{folder} is no table: it has neither {ABOUT} nor edges.parquet.")
     from rwkplus.io.frames import from_frames
 
-    frames = {side: read_parquet(folder / f"{side}.parquet") for side in SIDES}
+    frames = {side: _parquet(folder / f"{side}.parquet") for side in SIDES}
     return from_frames(frames["edges"], frames["nodes"], frames["graphs"], options)
 
 
@@ -108,7 +194,10 @@ def open_block(path: str, mark: str, start: int, stop: int) -> GraphTable:
         raise DataError(f"{path} was written anew after the table was opened: open it again.")
     table = _opened(path, mark)[start:stop]
     if table.num_edges + table.num_nodes <= CHECKED:
-        _check_values(table, path)
+        try:
+            check_table(table)
+        except ValueError as error:
+            raise damaged(path, error) from error
     return table
 
 
@@ -119,7 +208,7 @@ class _Fields(NamedTuple):
     """Columns as Arrow arrays, and what is known of them besides."""
 
     arrays: dict[str, Any]
-    about: list[dict[str, Any]]
+    about: list[_Field]
 
 
 def _pyarrow() -> Any:  # noqa: ANN401
@@ -149,7 +238,7 @@ def _fields(columns: Mapping[str, Column], side: str) -> _Fields:
             field += "_"
         taken.add(field)
         fields.arrays[field], about = _array(name, column, side)
-        fields.about.append({"name": name, "field": field, **about})
+        fields.about.append(_Field(name, field, **about))
     return fields
 
 
@@ -198,50 +287,8 @@ def _texts(column: Text) -> tuple[Any, dict[str, Any]]:
 def _write_arrow(path: Path, arrays: Mapping[str, Any]) -> None:
     pa = _pyarrow()
     batch = pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
-    with path.open("wb") as file:
-        with pa.ipc.new_file(file, batch.schema) as writer:
-            writer.write_batch(batch)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _write_synced(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-@contextmanager
-def _whole_folder(folder: Path) -> Iterator[Path]:
-    """Give a folder to write into, which replaces ``folder`` if the block ends well."""
-    if folder.exists() and not (folder / ABOUT).exists() and (not folder.is_dir() or any(folder.iterdir())):
-        what = "a folder of other files" if folder.is_dir() else "a file"
-        raise DataError(f"{folder} is {what}, which a table would replace: choose another name.")
-    scratch, old = (folder.with_name(f"{folder.name}.{os.getpid()}.{end}") for end in ("new", "old"))
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        _remove_scratch_of_the_dead(folder)
-        scratch.mkdir()
-        yield scratch
-        if folder.exists():
-            folder.rename(old)
-        scratch.rename(folder)
-    except OSError as error:
-        if old.exists() and not folder.exists():
-            old.rename(folder)
-        raise DataError(f"cannot write the table {folder}: {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _remove_scratch_of_the_dead(folder: Path) -> None:
-    """Remove what processes that were killed left behind."""
-    for path in folder.parent.glob(f"{escape(folder.name)}.*.new"):
-        number = path.name.split(".")[-2]
-        if number.isdigit() and not is_alive(int(number)):
-            shutil.rmtree(path, ignore_errors=True)
+    with path.open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch)
 
 
 # Opening
@@ -257,60 +304,38 @@ def _mark(folder: Path) -> str:
 
 @lru_cache(maxsize=4)
 def _opened(path: str, mark: str) -> GraphTable:
-    folder = Path(path)
-    about = _about(folder)
-    files = {side: _File.of(folder, side, about) for side in SIDES}
-    columns = {side: file.columns(about["columns"][side]) for side, file in files.items()}
+    about = _about(Path(path) / ABOUT)
+    files = {side: _File.of(Path(path), side, about) for side in SIDES}
     table = GraphTable(
-        _pointers(files["graphs"], "first_node", about["rows"]["nodes"]),
-        _pointers(files["graphs"], "first_edge", about["rows"]["edges"]),
+        _pointers(files["graphs"], "first_node", about.rows.nodes),
+        _pointers(files["graphs"], "first_edge", about.rows.edges),
         files["edges"].numbers("source", "<i4"),
         files["edges"].numbers("target", "<i4"),
-        columns["graphs"],
-        columns["nodes"],
-        columns["edges"],
-        about["directed"],
-        about["weight"],
-        tuple(about["targets"]),
+        **{side: file.columns(getattr(about.columns, side)) for side, file in files.items()},  # type: ignore[arg-type]
+        directed=about.directed,
+        weight=about.weight,
+        targets=tuple(about.targets),
     )
     object.__setattr__(table, "origin", Origin(path, mark, 0, len(table)))
     return table
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def _about(path: Path) -> _About:
     """What ``table.json`` says, if it has the form of one."""
-    path = folder / ABOUT
-    about: dict[str, Any] = read_json(path)
-    found = about.get("format") if isinstance(about, dict) else None
+    given = read_json(path)
+    found = given.get("format") if isinstance(given, dict) else None
     if found != FORMAT:
         raise DataError(f"{path} is no table that this version of rwkplus reads: its format is {found!r}.")
-    kinds = {"directed": bool, "weight": str | None, "targets": list, "rows": dict, "bytes": dict, "columns": dict}
-    for key, kind in kinds.items():
-        if key not in about or not isinstance(about[key], kind):  # type: ignore[arg-type]
-            raise damaged(path, f"{key!r} is missing or of another form")
-    for side in SIDES:
-        size, columns = about["rows"].get(side), about["columns"].get(side)
-        if type(size) is not int or size < 0 or not _are_columns(columns):
-            raise damaged(path, f"what it says about the {side} is missing or of another form")
-    _check_roles(path, about)
-    return about
-
-
-def _check_roles(path: Path, about: dict[str, Any]) -> None:
-    kinds = {side: {own["name"]: own["kind"] for own in about["columns"][side]} for side in SIDES}
-    if about["weight"] is not None and kinds["edges"].get(about["weight"]) != "numbers":
+    try:
+        about = msgspec.convert(given, _About)
+    except msgspec.ValidationError as error:
+        raise damaged(path, error) from error
+    weights = {own.name for own in about.columns.edges if own.kind == "numbers"}
+    if about.weight is not None and about.weight not in weights:
         raise damaged(path, "the weight is no column of numbers of the edges")
-    if any(target not in list(kinds["graphs"]) for target in about["targets"]):
+    if not set(about.targets) <= {own.name for own in about.columns.graphs}:
         raise damaged(path, "a target is no column of the graphs")
-
-
-def _are_columns(columns: object) -> bool:
-    return isinstance(columns, list) and all(
-        isinstance(own, dict)
-        and all(isinstance(own.get(key), str) for key in ("name", "field", "kind"))
-        and own["kind"] in ("labels", "numbers", "text")
-        for own in columns
-    )
+    return about
 
 
 class _File(NamedTuple):
@@ -321,14 +346,14 @@ class _File(NamedTuple):
     names: list[str]
 
     @classmethod
-    def of(cls, folder: Path, side: str, about: dict[str, Any]) -> "_File":
+    def of(cls, folder: Path, side: str, about: _About) -> "_File":
         """Map a file; its size and number of rows must be those that were written."""
         pa = _pyarrow()
         path = folder / f"{side}.arrow"
         try:
-            size, written = path.stat().st_size, about["bytes"].get(side)
+            size, written = path.stat().st_size, getattr(about.bytes, side)
             if size != written:
-                raise damaged(path, f"it has {size:,} bytes, {written} were written")
+                raise damaged(path, f"it has {size:,} bytes, {written:,} were written")
             reader = pa.ipc.open_file(pa.memory_map(str(path)))
             if reader.num_record_batches != 1:
                 raise damaged(path, f"it has {reader.num_record_batches} batches instead of one")
@@ -339,8 +364,8 @@ class _File(NamedTuple):
             raise DataError(f"cannot open {path}: {error.strerror or error}.") from error
         except (pa.ArrowException, ValueError) as error:
             raise error if isinstance(error, DataError) else damaged(path, error) from error
-        if batch.num_rows != about["rows"][side]:
-            raise damaged(path, f"it has {batch.num_rows:,} rows instead of {about['rows'][side]:,}")
+        if batch.num_rows != getattr(about.rows, side):
+            raise damaged(path, f"it has {batch.num_rows:,} rows instead of {getattr(about.rows, side):,}")
         return cls(path, batch, names)
 
     def field(self, name: str) -> Any:  # noqa: ANN401
@@ -359,20 +384,20 @@ class _File(NamedTuple):
             raise damaged(self.path, f"the field {name!r} holds {values.dtype} instead of {np.dtype(kind)}")
         return values
 
-    def columns(self, about: list[dict[str, Any]]) -> dict[str, Column]:
+    def columns(self, about: list[_Field]) -> dict[str, Column]:
         """Columns of the table."""
-        return {own["name"]: self._column(own) for own in about}
+        return {own.name: self._column(own) for own in about}
 
-    def _column(self, about: dict[str, Any]) -> Column:
-        array, name = self.field(about["field"]), about["field"]
+    def _column(self, about: _Field) -> Column:
+        array = self.field(about.field)
         try:
-            if about["kind"] == "labels":
-                return self._labels(array, one_hot=about["one_hot"] is True)
-            if about["kind"] == "numbers":
+            if about.kind == "labels":
+                return self._labels(array, one_hot=about.one_hot)
+            if about.kind == "numbers":
                 return Numbers(self._measured(array, about))
-            return StoredText(array, {"words": "words", "numbers": "numbers", "json": "json"}[about["type"]])
+            return StoredText(array, {"words": "words", "numbers": "numbers", "json": "json"}[about.type])
         except (_pyarrow().ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
-            raise damaged(self.path, f"the field {name!r} is not what {ABOUT} says ({error})") from error
+            raise damaged(self.path, f"the field {about.field!r} is not what {ABOUT} says ({error})") from error
 
     def _labels(self, array: Any, *, one_hot: bool) -> Categories:  # noqa: ANN401
         array.dictionary.validate(full=True)
@@ -383,18 +408,18 @@ class _File(NamedTuple):
         codes = np.frombuffer(indices.buffers()[1], kind, len(indices), indices.offset * kind.itemsize)
         return Categories(codes, tuple(names), one_hot)
 
-    def _measured(self, array: Any, about: dict[str, Any]) -> NDArray[Any]:  # noqa: ANN401
-        kind = np.dtype(about["type"])
-        if kind.kind not in "iufb" or about["axes"] not in (1, 2):
+    def _measured(self, array: Any, about: _Field) -> NDArray[Any]:  # noqa: ANN401
+        kind = np.dtype(about.type)
+        if kind.kind not in "iufb":
             raise TypeError("no numbers")
-        values = array.flatten() if about["axes"] == 2 else array
+        values = array.flatten() if about.axes == 2 else array
         if array.null_count or values.null_count:
             raise TypeError("some are missing")
         numbers: NDArray[Any] = values.to_numpy(zero_copy_only=True)
         numbers = numbers.view(bool) if kind.kind == "b" and numbers.dtype == np.uint8 else numbers
         if numbers.dtype != kind:
             raise TypeError(f"{numbers.dtype} instead of {kind}")
-        return numbers.reshape(len(array), array.type.list_size) if about["axes"] == 2 else numbers
+        return numbers.reshape(len(array), array.type.list_size) if about.axes == 2 else numbers
 
 
 def _pointers(graphs: _File, field: str, total: int) -> NDArray[np.int64]:
@@ -404,21 +429,22 @@ def _pointers(graphs: _File, field: str, total: int) -> NDArray[np.int64]:
     return ptr
 
 
-def _check_values(table: GraphTable, path: str) -> None:
-    """Refuse numbers of nodes and of labels that do not exist."""
-    sizes = np.diff(table.node_ptr)[table.edge_graph]
-    for name in ("source", "target"):
-        ends = getattr(table, name)
-        if ends.size and (ends.min() < 0 or (ends >= sizes).any()):
-            raise damaged(Path(path) / "edges.arrow", f"{name!r} has numbers of nodes that do not exist")
-    for side in SIDES:
-        for name, column in getattr(table, side).items():
-            codes = column.codes if isinstance(column, Categories) else np.zeros(0, np.int8)
-            if codes.size and (codes.min() < -1 or codes.max() >= len(column.names)):
-                raise damaged(Path(path) / f"{side}.arrow", f"{name!r} has numbers of labels that do not exist")
+def read_parquet(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+    """Read one Parquet file, of edges or with a column of molecules, as a data frame would be.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import pandas as pd
+    >>> with TemporaryDirectory() as folder:
+    ...     pd.DataFrame({"source": [0, 1], "target": [1, 2]}).to_parquet(f"{folder}/edges.parquet")
+    ...     read_parquet(f"{folder}/edges.parquet")
+    GraphTable: 1 undirected graph, 3 nodes, 2 edges
+    """
+    from rwkplus.io.frames import from_frame
+
+    return from_frame(_parquet(Path(path)), options)
 
 
-def read_parquet(path: Path) -> Any:  # noqa: ANN401
+def _parquet(path: Path) -> Any:  # noqa: ANN401
     """A Parquet file as an Arrow table, None where there is none."""
     pa = _pyarrow()
     import pyarrow.parquet as pq  # type: ignore[import-untyped]

@@ -13,11 +13,11 @@ from torch_geometric.data import Batch, Data
 from rwkplus.errors import GraphError
 from rwkplus.graphs.convert import as_batch, graph_list
 from rwkplus.graphs.features import constant_features, is_one_hot, label_numbers
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Reader, Text
-from rwkplus.table.infer import target_column
+from rwkplus.table.arrays import once
+from rwkplus.table.columns import target_column
 from rwkplus.table.reader import directed_edges
-from rwkplus.table.symmetry import once
 from rwkplus.types import check_ignore
 
 TAKES = ("ignore", "y")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rwkplus.errors import GraphError
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Column, GraphTable, Numbers
 from rwkplus.table.graph_table import pointers
 

@@ -1,9 +1,9 @@
-"""Molecules: SMILES strings, RDKit molecules, ``.smi`` and ``.sdf`` files (extra: ``chem``)."""
+"""Molecules: SMILES, RDKit molecules, tables of them, ``.smi`` and ``.sdf`` files (extra: ``chem``)."""
 
-import codecs
 import math
-import warnings
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,39 +11,93 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, GraphError, MissingExtraError, RWKPlusWarning
-from rwkplus.files import read_text
-from rwkplus.io.atoms_and_bonds import BLOCK, Block, Choice, column_of, joined, read_block
-from rwkplus.io.options import ReadOptions
-from rwkplus.table import Column, GraphTable, Numbers, Text
+from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError
+from rwkplus.files import opened_text, read_text
+from rwkplus.io.rows import Cells, Mistakes, Places, find, needed, typed, values_of
+from rwkplus.io.sources import ReadOptions
+from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
+from rwkplus.table.columns import short, target_column
 from rwkplus.table.graph_table import pointers
-from rwkplus.table.infer import target_column
 
 TAKES = ("atom", "bond", "ignore", "on_error", "n_jobs")
-SHOWN = 5
-"""Unreadable molecules that an error lists."""
-WIDTH = 60
-"""Characters of a SMILES that an error shows."""
 LARGEST = 2**63
 """Whole numbers from here on are identifiers."""
-CHUNK = 1 << 20
-"""Bytes of a file that are checked at a time."""
+CHARACTERS = 1 << 20
+"""Of a file that are checked at a time."""
+ATOM = ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring")
+BOND = ("type", "stereo", "conjugated", "ring")
+BONDS = ("-", "=", "#", ":", "~")
+"""Single, double, triple, aromatic and any other bond; labels of edges in this order, whatever molecules there are."""
+TRUTH = ("False", "True")
+NAMES = {
+    "type": BONDS, "stereo": ("no stereo", "E", "Z"), "conjugated": TRUTH, "ring": TRUTH, "aromatic": TRUTH,
+    "chirality": ("achiral", "R", "S"),
+}  # fmt: skip
+"""Labels of choices that always have the same ones; the others have the numbers that occur."""
+MAIN = ("element", "type")
+"""Choices whose column is called ``label``."""
+
+BLOCK = 4096
+"""Molecules that a worker gets at a time."""
+CHUNK = 256
+"""Molecules whose bonds are collected as matrices before they become rows."""
+LARGE = 250
+"""Atoms from which on a matrix of all pairs is no shortcut."""
+PLAIN = frozenset({1, 5, 6, 7, 8, 9, 14, 15, 16, 17, 34, 35, 53})
+"""Elements between which plain SMILES have no bonds but single, double, triple and aromatic ones."""
+TOKENS = re.compile(r"\[[^\]]*\]|Cl|Br|[A-Za-z*]")
+"""Atoms of a SMILES."""
+MOST_TOKENS = 10_000
+"""Ways to write an atom that are remembered."""
+UNUSUAL = re.compile(r"[>~$|\s]")
+"""Coordinate, unspecified and quadruple bonds, extensions and names."""
+CODE_OF_ORDER = np.array([4, 4, 0, 3, 1, 4, 2, 4])
+"""Number of the bond type by twice the bond order."""
+
+Ints = NDArray[np.int32]
+HEADER = "Is the first line a header? Remove it."
 
 
-class Molecules(NamedTuple):
-    """A table, and which of the given molecules are in it."""
+class Choice(NamedTuple):
+    """What describes atoms and bonds."""
 
-    table: GraphTable
-    kept: NDArray[np.int64]  # (B,)
+    atom: tuple[str, ...]
+    bond: tuple[str, ...]
+
+    @classmethod
+    def of(cls, atom: Sequence[str], bond: Sequence[str]) -> "Choice":
+        """Refuse what cannot be chosen.
+
+        >>> Choice.of(("elemnt",), ("type",))
+        Traceback (most recent call last):
+        ...
+        rwkplus.errors.ParameterError: atom must be some of element, charge, aromatic, hydrogens, degree, isotope,
+        chirality, ring; got 'elemnt'.
+        """
+        for name, chosen, known in (("atom", atom, ATOM), ("bond", bond, BOND)):
+            for own in chosen:
+                if own not in known:
+                    raise ParameterError(f"{name} must be some of {', '.join(known)}; got {own!r}.")
+            if len(set(chosen)) < len(chosen):
+                raise ParameterError(f"{name}={tuple(chosen)!r} names something twice.")
+        return cls(tuple(atom), tuple(bond))
 
 
-def from_molecules(
-    molecules: Iterable[Any],
-    options: ReadOptions = ReadOptions(),  # noqa: B008
-    *,
-    lines: Sequence[int] | None = None,
-    path: str | Path | None = None,
-) -> GraphTable:
+class Block(NamedTuple):
+    """Some molecules as arrays; atoms and bonds have a column for each choice."""
+
+    given: int
+    bad: list[int]
+    """Which of them cannot be read."""
+    nodes: NDArray[np.int64]  # (B,): atoms of each molecule
+    edges: NDArray[np.int64]  # (B,)
+    source: Ints  # (E,)
+    target: Ints  # (E,)
+    atoms: Ints  # (N, choices)
+    bonds: Ints  # (E, choices)
+
+
+def from_molecules(molecules: Iterable[Any], options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
     """Read SMILES strings or RDKit molecules; atoms are nodes, bonds are undirected edges.
 
     Elements are the column ``label`` of the nodes, bond types (``-``, ``=``, ``#``, ``:`` for aromatic, ``~`` for any
@@ -53,8 +107,6 @@ def from_molecules(
     Args:
         molecules: Strings, or molecules of RDKit.
         options: ``atom``, ``bond``, ``ignore``, ``on_error`` and ``n_jobs``.
-        lines: Where each molecule stands in its file, for errors.
-        path: That file.
 
     Example:
         >>> from_molecules(["CCO", "N#N"])
@@ -62,36 +114,134 @@ def from_molecules(
           nodes  label: 3 labels (C, N, O)
           edges  label: 5 labels (-, =, #, :, ~)
     """
-    if lines is None:
-        options.check("molecules", TAKES)
-    return read_molecules(molecules, options, lines=lines, path=path).table
-
-
-def read_molecules(
-    molecules: Iterable[Any],
-    options: ReadOptions = ReadOptions(),  # noqa: B008
-    *,
-    lines: Sequence[int] | None = None,
-    path: str | Path | None = None,
-) -> Molecules:
-    """Read like :func:`from_molecules`, and say which were kept: all but unreadable ones that are skipped.
-
-    Options that say nothing about molecules are passed over: they may be about the file that the molecules are from.
-    """
-    choice = Choice.of(options.atom, options.bond)
+    options.check("molecules", TAKES)
     if isinstance(molecules, str):
         raise GraphError(f"expected several SMILES, got the single one {molecules!r}: put it into a list.")
     molecules = molecules if isinstance(molecules, list) else list(molecules)
     if not molecules:
         raise GraphError("the list of molecules is empty: give at least one.")
+    places = Places("", "molecule", lambda row: (row, f"molecule {row}"), len(molecules))
+    return _read(molecules, {}, options, Mistakes({"graphs": places}, options.on_error))
+
+
+def from_table(columns: Mapping[str, Cells], options: ReadOptions, mistakes: Mistakes) -> GraphTable:
+    """Read the molecules of a table, one a row, and carry its other columns along: they describe the graphs.
+
+    Args:
+        columns: Columns by name; one of them holds SMILES, or molecules of RDKit.
+        options: Which column that is, and which are targets, as :func:`rwkplus.io.rows.spelled` returns them.
+        mistakes: Names the rows, and may know of mistakes already.
+    """
+    options.check("a table of molecules", (*TAKES, "smiles", "graph", "y", "labels", "attributes"))
+    smiles = needed(options.smiles, columns, "smiles", mistakes.table("graphs"))
+    molecules = values_of(columns[smiles])
+    empty = np.flatnonzero([molecule is None for molecule in molecules])
+    mistakes.add("graphs", empty, f"column {smiles!r} is empty")
+    kept = {name: cells for name, cells in columns.items() if name != smiles and not options.leaves_out(name, "graphs")}
+    described = _described(kept, options)
+    about_atoms = [name for name in options.ignore if find(name, columns) is None]
+    return options.applied(_read(molecules, described, replace(options, ignore=about_atoms), mistakes))
+
+
+def _described(columns: Mapping[str, Cells], options: ReadOptions) -> dict[str, Column]:
+    """Columns of the graphs; one that names all of them is called ``name``."""
+    described: dict[str, Column] = {}
+    for column in ("name", options.graph, "id"):
+        found = find(column, columns)
+        if found is not None and found not in options.targets and "name" not in described:
+            names = values_of(columns[found])
+            if all(name is not None for name in names):
+                described["name"] = Text.of(map(str, names))
+                columns = {name: cells for name, cells in columns.items() if name != found}
+    return described | {name: typed(name, cells, "graphs", options) for name, cells in columns.items()}
+
+
+def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+    r"""Read a file with a SMILES in every line; what follows it is the target, unless it names the molecule.
+
+    Names are told from targets by hardly any occurring twice; numbers are targets. Whoever has numbers for names writes
+    a CSV file with columns ``smiles`` and ``name``.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "molecules.smi"
+        ...     _ = file.write_text("CCO 1\nCC 0\n")
+        ...     read_smi(file).y
+        array([1, 0])
+    """
+    options.check("a file of SMILES", TAKES)
+    lines = enumerate(read_text(path).splitlines(), start=1)
+    rows = [(number, line.split(maxsplit=1)) for number, line in lines if line.strip()]
+    if not rows:
+        raise DataError(f"{path} holds no SMILES.")
+    places = Places(str(path), "line", lambda row: (rows[row][0], f"line {rows[row][0]}"), len(rows))
+    mistakes = Mistakes({"graphs": places}, options.on_error)
+    words = [own[0] for _, own in rows]
+    return options.applied(_read(words, _second_words(rows, path), options, mistakes))
+
+
+def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+    """Read a file of molecules with their data: titles are names, data fields are columns of the graphs.
+
+    A field that ``y`` names is a target. Of the others, those with a number in every molecule are numbers, and the rest
+    is text.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from rdkit import Chem
+        >>> with TemporaryDirectory() as folder:
+        ...     with Chem.SDWriter(f"{folder}/molecules.sdf") as writer:
+        ...         writer.write(Chem.MolFromSmiles("CCO"))
+        ...     read_sdf(f"{folder}/molecules.sdf")
+        GraphTable: 1 undirected graph, 3 nodes, 2 edges
+          nodes  label: 2 labels (C, O)
+          edges  label: 5 labels (-, =, #, :, ~)
+    """
+    options.check("a file of molecules", (*TAKES, "y"))
+    choice = Choice.of(options.atom, options.bond)
+    _check_text(path)
     _check_rdkit()
-    block = joined(_blocks(molecules, choice, options.n_jobs))
-    place = "molecule" if lines is None else "line"
-    bad = [f"{place} {i if lines is None else lines[i]}: {_short(molecules[i])}" for i in block.bad]
-    if bad:
-        hint = " Is the first line a header? Remove it." if lines is not None and block.bad[0] == 0 else ""
-        _tell(bad, len(molecules), options, path, hint)
-    return Molecules(_table(block, choice, options), np.delete(np.arange(len(molecules)), block.bad))
+    blocks, records = _read_records(Path(path), choice)
+    if not blocks:
+        raise DataError(f"{path} holds no molecules.")
+    block = _joined(blocks)
+    places = Places(str(path), "record", lambda row: (row + 1, f"record {row + 1}"), block.given)
+    mistakes = Mistakes({"graphs": places}, options.on_error)
+    _settle(np.arange(block.given), block, mistakes, lambda row: "RDKit cannot read it")
+    fields = _data_fields(records, options, path)
+    return options.applied(_table(block, choice, options).with_columns(graphs=fields))
+
+
+# Molecules as tables
+
+
+def _read(molecules: list[Any], columns: Mapping[str, Column], options: ReadOptions, mistakes: Mistakes) -> GraphTable:
+    """Read molecules but those that are known to be wrong; columns describe them."""
+    choice = Choice.of(options.atom, options.bond)
+    rows = np.setdiff1d(np.arange(len(molecules)), mistakes.settle().get("graphs", ()))
+    if not rows.size:
+        raise mistakes.nothing_left()
+    _check_rdkit()
+    good = molecules if rows.size == len(molecules) else [molecules[row] for row in rows]
+    block = _joined(_blocks(good, choice, options.n_jobs))
+    rows = _settle(rows, block, mistakes, lambda row: f"RDKit cannot read {short(molecules[row])}")
+    table = _table(block, choice, options)
+    return table.with_columns(graphs={name: column.take(rows) for name, column in columns.items()})
+
+
+def _settle(
+    rows: NDArray[np.int64], block: Block, mistakes: Mistakes, message: Callable[[int], str]
+) -> NDArray[np.int64]:
+    """Raise an error about molecules of a block that cannot be read, or warn and return the rows of the others."""
+    bad = rows[block.bad]
+    header = [HEADER] if mistakes.places["graphs"].unit == "line" and 0 in bad else []
+    mistakes.add("graphs", bad, lambda i: message(bad[i]), "Correct or remove what cannot be read.", *header)
+    mistakes.settle()
+    if len(block.bad) == block.given:
+        raise mistakes.nothing_left()
+    mistakes.warn()
+    return np.delete(rows, block.bad)
 
 
 def _table(block: Block, choice: Choice, options: ReadOptions) -> GraphTable:
@@ -101,47 +251,31 @@ def _table(block: Block, choice: Choice, options: ReadOptions) -> GraphTable:
         block.source,
         block.target,
         {},
-        _columns(choice.atom, block.atoms),
-        _columns(choice.bond, block.bonds),
+        dict(_column(name, block.atoms[:, k]) for k, name in enumerate(choice.atom)),
+        dict(_column(name, block.bonds[:, k]) for k, name in enumerate(choice.bond)),
     )
     return table.without(options.ignore)
 
 
-def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
-    """Read a file with a SMILES in every line; what follows it is the target, unless it names the molecule.
-
-    Names are told from targets by hardly any occurring twice; numbers are targets. Whoever has numbers for names writes
-    a CSV file with columns ``smiles`` and ``name``.
-    """
-    options.check("a file of SMILES", TAKES)
-    lines = enumerate(read_text(path).splitlines(), start=1)
-    rows = [(number, line.split(maxsplit=1)) for number, line in lines if line.strip()]
-    if not rows:
-        raise DataError(f"{path} holds no SMILES.")
-    columns = _second_words(rows, path)
-    numbers, words = [number for number, _ in rows], [own[0] for _, own in rows]
-    table, kept = read_molecules(words, options, lines=numbers, path=path)
-    return options.applied(table.with_columns(graphs={name: column.take(kept) for name, column in columns.items()}))
+def _check_rdkit() -> None:
+    try:
+        import rdkit.Chem  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("reading molecules needs RDKit: pip install 'rwkplus[chem]'.") from error
 
 
-def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
-    """Read a file of molecules with their data: titles are names, data fields are columns of the graphs.
+def _blocks(molecules: Sequence[Any], choice: Choice, n_jobs: int | None) -> list[Block]:
+    """Read in blocks, in several processes if wanted; molecules that RDKit has read already stay in this one."""
+    parts = (molecules[start : start + BLOCK] for start in range(0, len(molecules), BLOCK))
+    if len(molecules) <= BLOCK or not isinstance(molecules[0], str):
+        return [read_block(part, choice) for part in parts]
+    from joblib import Parallel, delayed
 
-    A field that ``y`` names is a target. Of the others, those with a number in every molecule are numbers, and the rest
-    is text.
-    """
-    options.check("a file of molecules", (*TAKES, "y"))
-    choice = Choice.of(options.atom, options.bond)
-    _check_text(path)
-    _check_rdkit()
-    blocks, records = _read_records(Path(path), choice)
-    if not blocks:
-        raise DataError(f"{path} holds no molecules.")
-    block = joined(blocks)
-    if block.bad:
-        _tell([f"record {i + 1}" for i in block.bad], block.given, options, path)
-    fields = _data_fields(records, options, path)
-    return options.applied(_table(block, choice, options).with_columns(graphs=fields))
+    blocks: list[Block] = Parallel(n_jobs=n_jobs)(delayed(read_block)(part, choice) for part in parts)
+    return blocks
+
+
+# What files say beside the molecules
 
 
 Properties = dict[str, str]
@@ -167,48 +301,6 @@ def _properties(molecule: Any) -> Properties:  # noqa: ANN401
     title = {TITLE: molecule.GetProp(TITLE)} if molecule.HasProp(TITLE) else {}
     given = title | molecule.GetPropsAsDict(autoConvertStrings=False)
     return {name: str(value).strip() for name, value in given.items()}
-
-
-def _check_rdkit() -> None:
-    try:
-        import rdkit.Chem  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("reading molecules needs RDKit: pip install 'rwkplus[chem]'.") from error
-
-
-def _blocks(molecules: Sequence[Any], choice: Choice, n_jobs: int | None) -> list[Block]:
-    """Read in blocks, in several processes if wanted; molecules that RDKit has read already stay in this one."""
-    parts = (molecules[start : start + BLOCK] for start in range(0, len(molecules), BLOCK))
-    if len(molecules) <= BLOCK or not isinstance(molecules[0], str):
-        return [read_block(part, choice) for part in parts]
-    from joblib import Parallel, delayed
-
-    blocks: list[Block] = Parallel(n_jobs=n_jobs)(delayed(read_block)(part, choice) for part in parts)
-    return blocks
-
-
-def _columns(names: Sequence[str], values: NDArray[np.int32]) -> dict[str, Column]:
-    return dict(column_of(name, values[:, k]) for k, name in enumerate(names))
-
-
-def _tell(bad: Sequence[str], total: int, options: ReadOptions, path: str | Path | None, hint: str = "") -> None:
-    """Raise an error about all unreadable molecules, or warn that they are left out."""
-    shown = "; ".join(bad[:SHOWN]) + (f" and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else "")
-    where = "" if path is None else f"{path}: "
-    count = f"{len(bad):,} of {total:,} molecules"
-    if options.on_error == "skip" and len(bad) < total:
-        warnings.warn(f"{where}{count} are left out, RDKit cannot read them: {shown}.", RWKPlusWarning, stacklevel=4)
-        return
-    message = f"{where}RDKit cannot read {count}: {shown}. Correct or remove them, or choose on_error='skip'.{hint}"
-    raise GraphError(message) if path is None else DataError(message)
-
-
-def _short(molecule: object) -> str:
-    text = repr(molecule)
-    return text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
-
-
-# What files say beside the molecules
 
 
 def _second_words(rows: Sequence[tuple[int, list[str]]], path: str | Path) -> dict[str, Column]:
@@ -247,18 +339,10 @@ def _typed(words: Sequence[str]) -> list[Any] | None:
 
 def _check_text(path: str | Path) -> None:
     """Refuse a file that is no text before RDKit is imported, without holding it in memory."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
     blank = True
-    try:
-        with Path(path).open("rb") as file:
-            while chunk := file.read(CHUNK):
-                blank = blank and not chunk.strip()
-                decoder.decode(chunk)
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise DataError(f"cannot read {path}: it is not text in UTF-8; save it as such.") from error
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from error
+    with opened_text(path) as file:
+        while chunk := file.read(CHARACTERS):
+            blank = blank and not chunk.strip()
     if blank:
         raise DataError(f"{path} holds no molecules.")
 
@@ -273,7 +357,8 @@ def _data_fields(records: Sequence[Properties], options: ReadOptions, path: str 
         columns[name] = _target_of(name, values, path) if name in options.targets else _field_of(values)
     for name in options.targets:
         if name not in columns and options.y != "y":
-            raise DataError(f"{path}: no molecule has a data field {name!r} to be the target: y={options.y!r}.")
+            there = f"There are {', '.join(map(repr, columns))}." if columns else "There are none."
+            raise DataError(f"{path}: no molecule has a data field {name!r} to be the target.", there)
     return columns
 
 
@@ -293,3 +378,208 @@ def _target_of(name: str, values: Sequence[str | None], path: str | Path) -> Col
         if isinstance(target, float) and not math.isfinite(target):
             raise DataError(f"{path}, record {i + 1}: the target {name!r} is {target}: remove it.")
     return target_column(name, targets)
+
+
+# Atoms and bonds as arrays, in one pass over what RDKit reads
+
+
+def _chirality(atom: Any) -> int:  # noqa: ANN401
+    return {"R": 1, "S": 2}.get(atom.GetProp("_CIPCode"), 0) if atom.HasProp("_CIPCode") else 0
+
+
+def _stereo(bond: Any) -> int:  # noqa: ANN401
+    return {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}.get(str(bond.GetStereo()), 0)
+
+
+def _bond_type(bond: Any) -> int:  # noqa: ANN401
+    return {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}.get(str(bond.GetBondType()), len(BONDS) - 1)
+
+
+Value = Callable[[Any], int]
+ATOM_VALUES: Mapping[str, Value] = {
+    "element": lambda atom: atom.GetAtomicNum(),
+    "charge": lambda atom: atom.GetFormalCharge(),
+    "aromatic": lambda atom: atom.GetIsAromatic(),
+    "hydrogens": lambda atom: atom.GetTotalNumHs(),
+    "degree": lambda atom: atom.GetDegree(),
+    "isotope": lambda atom: atom.GetIsotope(),
+    "chirality": _chirality,
+    "ring": lambda atom: atom.IsInRing(),
+}
+BOND_VALUES: Mapping[str, Value] = {
+    "type": _bond_type,
+    "stereo": _stereo,
+    "conjugated": lambda bond: bond.GetIsConjugated(),
+    "ring": lambda bond: bond.IsInRing(),
+}
+
+
+def read_block(molecules: Sequence[Any], choice: Choice) -> Block:
+    """Read SMILES strings or molecules; what RDKit cannot read is left out and told.
+
+    >>> block = read_block(["CCO", "C1C"], Choice.of(("element",), ("type",)))
+    >>> block.bad, block.atoms.ravel().tolist()
+    ([1], [6, 6, 8])
+    """
+    from rdkit import rdBase
+
+    with rdBase.BlockLogs():
+        chunks = [
+            _read_chunk(molecules[start : start + CHUNK], choice, quick=choice == (("element",), ("type",)))
+            for start in range(0, len(molecules), CHUNK)
+        ]
+    return _joined(chunks)
+
+
+def _joined(blocks: Sequence[Block]) -> Block:
+    """Put blocks below one another."""
+    starts = np.cumsum([0, *(block.given for block in blocks)]).tolist()
+    bad = [start + i for start, block in zip(starts, blocks, strict=False) for i in block.bad]
+    arrays = (np.concatenate(parts) for parts in zip(*(block[2:] for block in blocks), strict=True))
+    return Block(starts[-1], bad, *arrays)
+
+
+def _column(name: str, values: Ints) -> tuple[str, Column]:
+    """The column of one choice."""
+    called = "label" if name in MAIN else name
+    if name in NAMES:
+        return called, Categories.numbered(values, NAMES[name])
+    distinct = np.flatnonzero(np.bincount(values - values.min(initial=0))) + values.min(initial=0)
+    if name == "element":
+        from rdkit import Chem
+
+        symbol = {number: Chem.GetPeriodicTable().GetElementSymbol(number) for number in distinct.tolist()}
+        distinct = np.array(sorted(symbol, key=symbol.__getitem__), dtype=np.int64)
+        names = [symbol[number] for number in distinct.tolist()]
+    else:
+        names = [str(number) for number in distinct.tolist()]
+    code = np.zeros(int(distinct.max(initial=0) - distinct.min(initial=0)) + 1, np.int32)
+    code[distinct - distinct.min(initial=0)] = np.arange(distinct.size)
+    return called, Categories.numbered(code[values - distinct.min(initial=0)], names)
+
+
+class _AtomicNumbers(dict[str, int]):
+    """Atomic numbers of atoms as SMILES write them, found by RDKit; -1 for elements with unusual bonds."""
+
+    def __missing__(self, token: str) -> int:
+        from rdkit import Chem
+
+        molecule = Chem.MolFromSmiles(token, sanitize=False)
+        single = molecule is not None and molecule.GetNumAtoms() == 1
+        number = molecule.GetAtomWithIdx(0).GetAtomicNum() if single else -1
+        if len(self) >= MOST_TOKENS:  # atoms may be numbered
+            self.clear()
+        self[token] = number if number in PLAIN else -1
+        return self[token]
+
+
+NUMBERS = _AtomicNumbers()
+
+
+def _elements(text: str, size: int) -> list[int] | None:
+    """Atomic numbers in the order of a SMILES, if that is the order of its molecule and no bond is unusual."""
+    if not text or size > LARGE or UNUSUAL.search(text):
+        return None
+    tokens = TOKENS.findall(text)
+    if len(tokens) != size:  # hydrogens that RDKit made implicit
+        return None
+    numbers = [NUMBERS[token] for token in tokens]
+    return None if -1 in numbers else numbers
+
+
+def _read_chunk(molecules: Sequence[Any], choice: Choice, *, quick: bool) -> Block:
+    """Read some molecules; if ``quick``, elements from their text and bonds from matrices where that is safe."""
+    from rdkit.Chem import Mol, MolFromSmiles
+
+    chunk = _Chunk(choice)
+    for i, given in enumerate(molecules):
+        text = given if isinstance(given, str) else ""
+        molecule = MolFromSmiles(text) if isinstance(given, str) else given
+        if not isinstance(molecule, Mol):
+            chunk.bad.append(i)
+            continue
+        elements = _elements(text, molecule.GetNumAtoms()) if quick else None
+        if elements is None:
+            _add_any(chunk, molecule)
+        else:
+            chunk.add_plain(molecule, elements)
+    block = chunk.block(len(molecules))
+    return _read_chunk(molecules, choice, quick=False) if block is None else block
+
+
+def _add_any(chunk: "_Chunk", molecule: Any) -> None:  # noqa: ANN401
+    try:
+        chunk.add(molecule)
+    except RuntimeError as error:  # RDKit's about what it has not computed
+        raise GraphError(
+            "RDKit has not computed hydrogens or rings of a molecule.",
+            "Call Chem.SanitizeMol(molecule) first, or choose less in atom and bond.",
+        ) from error
+
+
+class _Chunk:
+    """Collects atoms and bonds of molecules that come one after the other."""
+
+    def __init__(self, choice: Choice) -> None:
+        from rdkit.Chem import GetAdjacencyMatrix
+
+        self.adjacency = GetAdjacencyMatrix
+        self.atom_values = [ATOM_VALUES[name] for name in choice.atom]
+        self.bond_values = [BOND_VALUES[name] for name in choice.bond]
+        self.bad: list[int] = []
+        self.nodes: list[int] = []
+        self.atoms: list[int] = []  # rows of all atoms, one after the other
+        self.bonds: list[int] = []  # rows: number of the molecule, both ends, values
+        self.plain: list[int] = []  # numbers of the molecules below
+        self.matrices: list[NDArray[np.float64]] = []
+        self.num_bonds = 0
+
+    def add(self, molecule: Any) -> None:  # noqa: ANN401
+        """Read any molecule, atom by atom and bond by bond."""
+        number, size = len(self.nodes), molecule.GetNumAtoms()
+        self.nodes.append(size)
+        atoms = [molecule.GetAtomWithIdx(i) for i in range(size)]
+        self.atoms += [value(atom) for atom in atoms for value in self.atom_values]
+        rows = []
+        for i in range(molecule.GetNumBonds()):
+            bond = molecule.GetBondWithIdx(i)
+            ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+            rows.append((number, min(ends), max(ends), *(value(bond) for value in self.bond_values)))
+        for row in sorted(rows):
+            self.bonds += row
+
+    def add_plain(self, molecule: Any, elements: list[int]) -> None:  # noqa: ANN401
+        """Read a molecule of known elements without unusual bonds."""
+        self.plain.append(len(self.nodes))
+        self.nodes.append(len(elements))
+        self.atoms += elements
+        self.matrices.append(self.adjacency(molecule, True))
+        self.num_bonds += molecule.GetNumBonds()
+
+    def block(self, given: int) -> Block | None:
+        """All of it as arrays; None if matrices lack a bond, as they do those of order zero."""
+        width = len(self.bond_values)
+        rows = np.array(self.bonds, dtype=np.int32).reshape(-1, 3 + width)
+        if self.matrices:
+            plain = self._plain_bonds()
+            if len(plain) != self.num_bonds:
+                return None
+            rows = np.concatenate([rows, plain]) if rows.size else plain
+            rows = rows[np.argsort(rows[:, 0], kind="stable")] if len(self.plain) < len(self.nodes) else rows
+        atoms = np.array(self.atoms, dtype=np.int32).reshape(sum(self.nodes), len(self.atom_values))
+        edges = np.bincount(rows[:, 0], minlength=len(self.nodes))
+        nodes = np.array(self.nodes, dtype=np.int64)
+        return Block(given, self.bad, nodes, edges, rows[:, 1], rows[:, 2], atoms, rows[:, 3:])
+
+    def _plain_bonds(self) -> Ints:
+        """Bonds of the matrices, sorted by molecule and ends ``(E, 4)``."""
+        orders = np.concatenate([matrix.ravel() for matrix in self.matrices])
+        places = np.flatnonzero(orders)
+        sizes = np.array([len(matrix) for matrix in self.matrices])
+        first = np.concatenate([[0], (sizes**2).cumsum()])
+        which = np.searchsorted(first, places, side="right") - 1
+        source, target = np.divmod(places - first[which], sizes[which])
+        once = source < target
+        twice = np.minimum(2 * orders[places[once]], len(CODE_OF_ORDER) - 1).astype(np.int64)
+        columns = (np.array(self.plain)[which[once]], source[once], target[once], CODE_OF_ORDER[twice])
+        return np.stack(columns, 1).astype(np.int32)

@@ -1,13 +1,206 @@
-"""The one way in: graphs in any form become a table."""
+"""The one way in: graphs in any form become a table, as :class:`ReadOptions` say."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from fnmatch import filter as filter_names
+from importlib import import_module
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from rwkplus.errors import GraphError, ParameterError
-from rwkplus.io.options import ReadOptions, options_of
-from rwkplus.table import GraphTable
+from rwkplus.errors import DataError, GraphError, ParameterError, Remedy
+from rwkplus.table import Column, GraphTable, Numbers, Text
+from rwkplus.table.columns import Kind, column_of, is_missing, target_column
+from rwkplus.table.graph_table import SIDES
+from rwkplus.types import check_choice, check_ignore
+
+OnError = Literal["raise", "skip"]
+TUFeatures = Literal["labels", "attributes", "both"]
+Read = Callable[[Any, "ReadOptions"], GraphTable]
+OBJECTS = (
+    ("networkx", ("Graph",), "networkx.from_networkx"),
+    ("rdkit.Chem", ("Mol",), "smiles.from_molecules"),
+    ("igraph", ("Graph",), "igraph.from_igraph"),
+    ("scipy.sparse", ("sparray", "spmatrix"), "scipy.from_scipy"),
+    ("torch_geometric.data", ("Data", "HeteroData"), "pyg.from_pyg"),
+)
+"""Classes of graphs, and what reads a list of them."""
+FILES = {
+    ".csv": "csv.read_csv", ".jsonl": "json_lines.read_json_lines", ".sdf": "smiles.read_sdf",
+    ".smi": "smiles.read_smi", ".zip": "tu.read_tu", ".parquet": "parquet.read_parquet",
+}  # fmt: skip
+"""What reads a file, by the end of its name."""
+FOLDERS = (
+    ("edges.csv", "csv.read_csv"), ("table.json", "parquet.open_table"), ("edges.parquet", "parquet.open_table"),
+    ("*_A.txt", "tu.read_tu"),
+)  # fmt: skip
+"""What reads a folder, by a file in it."""
+KNOWN = (
+    "a folder with edges.csv or edges.parquet, with a data set in TU format (a file *_A.txt) or written by "
+    "GraphTable.write; a .csv, .jsonl, .smi, .sdf or .parquet file; a .zip in TU format"
+)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of :func:`rwkplus.io.read_graphs`; each source takes those that mean something to it.
+
+    >>> ReadOptions(labels=("type",), attributes=("type",))
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.ParameterError: 'type' is named in labels and in attributes: choose one.
+    """
+
+    source: str = "source"
+    target: str = "target"
+    graph: str = "graph"
+    node: str = "node"
+    smiles: str = "smiles"
+    y: str | Sequence[str] = "y"
+    labels: Sequence[str] = ()
+    attributes: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    weight: str | None = None
+    directed: bool = False
+    multigraph: bool = False
+    drop_duplicates: bool = False
+    on_error: OnError = "raise"
+    atom: Sequence[str] = ("element",)
+    bond: Sequence[str] = ("type",)
+    node_features: TUFeatures = "labels"
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("on_error", self.on_error, OnError)
+        check_choice("node_features", self.node_features, TUFeatures)
+        check_ignore(self.ignore)
+        for name in ("labels", "attributes", "atom", "bond"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not isinstance(value, Sequence):
+                raise ParameterError(f"{name} must be a sequence of names, such as ('type',); got {value!r}.")
+        both = set(self.labels) & set(self.attributes)
+        if both:
+            raise ParameterError(f"{sorted(both)[0]!r} is named in labels and in attributes: choose one.")
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Columns that are to be learned.
+
+        >>> ReadOptions().targets, ReadOptions(y=["toxic", "soluble"]).targets
+        (('y',), ('toxic', 'soluble'))
+        """
+        return (self.y,) if isinstance(self.y, str) else tuple(self.y)
+
+    def kind(self, name: str, side: str) -> Kind | None:
+        """What the user says a column is; ``"edges.type"`` tells two of one name apart.
+
+        >>> ReadOptions(labels=("edges.type",)).kind("type", "edges")
+        'label'
+        """
+        if name in self.labels or f"{side}.{name}" in self.labels:
+            return "label"
+        return "attribute" if name in self.attributes or f"{side}.{name}" in self.attributes else None
+
+    def leaves_out(self, name: str, side: str) -> bool:
+        """Whether the user wants to ignore a column.
+
+        >>> options = ReadOptions(ignore=("edges.when",))
+        >>> options.leaves_out("when", "edges"), options.leaves_out("when", "nodes")
+        (True, False)
+        """
+        return name in self.ignore or f"{side}.{name}" in self.ignore
+
+    def check(self, what: str, takes: Sequence[str]) -> None:
+        """Refuse options that would do nothing.
+
+        Args:
+            what: What the graphs come from, for the error.
+            takes: Options that mean something there.
+
+        Example:
+            >>> ReadOptions(directed=True).check("molecules", ("atom", "bond"))
+            Traceback (most recent call last):
+            ...
+            rwkplus.errors.ParameterError: directed=True says nothing about molecules: leave it out.
+        """
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name not in takes and value != option.default:
+                raise ParameterError(f"{option.name}={value!r} says nothing about {what}: leave it out.")
+
+    def check_columns(self, columns: Mapping[str, Iterable[str]], *, sure: bool) -> None:
+        """Refuse names of columns that neither nodes nor edges have; ``ignore`` may name some that are not there.
+
+        Args:
+            columns: What nodes and edges have.
+            sure: Whether there are nodes and edges; if not, only slips of the pen are told.
+
+        Example:
+            >>> ReadOptions(labels=("knd",)).check_columns({"nodes": ["kind"], "edges": []}, sure=True)
+            Traceback (most recent call last):
+            ...
+            rwkplus.errors.ParameterError: there is no column 'knd' to read as labels.
+            Did you mean labels=('kind',)?
+        """
+        names = {name for own in columns.values() for name in own}
+        known = names | {f"{side}.{name}" for side, own in columns.items() for name in own}
+        check_ignore(self.ignore, known)
+        for option in ("labels", "attributes"):
+            for name in getattr(self, option):
+                if name not in known and (sure or get_close_matches(name, names, 1)):
+                    raise no_such_column(option, name, names)
+
+    def weighted(self, table: GraphTable) -> GraphTable:
+        """Say which column is the weight."""
+        if self.weight is not None:
+            column = table.edges.get(self.weight)
+            if column is None:
+                there = f"There are {', '.join(map(repr, table.edges))}." if table.edges else "Edges have no columns."
+                raise GraphError(f"there is no edge column {self.weight!r} to be the weight.", there)
+            if not isinstance(column, Numbers) or column.width != 1:
+                raise GraphError(f"the weight {self.weight!r} must be one number for every edge.")
+        return replace(table, weight=self.weight)
+
+    def applied(self, table: GraphTable) -> GraphTable:
+        """Say which column is the weight and which are targets, where there are such."""
+        known = {name for side in SIDES for name in getattr(table, side)}
+        for name in self.targets:
+            if name not in known and get_close_matches(name, known, 1, 0.7):
+                raise no_such_column("y", name, known)
+        return replace(self.weighted(table), targets=tuple(t for t in self.targets if t in table.graphs))
+
+
+def options_of(given: Mapping[str, Any]) -> ReadOptions:
+    """Options by name, or an error about one that does not exist.
+
+    >>> options_of({"direct": True})
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.ParameterError: there is no option 'direct'. Did you mean 'directed'?
+    """
+    known = sorted(option.name for option in fields(ReadOptions))
+    for name in given:
+        if name not in known:
+            meant = get_close_matches(name, known, 1)
+            remedy = f"Did you mean {meant[0]!r}?" if meant else f"There are {', '.join(known)}."
+            raise ParameterError(f"there is no option {name!r}.", remedy)
+    return ReadOptions(**given)
+
+
+def no_such_column(option: str, name: str, columns: Iterable[str]) -> ParameterError:
+    """The error about an option that names a column that does not exist.
+
+    >>> print(no_such_column("y", "toxc", ["toxic", "name"]))
+    there is no column 'toxc' to be the target. Did you mean y='toxic'?
+    """
+    columns = sorted(columns)
+    remedy: str | Remedy = f"There are {', '.join(map(repr, columns))}." if columns else "There are no columns."
+    for meant in get_close_matches(name, columns, 1):
+        remedy = Remedy(f"Did you mean {{{option}}}?", **{option: meant if option == "y" else (meant,)})
+    purpose = {"labels": "read as labels", "attributes": "read as numbers", "y": "be the target"}[option]
+    return ParameterError(f"there is no column {name!r} to {purpose}.", remedy)
 
 
 def read_graphs(
@@ -27,64 +220,90 @@ def read_graphs(
         edges: A data frame (pandas, Polars or PyArrow) with a row per edge.
         nodes: A data frame with a row per node.
         graphs: A data frame with a row per graph.
-        options: See :class:`rwkplus.io.options.ReadOptions`. ``source``, ``target``, ``graph``, ``node``, ``smiles``
+        options: See :class:`rwkplus.io.sources.ReadOptions`. ``source``, ``target``, ``graph``, ``node``, ``smiles``
             and ``y`` name columns; ``labels``, ``attributes`` and ``weight`` say what columns are; ``ignore`` leaves
             some out; ``directed``, ``multigraph`` and ``drop_duplicates`` say what rows of edges mean;
             ``on_error="skip"`` leaves out what cannot be read and says so; ``atom`` and ``bond`` choose what describes
             a molecule.
-    """
-    frames = {"edges": edges, "nodes": nodes, "graphs": graphs}
-    if any(frame is not None for frame in frames.values()):
-        from rwkplus.io.frames import from_frames
 
-        if data is not None:
-            raise ParameterError("give either graphs, or data frames as edges=, nodes= and graphs=.")
-        return from_frames(edges, nodes, graphs, options_of(options))
-    return _read(data, options_of(options))
+    Example:
+        >>> import networkx as nx
+        >>> read_graphs([nx.path_graph(3), nx.cycle_graph(4)])
+        GraphTable: 2 undirected graphs, 7 nodes, 6 edges
+    """
+    if edges is None and nodes is None and graphs is None:
+        return _read(data, options_of(options))
+    if data is not None:
+        raise ParameterError("give either graphs, or data frames of edges, nodes and graphs, not both.")
+    from rwkplus.io.frames import from_frames
+
+    return from_frames(edges, nodes, graphs, options_of(options))
+
+
+def read_path(path: Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+    r"""Read graphs from a file or folder of any known kind.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "alcohols.smi"
+        ...     _ = file.write_text("CO\nCCO\n")
+        ...     read_path(file)
+        GraphTable: 2 undirected graphs, 5 nodes, 3 edges
+          nodes  label: 2 labels (C, O)
+          edges  label: 5 labels (-, =, #, :, ~)
+    """
+    try:
+        read = _reader_of_path(path)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from error
+    return read(path, options)
+
+
+def _reader_of_path(path: Path) -> Read:
+    if path.is_dir():
+        names = [child.name for child in path.iterdir() if child.is_file()]
+        for pattern, read in FOLDERS:
+            if filter_names(names, pattern):
+                return _function(read)
+        raise DataError(f"the folder {path} holds no graphs that can be read: give {KNOWN}.")
+    if not path.exists():
+        single = [] if path.suffix or len(path.parts) > 1 else [f"A SMILES goes into a list: [{str(path)!r}]."]
+        raise DataError(f"there is no file or folder {path}. Graphs can be read from {KNOWN}.", *single)
+    if path.suffix.lower() not in FILES:
+        raise DataError(f"{path} is of no known kind: give {KNOWN}.")
+    return _function(FILES[path.suffix.lower()])
+
+
+def _function(name: str) -> Read:
+    """A function of this room, imported only when it is needed."""
+    module, _, function = name.partition(".")
+    found: Read = getattr(import_module(f"rwkplus.io.{module}"), function)
+    return found
 
 
 def _read(data: Any, options: ReadOptions) -> GraphTable:  # noqa: ANN401
     if isinstance(data, GraphTable):
         return _from_tables([data], options)
     if isinstance(data, str | Path):
-        from rwkplus.io.files import read_path
-
         return read_path(Path(data), options)
     if data is None:
-        raise GraphError("expected a list of graphs, got NoneType; or give data frames: edges=, nodes= and graphs=.")
-    whole = _whole(data)
-    if whole is not None:
-        return whole(data, options)
-    items = _items(data)
-    return _reader_of(items)(items, options)
-
-
-Read = Callable[[Any, ReadOptions], GraphTable]
-
-
-def _whole(data: Any) -> Read | None:  # noqa: ANN401
-    """How to read what is no list of graphs but all of them at once."""
+        frames = Remedy("Or give data frames: {edges}, {nodes}, {graphs}", edges=..., nodes=..., graphs=...)
+        raise GraphError("expected a list of graphs, got NoneType.", frames)
     if _is_a(data, "torch_geometric.data", "Batch"):
-        from rwkplus.io.pyg import from_pyg
-
-        return from_pyg
+        return _function("pyg.from_pyg")(data, options)
     if _is_a(data, "scipy.sparse", "sparray", "spmatrix"):
-        from rwkplus.io.scipy import from_scipy
-
-        return lambda adjacency, options: from_scipy([adjacency], options)
+        return _function("scipy.from_scipy")([data], options)
     if type(data).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow", "narwhals"):
-        from rwkplus.io.frames import from_frame
-
-        return from_frame
-    return None
+        return _function("frames.from_frame")(data, options)
+    items = _items(data)
+    return _reader_of(items[0])(items, options)
 
 
 def _items(data: Any) -> list[Any]:  # noqa: ANN401
     """Graphs as a list, or what to do about what is none."""
-    single = (("torch_geometric.data", ("Data", "HeteroData")), ("networkx", ("Graph",)), ("igraph", ("Graph",)))
-    for module, names in (*single, ("rdkit.Chem", ("Mol",))):
-        if _is_a(data, module, *names):
-            raise GraphError(f"got a single {type(data).__name__}: put it into a list, [graph].")
+    if any(_is_a(data, module, *names) for module, names, _ in OBJECTS):
+        raise GraphError(f"got a single {type(data).__name__}: put it into a list, [graph].")
     try:
         items = list(data)  # also what has only __getitem__, such as torch's Subset
     except TypeError as error:
@@ -94,31 +313,15 @@ def _items(data: Any) -> list[Any]:  # noqa: ANN401
     return items
 
 
-def _reader_of(items: Sequence[Any]) -> Read:
-    """Which source reads these, by the first of them; each refuses what is of another kind."""
-    first = items[0]
+def _reader_of(first: object) -> Read:
+    """Which source reads graphs like this one; each refuses what is of another kind."""
     if isinstance(first, GraphTable):
         return _from_tables
-    if _is_a(first, "networkx", "Graph"):
-        from rwkplus.io.networkx import from_networkx
-
-        return from_networkx
-    if isinstance(first, str) or _is_a(first, "rdkit.Chem", "Mol"):
-        from rwkplus.io.smiles import from_molecules
-
-        return from_molecules
-    if _is_a(first, "igraph", "Graph"):
-        from rwkplus.io.igraph import from_igraph
-
-        return from_igraph
-    if _is_a(first, "scipy.sparse", "sparray", "spmatrix"):
-        from rwkplus.io.scipy import from_scipy
-
-        return from_scipy
-    if _is_a(first, "torch_geometric.data", "Data", "HeteroData"):
-        from rwkplus.io.pyg import from_pyg
-
-        return from_pyg
+    if isinstance(first, str):
+        return _function("smiles.from_molecules")
+    for module, names, read in OBJECTS:
+        if _is_a(first, module, *names):
+            return _function(read)
     raise GraphError(
         f"graph 0 is a {type(first).__name__}: expected networkx, PyG or igraph graphs, SMILES, RDKit molecules or "
         "SciPy adjacencies, all of one kind."
@@ -140,3 +343,64 @@ def _is_a(value: object, module: str, *names: str) -> bool:
     loaded = sys.modules.get(module)
     classes = tuple(kind for kind in (getattr(loaded, name, None) for name in names) if isinstance(kind, type))
     return loaded is not None and isinstance(value, classes)
+
+
+# What sources of single graphs share
+
+
+def one_direction(ways: Sequence[bool]) -> bool:
+    """Whether graphs are directed, which holds for all of them or is an error.
+
+    >>> one_direction([False, False])
+    False
+    """
+    if len(set(ways)) > 1:
+        i = list(ways).index(not ways[0])
+        raise GraphError(
+            f"graph {i} is {'directed' if ways[i] else 'undirected'} and graph 0 is not: one answer holds for all "
+            "graphs of a table.",
+            "Convert with .to_directed(), which keeps every walk, or with .to_undirected().",
+        )
+    return bool(ways[0])
+
+
+def graph_columns(names: Sequence[Any], targets: Mapping[str, Sequence[Any]]) -> dict[str, Column]:
+    """Names of graphs, if all have one, and targets, if any has one.
+
+    >>> list(graph_columns(["a", "b"], {"y": [1, None], "z": [None, None]}))
+    ['name', 'y']
+    """
+    for i, name in enumerate(names):
+        if not (name is None or isinstance(name, str | Real | tuple)):
+            raise GraphError(f"graph {i}: its name is a {type(name).__name__}. Name graphs by a word or a number.")
+    columns: dict[str, Column] = {}
+    if all(not is_missing(name) and name != "" for name in names):
+        columns["name"] = Text.of(map(str, names))
+    for target, values in targets.items():
+        if any(not is_missing(value) for value in values):
+            columns[target] = target_column(target, values)
+    return columns
+
+
+def columns_of(values: Iterable[tuple[str, Sequence[Any]]], side: str, options: ReadOptions) -> dict[str, Column]:
+    """Columns of nodes or edges from their attributes, one value per row, None where it is missing.
+
+    >>> list(columns_of([("kind", ["shop", None]), ("age", [3, 4])], "nodes", ReadOptions(ignore=("age",))))
+    ['kind']
+    """
+    return {
+        name: column_of(name, own, options.kind(name, side), of=side)
+        for name, own in values
+        if not options.leaves_out(name, side)
+    }
+
+
+def with_ids(ids: Sequence[Any] | None, nodes: dict[str, Column], remedy: str) -> dict[str, Column]:
+    """Columns of nodes, with what nodes are called unless that is None."""
+    if "id" in nodes:
+        raise GraphError(
+            "nodes have an attribute 'id', which is what tables call the nodes themselves.",
+            remedy,
+            Remedy("Or leave it out: {ignore}.", ignore=("nodes.id",)),
+        )
+    return nodes if ids is None else {"id": Text.of(ids), **nodes}

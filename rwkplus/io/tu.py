@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, ParameterError
-from rwkplus.io.options import ReadOptions, TUFeatures
+from rwkplus.errors import DataError, ParameterError, Remedy
+from rwkplus.io.sources import ReadOptions, TUFeatures
 from rwkplus.table import Categories, Column, GraphTable, Numbers
+from rwkplus.table.arrays import once
 from rwkplus.table.graph_table import pointers
-from rwkplus.table.symmetry import once
 from rwkplus.types import check_choice
 
 TAKES = ("ignore", "node_features")
@@ -57,7 +57,7 @@ def read_tu(
           nodes  label: 2 labels (C, O)
     """
     options.check("files in TU format", TAKES)
-    files = TUFiles(Path(path))
+    files = _TUFiles(Path(path))
     indicator = _indicator(files)
     num_nodes = np.bincount(indicator - 1, minlength=int(indicator[-1]))
     edges = files.integers("A", columns=2) - 1
@@ -79,7 +79,7 @@ def read_tu(
     return options.applied(once(table)).without(options.ignore)
 
 
-class TUFiles:
+class _TUFiles:
     """The text files of one data set, whether in a folder or zipped."""
 
     def __init__(self, path: Path) -> None:
@@ -161,7 +161,7 @@ def _bad_line(raw: bytes) -> int:
     return 1
 
 
-def _indicator(files: TUFiles) -> NDArray[np.int64]:
+def _indicator(files: _TUFiles) -> NDArray[np.int64]:
     """Graph of every node, counted from 1."""
     indicator = files.integers("graph_indicator", columns=1).ravel()
     ascending = indicator.size > 0 and indicator[0] >= 1 and (np.diff(indicator) >= 0).all()
@@ -170,7 +170,7 @@ def _indicator(files: TUFiles) -> NDArray[np.int64]:
     return indicator
 
 
-def _check_edges(files: TUFiles, edges: NDArray[np.int64], indicator: NDArray[np.int64]) -> None:
+def _check_edges(files: _TUFiles, edges: NDArray[np.int64], indicator: NDArray[np.int64]) -> None:
     outside = ((edges < 0) | (edges >= indicator.size)).any(1)
     if outside.any():
         line = int(np.flatnonzero(outside)[0]) + 1
@@ -182,14 +182,15 @@ def _check_edges(files: TUFiles, edges: NDArray[np.int64], indicator: NDArray[np
 
 
 def _columns(
-    files: TUFiles, kind: str, rows: int, wanted: TUFeatures, names: Sequence[str] | None
+    files: _TUFiles, kind: str, rows: int, wanted: TUFeatures, names: Sequence[str] | None
 ) -> dict[str, Column]:
     """Labels and attributes of nodes or edges, as far as they are wanted."""
     check_choice(f"{kind}_features", wanted, TUFeatures)
     has_labels, has_attributes = files.has(f"{kind}_labels"), files.has(f"{kind}_attributes")
     if kind == "node" and wanted != "labels" and not has_attributes:
         raise ParameterError(
-            f"there is no {files.name('node_attributes')} for node_features={wanted!r}: leave it out, or use 'labels'."
+            f"there is no {files.name('node_attributes')} to be read as {wanted}.",
+            Remedy("Read labels: {node_features}.", node_features="labels"),
         )
     columns: dict[str, Column] = {}
     if has_labels and (wanted != "attributes" or not has_attributes):
@@ -200,7 +201,7 @@ def _columns(
     return columns
 
 
-def _labels(files: TUFiles, kind: str, rows: int, names: Sequence[str] | None) -> dict[str, Column]:
+def _labels(files: _TUFiles, kind: str, rows: int, names: Sequence[str] | None) -> dict[str, Column]:
     part = f"{kind}_labels"
     values = _with_rows(files, part, files.integers(part), rows)
     several = values.shape[1] > 1
@@ -214,7 +215,7 @@ def _labels(files: TUFiles, kind: str, rows: int, names: Sequence[str] | None) -
     return columns
 
 
-def _given_names(files: TUFiles, kind: str, labels: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+def _given_names(files: _TUFiles, kind: str, labels: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     if len(names) != len(labels):
         raise ParameterError(
             f"{kind}_names has {len(names)} names, but {files.name(f'{kind}_labels')} has {len(labels)} labels: "
@@ -225,13 +226,13 @@ def _given_names(files: TUFiles, kind: str, labels: Sequence[str], names: Sequen
     return tuple(names)
 
 
-def _with_rows(files: TUFiles, part: str, values: NDArray[np.generic], rows: int) -> NDArray[np.generic]:
+def _with_rows(files: _TUFiles, part: str, values: NDArray[np.generic], rows: int) -> NDArray[np.generic]:
     if len(values) != rows:
         raise DataError(f"{files.name(part)} has {len(values)} lines, expected {rows}. Is the file complete?")
     return values
 
 
-def _targets(files: TUFiles, num_graphs: int) -> dict[str, Column]:
+def _targets(files: _TUFiles, num_graphs: int) -> dict[str, Column]:
     if files.has("graph_labels"):
         labels = _with_rows(files, "graph_labels", files.integers("graph_labels"), num_graphs)
         return {"y": Numbers(np.unique(labels[:, 0], return_inverse=True)[1])}

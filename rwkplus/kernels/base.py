@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.kernels.steps import step_weights
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.table.blocks import ReadGraphs
+from rwkplus.table.arrays import ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_choice, check_ignore
 
 

@@ -16,8 +16,7 @@ from rwkplus.kernels.hashing import hashes
 from rwkplus.kernels.node_colors import ColorCounts, ColorTable, count_colors, merge_colors
 from rwkplus.kernels.sequence_tree import SequenceTree, merge
 from rwkplus.kernels.sequences import WalkCounts, count_walks
-from rwkplus.table.arrays import GraphArrays, Ints
-from rwkplus.table.blocks import ReadGraphs, map_blocks
+from rwkplus.table.arrays import GraphArrays, Ints, ReadGraphs, map_blocks
 from rwkplus.types import Assignment, KernelName
 
 Vocabulary = SequenceTree | ColorTable

@@ -15,7 +15,7 @@ from rwkplus.kernels.base import WalkEstimator
 from rwkplus.kernels.feature_map import FeatureMap, level_sizes
 from rwkplus.kernels.node_colors import ColorTable
 from rwkplus.table import Graphs
-from rwkplus.table.blocks import ReadGraphs
+from rwkplus.table.arrays import ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer
 
 

@@ -20,8 +20,7 @@ from rwkplus.kernels.routes import cheaper_route
 from rwkplus.kernels.steps import geometric_tail
 from rwkplus.kernels.storage import ResumableMatrix, fingerprint
 from rwkplus.table import Graphs
-from rwkplus.table.arrays import Floats, GraphArrays
-from rwkplus.table.blocks import ReadGraphs
+from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, Route, UnknownLabel, Walks, check_choice
 
 EXPLICIT_ROWS = 8_192

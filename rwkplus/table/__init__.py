@@ -1,4 +1,4 @@
-"""Graphs as typed columns, and how fitted estimators read them; NumPy only."""
+"""Graphs as typed columns, and how fitted estimators read them; imports NumPy and SciPy, no other room."""
 
 from rwkplus.table.columns import Categories, Column, Numbers, Text
 from rwkplus.table.graph_table import Graphs, GraphTable

@@ -1,19 +1,37 @@
-"""Graphs as the loops read them: plain arrays, every undirected edge in both directions."""
+"""Graphs as the loops read them: plain arrays, every undirected edge in both directions, cut into blocks of graphs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rwkplus.errors import GraphError
+from rwkplus.table.columns import Categories
+from rwkplus.table.graph_table import GraphTable, block_ranges
+from rwkplus.types import UnknownLabel
+
+if TYPE_CHECKING:
+    from rwkplus.table.reader import Reader
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class GraphArrays:
-    """Graphs side by side; nodes and edges are sorted by graph and numbered from the block's first node."""
+    """Graphs side by side; nodes and edges are sorted by graph and numbered from the block's first node.
+
+    Example:
+        >>> from rwkplus.table import Reader
+        >>> table = GraphTable.of(["CO"])
+        >>> arrays = Reader.fit(table).read(table)
+        >>> arrays.source, arrays.target, arrays.label
+        (array([0, 1]), array([1, 0]), array([0, 1]))
+    """
 
     node_ptr: Ints  # (B + 1,)
     edge_ptr: Ints  # (B + 1,)
@@ -71,9 +89,99 @@ class GraphArrays:
 
     def blocks(self, max_nodes: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of graphs of at most ``max_nodes`` nodes together, or of one larger graph."""
-        start = 0
-        while start < self.num_graphs:
-            stop = int(np.searchsorted(self.node_ptr, self.node_ptr[start] + max_nodes, side="right")) - 1
-            stop = min(max(stop, start + 1), self.num_graphs)
-            yield start, stop
-            start = stop
+        return block_ranges(self.node_ptr, max_nodes)
+
+
+@dataclass(frozen=True)
+class ReadGraphs:
+    """Graphs and how to read them: arrays are made where and when they are needed.
+
+    Example:
+        >>> from rwkplus.table import Reader
+        >>> table = GraphTable.of(["CCO", "N#N", "C"])
+        >>> [block.arrays().num_nodes for block in ReadGraphs(table, Reader.fit(table)).blocks(max_nodes=5)]
+        [5, 1]
+    """
+
+    table: GraphTable
+    reader: "Reader"
+    unknown_label: UnknownLabel = "new"
+    first: int = 0
+    """Number of the first graph among all of which these are a block, for errors."""
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def arrays(self, *, labels: bool = True) -> GraphArrays:
+        """All graphs, with labels or with features."""
+        try:
+            return self.reader.read(self.table, self.unknown_label, labels=labels)
+        except GraphError:
+            if self.first == 0:
+                raise
+            return self.reader.read(self.table.with_names(self.first), self.unknown_label, labels=labels)
+
+    def blocks(self, max_nodes: int) -> "Iterator[ReadGraphs]":
+        """Cut into blocks of at most ``max_nodes`` nodes, or of one larger graph."""
+        for start, stop in block_ranges(self.table.node_ptr, max_nodes):
+            yield replace(self, table=self.table[start:stop], first=self.first + start)
+
+
+def map_blocks(
+    function: "Callable[[ReadGraphs], T]", graphs: ReadGraphs, max_nodes: int, n_jobs: int | None
+) -> Iterator[T]:
+    """Yield ``function(block)`` for every block, in order; any joblib backend works, Dask and Ray included.
+
+    Blocks of a table on disk travel to workers as path and range.
+
+    Example:
+        >>> from rwkplus.table import Reader
+        >>> table = GraphTable.of(["CCO", "N#N", "C"])
+        >>> list(map_blocks(len, ReadGraphs(table, Reader.fit(table)), max_nodes=5, n_jobs=None))
+        [2, 1]
+    """
+    if graphs.table.num_nodes <= max_nodes:
+        return iter([function(graphs)])
+    from joblib import Parallel, delayed
+
+    found: Iterator[T] = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(function)(block) for block in graphs.blocks(max_nodes)
+    )
+    return found
+
+
+def once(table: GraphTable) -> GraphTable:
+    """Leave one of the two directions of every edge where all edges have their reverse, as undirected ones do.
+
+    >>> import networkx as nx
+    >>> once(GraphTable.of([nx.DiGraph([(0, 1), (1, 0)])]))
+    GraphTable: 1 undirected graph, 2 nodes, 1 edge
+    """
+    key = np.zeros(table.num_edges, np.int64)
+    for column in table.edges.values():
+        codes = (
+            column.codes
+            if isinstance(column, Categories)
+            else np.unique(column.values(), axis=0, return_inverse=True)[1]
+        )
+        codes = codes.astype(np.int64).ravel()
+        key = np.unique(key * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)[1]
+    forth, back = table.source < table.target, table.source > table.target
+    graph = table.edge_graph
+    one = np.lexsort((key[forth], table.target[forth], table.source[forth], graph[forth]))
+    other = np.lexsort((key[back], table.source[back], table.target[back], graph[back]))
+    same = one.size == other.size and all(
+        np.array_equal(a[forth][one], b[back][other])
+        for a, b in ((graph, graph), (table.source, table.target), (table.target, table.source), (key, key))
+    )
+    if not same:
+        return table
+    kept = np.flatnonzero(~back)
+    return replace(
+        table,
+        edge_ptr=np.searchsorted(graph[kept], np.arange(len(table) + 1)),
+        source=table.source[kept],
+        target=table.target[kept],
+        edges={name: column.take(kept) for name, column in table.edges.items()},
+        directed=False,
+    )

@@ -1,22 +1,29 @@
-"""The three kinds of columns that graphs, nodes and edges can have: labels, numbers and text."""
+"""The three kinds of columns of graphs, nodes and edges (labels, numbers and text), and which of them values make."""
 
-import json
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
 from hashlib import blake2b
 from math import inf, isfinite, isnan
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, GraphError
+from rwkplus.errors import GraphError, Remedy
 
 Rows: TypeAlias = NDArray[np.int64] | slice
 Array: TypeAlias = NDArray[Any]
+Kind = Literal["label", "attribute", "text"]
+
+IDS_FROM = 20
+"""Rows from which on words are taken for ids if nearly all differ."""
+NEARLY_ALL = 0.9
+NUMBER = (Real, Decimal, np.number)
 
 
 def read_only(array: Array) -> Array:
@@ -28,7 +35,12 @@ def read_only(array: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """Labels: a code per row, -1 where the label is missing, and what the codes mean."""
+    """Labels: a code per row, -1 where the label is missing, and what the codes mean.
+
+    >>> labels = Categories.of(["C", "O", None, "C"])
+    >>> labels.codes.tolist(), labels.names
+    ([0, 1, -1, 0], ('C', 'O'))
+    """
 
     codes: Array  # (N,), the smallest signed integers that hold them
     names: tuple[str, ...]
@@ -52,7 +64,11 @@ class Categories:
 
     @classmethod
     def numbered(cls, codes: Array, names: Iterable[str], *, one_hot: bool = False) -> "Categories":
-        """Take codes as they are, in as few bytes as hold them."""
+        """Take codes as they are, in as few bytes as hold them.
+
+        >>> Categories.numbered(np.array([1, 0]), ["no", "yes"]).values().tolist()
+        ['yes', 'no']
+        """
         names = tuple(names)
         size = np.min_scalar_type(-max(len(names), 1))
         return cls(np.asarray(codes).astype(size, copy=False), names, one_hot)
@@ -71,7 +87,11 @@ class Categories:
         return self.codes < 0
 
     def take(self, rows: Rows) -> "Categories":
-        """Some of the rows."""
+        """Some of the rows.
+
+        >>> Categories.of(["C", "O", "N"]).take(slice(1, 3)).values().tolist()
+        ['O', 'N']
+        """
         return replace(self, codes=self.codes[rows])
 
     def values(self) -> NDArray[np.object_]:
@@ -79,7 +99,11 @@ class Categories:
         return np.array([*self.names, None], dtype=object)[self.codes]
 
     def renamed(self, names: Sequence[str]) -> "Categories":
-        """The same rows with codes for other names, which include those in use."""
+        """The same rows with codes for other names, which include those in use.
+
+        >>> Categories.of(["O", "C"]).renamed(("C", "N", "O")).codes.tolist()
+        [2, 0]
+        """
         code = {name: i for i, name in enumerate(names)}
         table = np.array([*(code.get(name, -1) for name in self.names), -1])
         return Categories.numbered(table[self.codes], names, one_hot=self.one_hot)
@@ -95,7 +119,11 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Attributes: one or several numbers per row, nan where the value is missing."""
+    """Attributes: one or several numbers per row, nan where the value is missing.
+
+    >>> Numbers(np.array([[1.0, 2.0], [3.0, np.nan]])).missing.tolist()
+    [False, True]
+    """
 
     numbers: Array  # (N,) or (N, D): integers or floats
 
@@ -146,7 +174,11 @@ class Text:
 
     @classmethod
     def of(cls, values: Iterable[object]) -> "Text":
-        """Keep values as they are."""
+        """Keep values as they are.
+
+        >>> Text.of(["ann", None]).missing.tolist()
+        [False, True]
+        """
         values = list(values)
         texts = np.empty(len(values), dtype=object)
         texts[:] = values
@@ -174,51 +206,6 @@ class Text:
         return repr(plain).encode(errors="surrogatepass")
 
 
-class StoredText(Text):
-    """Text in an Arrow array, of which Python objects are made when somebody asks for them."""
-
-    array: Any
-    kind: str  # words, numbers, or json for all else
-
-    def __init__(self, array: Any, kind: str) -> None:  # noqa: ANN401
-        object.__setattr__(self, "array", array)
-        object.__setattr__(self, "kind", kind)
-
-    @cached_property
-    def texts(self) -> NDArray[np.object_]:  # type: ignore[override]
-        """The texts."""
-        try:
-            self.array.validate(full=True)
-            values = self.array.to_pylist()
-            if self.kind == "json":
-                values = [None if value is None else _from_json(value) for value in values]
-        except ValueError as error:  # of Arrow, JSON or Unicode
-            raise DataError(f"a column of text on disk is damaged: {error}.") from error
-        return read_only(Text.of(values).texts)
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def __reduce__(self) -> tuple[type[Text], tuple[NDArray[np.object_]]]:
-        return Text, (self.texts,)
-
-    def take(self, rows: Rows) -> "Text":
-        """Some of the rows."""
-        if not isinstance(rows, slice) or rows.step not in (None, 1):
-            return Text(self.texts[rows])
-        start, stop, _ = rows.indices(len(self))
-        return StoredText(self.array.slice(start, max(stop - start, 0)), self.kind)
-
-
-def _from_json(text: str) -> Any:  # noqa: ANN401
-    """A value as it was before JSON made lists of its tuples."""
-
-    def plain(value: Any) -> Any:  # noqa: ANN401
-        return tuple(map(plain, value)) if isinstance(value, list) else value
-
-    return plain(json.loads(text))
-
-
 Column: TypeAlias = Categories | Numbers | Text
 
 
@@ -228,7 +215,11 @@ def kind_of(column: Column) -> type[Column]:
 
 
 def equal(one: Column, other: Column) -> bool:
-    """Whether two columns are of one kind and have equal rows; numbers of labels do not matter, nor do unused ones."""
+    """Whether two columns are of one kind and have equal rows; numbers of labels do not matter, nor do unused ones.
+
+    >>> equal(Categories.of(["C", "O"]), Categories.numbered(np.array([1, 0]), ["O", "C"]))
+    True
+    """
     if kind_of(one) is not kind_of(other) or len(one) != len(other):
         return False
     if isinstance(one, Categories) and isinstance(other, Categories) and one.names == other.names:
@@ -236,8 +227,27 @@ def equal(one: Column, other: Column) -> bool:
     return one.canonical() == other.canonical()
 
 
+def plain_values(column: Column) -> list[Any]:
+    """The values as plain Python has them, None where one is missing.
+
+    >>> plain_values(Numbers(np.array([1.5, np.nan])))
+    [1.5, None]
+    """
+    values: list[Any] = column.values().tolist()
+    missing = column.missing
+    if isinstance(column, Numbers) and column.numbers.ndim > 1 and missing.any():
+        missing = np.asarray(np.isnan(column.matrix()).all(1))  # of a row of several, some may be known
+    for row in np.flatnonzero(missing).tolist():
+        values[row] = None
+    return values
+
+
 def concatenate(columns: Sequence[Column]) -> Column:
-    """Put columns of one kind below one another."""
+    """Put columns of one kind below one another.
+
+    >>> concatenate([Categories.of(["C"]), Categories.of(["O"])]).values().tolist()
+    ['C', 'O']
+    """
     first = columns[0]
     if isinstance(first, Numbers):
         return Numbers(np.concatenate([part.numbers for part in columns if isinstance(part, Numbers)]))
@@ -252,7 +262,11 @@ def concatenate(columns: Sequence[Column]) -> Column:
 
 
 def join(columns: Sequence[tuple[str, Categories]]) -> Categories:
-    """Make one label of several: ``C, charge 1``. It is missing where one of them is."""
+    """Make one label of several: ``C, charge 1``. It is missing where one of them is.
+
+    >>> join([("element", Categories.of(["C", "N"])), ("charge", Categories.of([0, 1]))]).names
+    ('C, charge 0', 'N, charge 1')
+    """
     if len(columns) == 1:
         return columns[0][1]
     known = np.flatnonzero(~np.any([column.missing for _, column in columns], axis=0))
@@ -293,7 +307,11 @@ def _is_number(text: str) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is none: None, nan, and what pandas has for them."""
+    """Whether a value is none: None, nan, and what pandas has for them.
+
+    >>> [is_missing(value) for value in (None, float("nan"), 0, "")]
+    [True, True, False, False]
+    """
     if value is None:
         return True
     if isinstance(value, float | np.floating):
@@ -339,3 +357,159 @@ def _names(ordered: Sequence[Hashable]) -> tuple[str, ...]:
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise GraphError(f"several distinct labels are written {twice}: use labels with distinct names.")
     return names
+
+
+# From Python's values
+
+
+def column_of(name: str, values: Sequence[Any], kind: Kind | None = None, *, of: str = "nodes") -> Column:
+    """Turn Python values into a column: words and truth values are labels, numbers are attributes.
+
+    Args:
+        name: Name of the column; one that is called ``label`` holds labels, whatever they are.
+        values: One per row; None and nan are missing.
+        kind: What the user says they are.
+        of: What the rows are, for errors.
+
+    Example:
+        >>> type(column_of("kind", ["shop", "person"])).__name__, type(column_of("age", [31, None])).__name__
+        ('Categories', 'Numbers')
+    """
+    if kind == "text":
+        return Text.of(None if is_missing(value) else value for value in values)
+    if kind == "label" or (kind is None and name == "label"):
+        return labels_of(name, values, of)
+    if kind == "attribute" or {type(value) for value in values} <= {int, float}:
+        return _numbers(name, values, of)
+    values = [None if is_missing(value) else value for value in values]
+    return _by_type(name, values, {type(value) for value in values} - {type(None)}, of)
+
+
+def target_column(name: str, values: Sequence[Any]) -> Column:
+    """Targets of graphs: words are classes, numbers are numbers; some may be missing.
+
+    >>> target_column("y", ["toxic", None, "safe"]).values().tolist()
+    ['toxic', None, 'safe']
+    """
+    named = any(isinstance(value, str) for value in values)
+    return column_of(name, values, "label" if named else None, of="graphs")
+
+
+def labels_of(name: str, values: Iterable[Any], of: str) -> Categories:
+    """Turn values of any hashable kind into labels."""
+    try:
+        return Categories.of(values)
+    except GraphError as error:
+        raise GraphError(f"column {name!r} of the {of}: {error.args[0]}", *error.args[1:]) from error
+
+
+def are_ids(distinct: int, present: int) -> bool:
+    """Whether words are ids rather than labels: nearly every row has another one.
+
+    >>> are_ids(distinct=500, present=510), are_ids(distinct=3, present=510)
+    (True, False)
+    """
+    return present >= IDS_FROM and distinct >= NEARLY_ALL * present
+
+
+def refuse_date(name: str, of: str) -> GraphError:
+    """The error about a date, which has no unit."""
+    return GraphError(
+        f"column {name!r} of the {of} holds dates or times, which have no unit.",
+        "Make numbers of them, such as days since the first.",
+        Remedy("Or leave them out: {ignore}.", ignore=(name,)),
+    )
+
+
+def mixed_column(name: str, of: str, shown: str) -> GraphError:
+    """The error about a column of several kinds of values, of which ``shown`` lists some."""
+    return GraphError(
+        f"column {name!r} of the {of} holds {shown}: neither labels nor numbers throughout.", *_other(name)
+    )
+
+
+def _other(name: str) -> tuple[Remedy, Remedy]:
+    return (
+        Remedy("To use its values as labels, say so: {labels}.", labels=(name,)),
+        Remedy("To leave it out: {ignore}.", ignore=(name,)),
+    )
+
+
+def _by_type(name: str, values: list[Any], kinds: set[type], of: str) -> Column:
+    if not kinds:
+        return Text.of(values)  # nothing is known of a column that is empty
+    if all(issubclass(kind, str) for kind in kinds):
+        distinct, present = len(set(values) - {None}), sum(value is not None for value in values)
+        return Text.of(values) if are_ids(distinct, present) else Categories.of(values)
+    if all(issubclass(kind, bool | np.bool_) for kind in kinds):
+        return Categories.of(None if value is None else bool(value) for value in values)
+    if all(issubclass(kind, NUMBER) and not issubclass(kind, bool) for kind in kinds):
+        return _numbers(name, values, of)
+    if any(issubclass(kind, date | time | timedelta | np.datetime64 | np.timedelta64) for kind in kinds):
+        raise refuse_date(name, of)
+    if all(issubclass(kind, list | tuple | np.ndarray) or hasattr(kind, "__array__") for kind in kinds):
+        return _numbers(name, values, of)
+    first: dict[type, Any] = {}
+    for value in values:
+        first.setdefault(type(value), value)
+    shown = " and ".join(short(value) for kind, value in first.items() if kind in kinds)
+    raise mixed_column(name, of, shown)
+
+
+def _numbers(name: str, values: Sequence[Any], of: str) -> Numbers:
+    """One or several numbers per row; missing rows are nan."""
+    present = next((value for value in values if not is_missing(value)), None)
+    width = None if present is None or isinstance(present, NUMBER) else _length(present)
+    blank = np.nan if width is None else (np.nan,) * width
+    try:
+        rows = [blank if is_missing(value) else _row(value, width) for value in values]
+        numbers = np.array(rows, dtype=None if rows else np.float64)
+        if numbers.dtype.kind in "uO":  # integers beyond 64 bits
+            numbers = np.array(rows, dtype=np.float64)
+    except Exception as error:  # whatever a value's own __float__ or __iter__ raises
+        raise _no_numbers(name, values, width, of) from error
+    if numbers.dtype.kind not in "iuf" or numbers.ndim != (1 if width is None else 2):
+        raise _no_numbers(name, values, width, of)
+    return Numbers(numbers.astype(np.float64 if numbers.dtype.kind == "f" else np.int64))
+
+
+def _row(value: Any, width: int | None) -> Any:  # noqa: ANN401
+    if isinstance(value, str | bytes | bool | np.bool_):
+        raise TypeError("no number")
+    if width is None:
+        return value if isinstance(value, int | float) else float(value)
+    row = [float(part) for part in value]
+    if len(row) != width:
+        raise ValueError("of another length")
+    return row
+
+
+def _length(value: Any) -> int | None:  # noqa: ANN401
+    try:
+        return None if getattr(value, "ndim", 1) == 0 else len(value)
+    except TypeError:
+        return None
+
+
+def _no_numbers(name: str, values: Sequence[Any], width: int | None, of: str) -> GraphError:
+    for value in values:
+        try:
+            if not is_missing(value):
+                np.asarray(_row(value, width), dtype=np.float64)
+        except Exception:
+            break
+    much = "a number" if width is None else f"{width} numbers"
+    return GraphError(f"column {name!r} of the {of} must hold {much} everywhere, got {short(value)}.", *_other(name))
+
+
+def short(value: object) -> str:
+    """A value as messages show it.
+
+    >>> short("x" * 1000)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
+    """
+    try:
+        text = repr(value)
+    except Exception:  # a value's own repr may fail
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
-from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -11,9 +10,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError
-from rwkplus.table.columns import Array, Categories, Column, Numbers, Text, concatenate, equal, kind_of, read_only
-from rwkplus.table.infer import target_column
+from rwkplus.errors import GraphError, Remedy
+from rwkplus.table.columns import (
+    Array,
+    Categories,
+    Column,
+    Numbers,
+    Text,
+    concatenate,
+    equal,
+    is_missing,
+    kind_of,
+    plain_values,
+    read_only,
+    target_column,
+)
+from rwkplus.table.description import in_html, in_words
 from rwkplus.types import check_integer
 
 if TYPE_CHECKING:
@@ -25,8 +37,6 @@ Graphs: TypeAlias = object
 """What estimators take: graphs in any form that :meth:`GraphTable.of` reads."""
 SIDES = ("graphs", "nodes", "edges")
 ARRAYS = {"node_ptr": np.int64, "edge_ptr": np.int64, "source": np.int32, "target": np.int32}
-SHOWN = 6
-"""Labels that a description lists."""
 
 
 class Origin(NamedTuple):
@@ -94,6 +104,14 @@ class GraphTable(Sequence["GraphTable"]):
             nodes: A data frame with a row per node.
             graphs: A data frame with a row per graph.
             options: ``source``, ``target``, ``graph``, ``ignore``, ``weight``, ``labels``, ...
+
+        Example:
+            >>> import pandas as pd
+            >>> payments = pd.DataFrame({"from": ["ann", "bob"], "to": ["bob", "eve"], "how": ["card", "cash"]})
+            >>> GraphTable.of(payments, source="from", target="to")
+            GraphTable: 1 undirected graph, 3 nodes, 2 edges
+              nodes  id: ids
+              edges  how: 2 labels (card, cash)
         """
         from rwkplus.io import read_graphs
 
@@ -114,17 +132,29 @@ class GraphTable(Sequence["GraphTable"]):
 
     @property
     def num_edges(self) -> int:
-        """Edges of all graphs; an undirected edge counts once."""
+        """Edges of all graphs; an undirected edge counts once.
+
+        >>> GraphTable.of(["CCO", "N#N"]).num_edges
+        3
+        """
         return self.source.size
 
     @property
     def node_graph(self) -> Ints:
-        """Graph of every node."""
+        """Graph of every node.
+
+        >>> GraphTable.of(["CCO", "N#N"]).node_graph
+        array([0, 0, 0, 1, 1])
+        """
         return np.repeat(np.arange(len(self)), np.diff(self.node_ptr))
 
     @property
     def edge_graph(self) -> Ints:
-        """Graph of every edge."""
+        """Graph of every edge.
+
+        >>> GraphTable.of(["CCO", "N#N"]).edge_graph
+        array([0, 0, 1])
+        """
         return np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
 
     @property
@@ -132,6 +162,9 @@ class GraphTable(Sequence["GraphTable"]):
         """Targets of the graphs, ``(B,)`` or ``(B, tasks)``: numbers, or names of classes; None where there are none.
 
         A missing target is nan or None.
+
+        >>> GraphTable.of(["CCO", "N#N"]).with_targets([1, 0]).y
+        array([1, 0])
         """
         columns = [self.graphs[name].values() for name in self.targets]
         if len(columns) < 2:
@@ -148,13 +181,22 @@ class GraphTable(Sequence["GraphTable"]):
         return i if name is None else name
 
     def node_ids(self, i: int) -> list[Any]:
-        """What the user calls the nodes of a graph: their ids, or their numbers."""
+        """What the user calls the nodes of a graph: their ids, or their numbers.
+
+        >>> import networkx as nx
+        >>> GraphTable.of([nx.Graph([("ann", "bob")])]).node_ids(0)
+        ['ann', 'bob']
+        """
         start, stop = int(self.node_ptr[i]), int(self.node_ptr[i + 1])
         ids = self.nodes.get("id")
         return list(range(stop - start)) if ids is None else ids.values()[start:stop].tolist()  # type: ignore[no-any-return]
 
     def called(self, i: int) -> str:
-        """A graph as errors name it."""
+        """A graph as errors name it.
+
+        >>> GraphTable.of(["CCO", "N#N"]).called(1)
+        'graph 1'
+        """
         name = self.graph_id(i)
         return f"graph {name}" if isinstance(name, int) else f"graph {name!r}"
 
@@ -173,13 +215,12 @@ class GraphTable(Sequence["GraphTable"]):
         return (self._block(i, i + 1) for i in range(len(self)))
 
     def blocks(self, max_nodes: int) -> Iterator["GraphTable"]:
-        """Cut into tables of at most ``max_nodes`` nodes, or of one larger graph: the unit of work and of memory."""
-        start = 0
-        while start < len(self):
-            stop = int(np.searchsorted(self.node_ptr, self.node_ptr[start] + max_nodes, side="right")) - 1
-            stop = min(max(stop, start + 1), len(self))
-            yield self._block(start, stop)
-            start = stop
+        """Cut into tables of at most ``max_nodes`` nodes, or of one larger graph: the unit of work and of memory.
+
+        >>> [len(block) for block in GraphTable.of(["CCO", "N#N", "C"]).blocks(max_nodes=5)]
+        [2, 1]
+        """
+        return (self._block(start, stop) for start, stop in block_ranges(self.node_ptr, max_nodes))
 
     def _block(self, start: int, stop: int) -> "GraphTable":
         """Graphs that follow one another: views, no copies."""
@@ -216,7 +257,14 @@ class GraphTable(Sequence["GraphTable"]):
     def with_columns(
         self, *, graphs: Columns | None = None, nodes: Columns | None = None, edges: Columns | None = None
     ) -> "GraphTable":
-        """Add columns, or replace those of the same names."""
+        """Add columns, or replace those of the same names.
+
+        >>> GraphTable.of(["CO"]).with_columns(nodes={"charge": Numbers(np.array([0, -1]))})
+        GraphTable: 1 undirected graph, 2 nodes, 1 edge
+          nodes  label: 2 labels (C, O)
+                 charge: numbers, -1 to 0
+          edges  label: 5 labels (-, =, #, :, ~)
+        """
         table = replace(
             self,
             graphs={**self.graphs, **(graphs or {})},
@@ -230,7 +278,11 @@ class GraphTable(Sequence["GraphTable"]):
         return table
 
     def with_targets(self, y: Iterable[Any], name: str = "y") -> "GraphTable":
-        """The same graphs with these targets: numbers, or names of classes; truth values are 0 and 1."""
+        """The same graphs with these targets: numbers, or names of classes; truth values are 0 and 1.
+
+        >>> GraphTable.of(["CCO", "N#N"]).with_targets(["toxic", None]).y.tolist()
+        ['toxic', None]
+        """
         values = np.asarray(y) if hasattr(y, "__array__") else Text.of(y).texts  # NumPy would make words of nan
         if values.dtype.kind in "iufb":
             column: Column = Numbers(values.astype(np.int64) if values.dtype.kind == "b" else values)
@@ -240,13 +292,22 @@ class GraphTable(Sequence["GraphTable"]):
         return replace(self.with_columns(graphs={name: column}), targets=(name,))
 
     def with_names(self, first: int = 0) -> "GraphTable":
-        """The same graphs called by their numbers where they have no names, so that parts of the table keep them."""
+        """The same graphs called by their numbers where they have no names, so that parts of the table keep them.
+
+        >>> GraphTable.of(["CCO", "N#N", "C"]).with_names()[1:].called(0)
+        'graph 1'
+        """
         if "name" in self.graphs:
             return self
         return self.with_columns(graphs={"name": Text.of(range(first, first + len(self)))})
 
     def with_degrees(self, max_degree: int | None = None) -> "GraphTable":
-        """Give every node its degree as label ``degree``; degrees above ``max_degree`` share the last one."""
+        """Give every node its degree as label ``degree``; degrees above ``max_degree`` share the last one.
+
+        >>> import networkx as nx
+        >>> GraphTable.of([nx.star_graph(3)]).with_degrees().nodes["degree"].values().tolist()
+        ['3', '1', '1', '1']
+        """
         if max_degree is not None:
             check_integer("max_degree", max_degree, 1)
         return self.with_columns(nodes={"degree": degree_labels(self, max_degree)})
@@ -257,6 +318,11 @@ class GraphTable(Sequence["GraphTable"]):
         Args:
             columns: Names of columns; ``"edges.label"`` and ``"nodes.label"`` tell two of one name apart. ``"x"``,
                 ``"edge_attr"`` and ``"edge_weight"`` are, as in PyG, all that describes nodes, edges and their weights.
+
+        Example:
+            >>> GraphTable.of(["CCO"]).without(["edges.label"])
+            GraphTable: 1 undirected graph, 3 nodes, 2 edges
+              nodes  label: 2 labels (C, O)
         """
         left_out = set(columns)
         if not left_out:
@@ -290,7 +356,11 @@ class GraphTable(Sequence["GraphTable"]):
 
     @staticmethod
     def concatenate(tables: Sequence["GraphTable"]) -> "GraphTable":
-        """Put the graphs of several tables with the same columns below one another."""
+        """Put the graphs of several tables with the same columns below one another.
+
+        >>> len(GraphTable.concatenate([GraphTable.of(["CCO"]), GraphTable.of(["N#N", "C"])]))
+        3
+        """
         if not tables:
             raise GraphError("there are no tables to put together: give at least one.")
         first = tables[0]
@@ -321,7 +391,11 @@ class GraphTable(Sequence["GraphTable"]):
     __hash__ = None  # type: ignore[assignment]
 
     def digest(self) -> str:
-        """A fingerprint: tables of equal contents have equal ones, in every process."""
+        """A fingerprint: tables of equal contents have equal ones, in every process.
+
+        >>> GraphTable.of(["CCO"]).digest() == GraphTable.of(["CCO", "C"])[:1].digest()
+        True
+        """
         about = (self.directed, self.weight, self.targets, len(self))
         hashed = blake2b(repr(about).encode(), digest_size=16)
         for array in (np.diff(self.node_ptr), np.diff(self.edge_ptr), self.source, self.target):
@@ -333,7 +407,11 @@ class GraphTable(Sequence["GraphTable"]):
         return hashed.hexdigest()
 
     def to_networkx(self) -> "list[nx.Graph]":
-        """Graphs of networkx with all columns as attributes; nodes are called by their ids."""
+        """Graphs of networkx with all columns as attributes; nodes are called by their ids.
+
+        >>> GraphTable.of(["CO"]).to_networkx()[0].nodes(data="label")
+        NodeDataView({0: 'C', 1: 'O'}, data='label')
+        """
         from rwkplus.io.networkx import to_networkx
 
         return to_networkx(self)
@@ -346,7 +424,13 @@ class GraphTable(Sequence["GraphTable"]):
         return to_pyg(self)
 
     def to_pandas(self) -> Any:  # noqa: ANN401
-        """Three data frames ``graphs``, ``nodes`` and ``edges``; see :meth:`to_frames` for other libraries."""
+        """Three data frames ``graphs``, ``nodes`` and ``edges``; see :meth:`to_frames` for other libraries.
+
+        >>> GraphTable.of(["CO"]).to_pandas().nodes
+           graph  node label
+        0      0     0     C
+        1      0     1     O
+        """
         return self.to_frames("pandas")
 
     def to_frames(self, library: str = "pandas") -> Any:  # noqa: ANN401
@@ -356,46 +440,24 @@ class GraphTable(Sequence["GraphTable"]):
         return to_frames(self, library)
 
     def write(self, path: str | Path) -> Path:
-        """Write a folder that :meth:`of` opens without reading it into memory (extra: ``arrow``)."""
+        """Write a folder that :meth:`of` opens without reading it into memory (extra: ``arrow``).
+
+        >>> from tempfile import TemporaryDirectory
+        >>> table = GraphTable.of(["CCO", "N#N"])
+        >>> with TemporaryDirectory() as folder:
+        ...     GraphTable.of(table.write(f"{folder}/molecules")) == table
+        True
+        """
         from rwkplus.io.parquet import write_table
 
         return write_table(self, path)
 
     def __repr__(self) -> str:
-        kind = "directed" if self.directed else "undirected"
-        graphs = _counted(len(self), f"{kind} graph")
-        lines = [f"GraphTable: {graphs}, {_counted(self.num_nodes, 'node')}, {_counted(self.num_edges, 'edge')}"]
-        for side in SIDES:
-            parts = [f"{name}: {self._about(side, name)}" for name in getattr(self, side)]
-            lines += [f"  {side if i == 0 else '':6} {part}" for i, part in enumerate(parts)]
-        return "\n".join(lines)
+        return in_words(self)
 
     def _repr_html_(self) -> str:
         """What is in the table, for notebooks."""
-        rows = "".join(
-            f"<tr><td>{side}</td><td><b>{escape(name)}</b></td><td>{escape(self._about(side, name))}</td></tr>"
-            for side in SIDES
-            for name in getattr(self, side)
-        )
-        head = escape(repr(self).splitlines()[0])
-        return f"<div><p>{head}</p><table>{rows}</table></div>"
-
-    def _about(self, side: str, name: str) -> str:
-        """One column in words."""
-        column: Column = getattr(self, side)[name]
-        if isinstance(column, Categories):
-            more = ", ..." if len(column.names) > SHOWN else ""
-            text = f"{_counted(len(column.names), 'label')} ({', '.join(column.names[:SHOWN])}{more})"
-        elif isinstance(column, Numbers):
-            text = _range(column)
-            if side == "edges" and name == self.weight:
-                text += ", weight"
-        else:
-            text = "ids" if name == "id" else "names" if name == "name" else "text, taken for ids and not compared"
-        if side == "graphs" and name in self.targets:
-            text += ", target"
-        missing = int(column.missing.sum())
-        return f"{text}, {missing:,} missing" if missing else text
+        return in_html(self)
 
 
 def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:
@@ -411,8 +473,77 @@ def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categorie
 
 
 def pointers(sizes: Sequence[int] | Ints) -> Ints:
-    """Where the rows of each graph begin, and where all end ``(B + 1,)``, from their numbers ``(B,)``."""
+    """Where the rows of each graph begin, and where all end ``(B + 1,)``, from their numbers ``(B,)``.
+
+    >>> pointers([3, 2])
+    array([0, 3, 5])
+    """
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
+    """Whether two nodes of a graph are joined by several edges, for every graph ``(B,)``.
+
+    >>> import networkx as nx
+    >>> parallel_edges(GraphTable.of([nx.MultiGraph([(0, 1)]), nx.MultiGraph([(0, 1), (1, 0)])])).tolist()
+    [False, True]
+    """
+    turned = (table.source > table.target) & (not table.directed)
+    low, high = np.where(turned, table.target, table.source), np.where(turned, table.source, table.target)
+    order = np.lexsort((high, low, table.edge_graph))
+    rows = np.stack([table.edge_graph, low, high], 1)[order]
+    parallel = np.zeros(len(table), bool)
+    parallel[rows[1:][(rows[1:] == rows[:-1]).all(1), 0]] = True
+    return parallel
+
+
+def row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
+    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes.
+
+    >>> row_fields(GraphTable.of(["CO"]), "nodes")
+    [{'label': 'C'}, {'label': 'O'}]
+    """
+    size = {"graphs": len(table), "nodes": table.num_nodes, "edges": table.num_edges}[side]
+    rows: list[dict[str, Any]] = [{} for _ in range(size)]
+    for name, column in getattr(table, side).items():
+        if side != "nodes" or name != "id":
+            for row, value in zip(rows, plain_values(column), strict=True):
+                if value is not None:
+                    row[name] = value
+    return rows
+
+
+def block_ranges(node_ptr: Ints, max_nodes: int) -> Iterator[tuple[int, int]]:
+    """Ranges of graphs of at most ``max_nodes`` nodes together, or of one larger graph.
+
+    >>> list(block_ranges(pointers([3, 2, 9, 1]), max_nodes=5))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    start, count = 0, node_ptr.size - 1
+    while start < count:
+        stop = int(np.searchsorted(node_ptr, node_ptr[start] + max_nodes, side="right")) - 1
+        stop = min(max(stop, start + 1), count)
+        yield start, stop
+        start = stop
+
+
+def classes_of(table: GraphTable) -> list[Any] | None:
+    """Class of every graph, a whole number or a name, None for one whose class is missing; None if there are none.
+
+    Several targets are questions of their own, and numbers of which some are not whole are no classes.
+
+    >>> classes_of(GraphTable.of(["C", "O", "N"]).with_targets([1, None, 0]))
+    [1, None, 0]
+    """
+    y = table.y
+    if y is None or y.ndim != 1:
+        return None
+    known = np.array([not is_missing(value) for value in y.tolist()], dtype=bool)
+    if y.dtype.kind == "f" and (known.all() or (y[known] != np.round(y[known])).any()):
+        return None
+    classes = np.full(y.size, None, dtype=object)
+    classes[known] = y[known].astype(np.int64) if y.dtype.kind == "f" else y[known]
+    return classes.tolist()  # type: ignore[no-any-return]
 
 
 def _rows_of(chosen: Ints, ptr: Ints) -> tuple[Ints, Ints]:
@@ -444,7 +575,9 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
                 has, lacks = (0, i) if theirs is None or mine is not None else (i, 0)
                 raise GraphError(
                     f"the {side} of table {has} have a column {name!r} that those of table {lacks} do not have, or not "
-                    f"of the same kind. Give it to both, or leave it out: ignore=({name!r},)."
+                    "of the same kind.",
+                    "Give it to both.",
+                    Remedy("Or leave it out: {ignore}.", ignore=(name,)),
                 )
     if (first.directed, first.weight) != (table.directed, table.weight):
         raise GraphError(f"table {i} differs from table 0 in whether edges are directed, or have weights.")
@@ -452,17 +585,3 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
 
 def _row_shape(column: Column | None) -> tuple[int, ...]:
     return column.numbers.shape[1:] if isinstance(column, Numbers) else ()
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _range(column: Numbers) -> str:
-    if column.width != 1:
-        return f"{column.width} numbers"
-    known = column.numbers.ravel()[~column.missing]
-    if not known.size:
-        return "numbers"
-    low, high = known.min(), known.max()
-    return f"numbers, {low:g} to {high:g}" if low < high else f"numbers, all {low:g}"

@@ -29,7 +29,12 @@ def pack_table(table: GraphTable) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def unpack_table(header: dict[str, Any], arrays: dict[str, Array]) -> GraphTable:
-    """Read what :func:`pack_table` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``."""
+    """Read what :func:`pack_table` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``.
+
+    >>> table = GraphTable.of(["CCO", "N#N"])
+    >>> unpack_table(*pack_table(table)) == table
+    True
+    """
     parts: dict[str, Any] = {name: arrays[f"graphs.{name}"] for name in ARRAYS}
     if any(part.dtype.kind != "i" or part.ndim != 1 for part in parts.values()):
         raise ValueError("its graphs are not made of whole numbers")
@@ -47,24 +52,38 @@ def unpack_table(header: dict[str, Any], arrays: dict[str, Array]) -> GraphTable
 
 
 def check_table(table: GraphTable) -> None:
-    """Raise ``ValueError`` where the parts of a table do not fit together."""
+    """Raise ``ValueError`` where the parts of a table do not fit together.
+
+    >>> check_table(GraphTable(*map(np.array, ([0, 2], [0, 1], [0], [7]))))
+    Traceback (most recent call last):
+    ...
+    ValueError: its edges name nodes that are not there
+    """
     ptrs = (table.node_ptr, table.edge_ptr)
     ascending = all(ptr.size and ptr[0] == 0 and (np.diff(ptr) >= 0).all() for ptr in ptrs)
     sizes = {table.edge_ptr[-1], table.source.size, table.target.size} if ascending else set()
     if len(sizes) != 1 or table.node_ptr.size != table.edge_ptr.size:
         raise ValueError("its graphs do not fit together")
-    ends = np.stack([table.source, table.target])
-    if (ends < 0).any() or (ends >= np.diff(table.node_ptr)[table.edge_graph]).any():
-        raise ValueError("its edges name nodes that are not there")
-    for side, size in (("graphs", len(table)), ("nodes", table.num_nodes), ("edges", table.num_edges)):
-        for name, column in getattr(table, side).items():
-            if len(column) != size:
-                raise ValueError(f"its column {name!r} does not fit its {side}")
+    most = np.diff(table.node_ptr)[table.edge_graph]
+    for ends in (table.source, table.target):
+        if (ends < 0).any() or (ends >= most).any():
+            raise ValueError("its edges name nodes that are not there")
+    _check_columns(table)
     if not set(table.targets) <= set(table.graphs):
         raise ValueError("it names columns that are not there")
     weight = None if table.weight is None else table.edges.get(table.weight)
     if table.weight is not None and not (isinstance(weight, Numbers) and weight.width == 1):
         raise ValueError("its weights are no numbers")
+
+
+def _check_columns(table: GraphTable) -> None:
+    """Raise ``ValueError`` where a column has too many or too few rows, or labels without a name."""
+    for side, size in (("graphs", len(table)), ("nodes", table.num_nodes), ("edges", table.num_edges)):
+        for name, column in getattr(table, side).items():
+            codes = column.codes if isinstance(column, Categories) else np.zeros(0, np.int8)
+            outside = codes.size and (codes.min() < -1 or codes.max() >= len(column.names))
+            if len(column) != size or outside:
+                raise ValueError(f"its column {name!r} does not fit its {side}")
 
 
 def _plain(text: object) -> object:
@@ -91,6 +110,6 @@ def _column(about: dict[str, Any], values: Array | None) -> Column:
     names = about["names"]
     if kind != "Categories" or values.dtype.kind != "i" or values.ndim != 1 or len(set(names)) != len(names):
         raise ValueError("its columns are of no known kind")
-    if not all(isinstance(name, str) for name in names) or (values < -1).any() or (values >= len(names)).any():
-        raise ValueError("its labels do not fit together")
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("its labels have no names")
     return Categories.numbered(values, names, one_hot=bool(about["one_hot"]))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, RWKPlusWarning
 from rwkplus.table.arrays import Floats, GraphArrays, Ints
-from rwkplus.table.classes import AttributeClasses, structural_rows
 from rwkplus.table.columns import Categories, Column, Numbers, Text, join, label_codes
 from rwkplus.table.graph_table import GraphTable
+from rwkplus.table.intervals import AttributeClasses, structural_rows
 from rwkplus.types import UnknownLabel, check_ignore
 
 Side = Literal["nodes", "edges"]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import subprocess
 import sys
 
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 
 from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusError, RWKPlusWarning
 from rwkplus.io import csv as csv_files
+from rwkplus.io.assembly import repeated_edges
 from rwkplus.io.csv import read_csv
-from rwkplus.io.options import ReadOptions
-from rwkplus.io.repeated import repeated_edges
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, GraphTable, Numbers, Text
 
 PAYMENTS = "graph,source,target,label\nmonday,ann,bob,card\nmonday,bob,eve,cash\ntuesday,bob,ann,cash\n"
@@ -200,8 +201,10 @@ def test_all_mistakes_are_told_at_once(folder):
     message = str(raised.value)
     assert "edges.csv: 9 lines cannot be read: line 3: 3 cells" in message
     assert "line 4: column 'target' is empty; line 5: column 'amount' must be a number, got 'n/a'" in message
-    assert "and 4 more. If 'amount' holds labels, say so: labels=('amount',)" in message
-    assert "graphs.csv, line 3: column 'graph' is empty" in message
+    assert "and 4 more. " in message
+    assert (
+        "graphs.csv, line 3: column 'graph' is empty. If 'amount' holds labels, say so: labels=('amount',)." in message
+    )
 
 
 def test_mistakes_between_tables_are_told_at_once(folder):
@@ -228,8 +231,35 @@ def test_bad_lines_are_skipped_and_told_in_one_warning(folder):
 
 def test_skipping_leaves_graphs_without_a_target(folder):
     (folder / "graphs.csv").write_text("graph,y\ntuesday,yes\n")
-    with pytest.warns(RWKPlusWarning, match="no line for the graph 'monday'"):
+    with pytest.warns(RWKPlusWarning, match="no line for the graph 'monday'") as warned:
         assert read_csv(folder, ReadOptions(on_error="skip")).y.tolist() == [None, "yes"]
+    assert "left out" not in str(warned[0].message)
+    assert "it is kept" in str(warned[0].message)
+
+
+def test_what_is_left_out_needs_no_advice(read):
+    text = "source,target,amount\n" + "".join(f"a{i},b{i},{i}\n" for i in range(9)) + "a1,b1,1\na2,c2,many\n"
+    with pytest.raises(DataError, match=r"multigraph=True|labels="):
+        read(text)
+    with pytest.warns(RWKPlusWarning, match="left out: ") as warned:
+        read(text, on_error="skip")
+    assert not {"labels", "multigraph", "drop_duplicates", "on_error"} & set(re.findall(r"\w+", str(warned[0].message)))
+
+
+def test_remedies_are_spelled_for_their_reader(read):
+    with pytest.raises(DataError) as raised:
+        read("from,to\na,b\n")
+    assert str(raised.value).endswith(
+        "Say which one it is: source=... If these are molecules, name the column of SMILES: smiles=..."
+    )
+    spelled = raised.value.told(lambda name, value: f"--{name} NAME" if name == "source" else None)
+    assert spelled.endswith("it has 'from', 'to'. Say which one it is: --source NAME")
+
+
+def test_names_of_columns_may_hold_braces(read):
+    text = "source,target,{x}\n" + "".join(f"a{i},b{i},{i}\n" for i in range(9)) + "a,b,many\n"
+    with pytest.raises(DataError, match=r"If '{x}' holds labels, say so: labels=\('{x}',\)"):
+        read(text)
 
 
 def test_there_is_an_error_if_nothing_is_left_to_read(read):
@@ -365,8 +395,8 @@ def test_file_names_that_are_not_utf8_can_be_told(tmp_path):
         ({"source": "from", "target": "whom"}, r"has no column 'whom'; it has 'from', 'to', 'how'.*target=\.\.\."),
         ({"source": "from", "target": "to", "graph": "day"}, "has no column 'day'"),
         ({"source": "from", "target": "from"}, "column 'from' cannot be source and target at once"),
-        ({"labels": ["hwo"]}, "labels names a column 'hwo' that does not exist: did you mean 'how'"),
-        ({"attributes": ["x"]}, "attributes names a column 'x' that does not exist: there are 'from', 'how', 'to'"),
+        ({"labels": ["hwo"]}, "there is no column 'hwo' to read as labels. Did you mean labels=.*how"),
+        ({"attributes": ["x"]}, "there is no column 'x' to read as numbers. There are 'from', 'how', 'to'"),
         ({"ignore": ["frm"]}, r"there is no 'frm' to ignore, but 'from'"),
         ({"source": "from", "target": "to", "weight": "w"}, "has no column 'w'"),
         ({"atom": ("element", "charge")}, r"atom=\('element', 'charge'\) says nothing about a table of edges"),

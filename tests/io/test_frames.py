@@ -141,7 +141,7 @@ def test_rows_of_nodes_and_graphs(make):
     [
         (pd.DataFrame([[1, 2]], columns=["source", "source"]), "two columns of the same name"),
         (pd.DataFrame([[1, 2]]), "a column called 0, which is no word"),
-        (pl.LazyFrame({"source": [1], "target": [2]}), r"is a LazyFrame: call its collect\(\) first"),
+        (pl.LazyFrame({"source": [1], "target": [2]}), r"is a LazyFrame. Call its collect\(\) first"),
         (pd.DataFrame({"source": [1], "to": [2]}), "edges has no column 'target'; it has 'source', 'to'"),
         (pd.DataFrame({"source": [], "target": []}), "has no rows"),
         (pd.DataFrame({"source": [[1]], "target": [2]}), "ids must be words or numbers"),
@@ -154,7 +154,7 @@ def test_frames_that_cannot_be_read(data, message):
 
 
 def test_what_is_no_frame():
-    with pytest.raises(GraphError, match="edges= is a dict: give a data frame"):
+    with pytest.raises(GraphError, match=r"edges= is a dict\. Give a data frame"):
         GraphTable.of(edges={"source": [1], "target": [2]})
     with pytest.raises(GraphError, match="a data frame of edges is needed"):
         GraphTable.of(nodes=pd.DataFrame({"node": [1]}))

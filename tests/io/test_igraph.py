@@ -5,7 +5,7 @@ from hypothesis import given
 from rwkplus.errors import GraphError
 from rwkplus.io.igraph import from_igraph, to_igraph
 from rwkplus.io.networkx import from_networkx
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable
 from tests.strategies import colored_graphs, real_graphs
 
@@ -70,3 +70,12 @@ def test_what_does_not_fit_is_refused(graphs, message):
 def test_attributes_can_be_left_out():
     graph = igraph.Graph([(0, 1)], vertex_attrs={"label": ["C", "O"], "when": [{}, {}]})
     assert list(from_igraph([graph], ReadOptions(ignore=("when",))).nodes) == ["label"]
+
+
+def test_ids_of_files_in_gml_are_ids():
+    graph = igraph.Graph([(0, 1)], vertex_attrs={"id": [7, 9]})
+    assert from_igraph([graph]).node_ids(0) == [7, 9]
+    graph.vs["name"] = ["a", "b"]
+    with pytest.raises(GraphError, match=r"nodes have an attribute 'id'.*ignore=\('nodes.id',\)"):
+        from_igraph([graph])
+    assert from_igraph([graph], ReadOptions(ignore=("nodes.id",))).node_ids(0) == ["a", "b"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusWarning
 from rwkplus.io.json_lines import Place, Refused, graph_to_json, parse_lines, read_json_lines, write_json_lines
 from rwkplus.io.networkx import from_networkx
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, GraphTable, Numbers, Text
 from tests.strategies import colored_graphs, real_graphs
 
@@ -384,9 +384,11 @@ def test_all_bad_lines_are_counted_and_may_be_left_out(tmp_path):
     path = written(
         tmp_path / "g.jsonl", [good, "{", good, '{"nodes": [{"id": 0, "label": []}], "edges": []}', "", good]
     )
-    with pytest.raises(DataError, match=r"2 of 5 lines cannot be read. Line 2: not JSON.* Line 4: .*hashable"):
+    with pytest.raises(
+        DataError, match=r"2 of 5 lines cannot be read: line 2: not JSON.*; line 4: .*hashable.*on_error"
+    ):
         read_json_lines(path)
-    with pytest.warns(RWKPlusWarning, match="2 of 5 lines .* is left out"):
+    with pytest.warns(RWKPlusWarning, match="left out: .*2 of 5 lines"):
         table = read_json_lines(path, ReadOptions(on_error="skip"))
     assert len(table) == 3
     with pytest.raises(DataError, match="line 1: not JSON"):
@@ -487,3 +489,16 @@ def test_what_networkx_writes_is_read_back_with_name_and_target(tmp_path):
     lines = [json.dumps(nx.node_link_data(graph, edges="edges")) for graph in graphs]
     (tmp_path / "graphs.jsonl").write_text("\n".join(lines))
     assert GraphTable.of(tmp_path / "graphs.jsonl") == GraphTable.of(graphs)
+
+
+def test_rows_of_which_some_numbers_are_missing_come_back(tmp_path):
+    places = Numbers(np.array([[1.0, np.nan], [np.nan, np.nan], [2.0, 3.0]]))
+    table = from_networkx([nx.path_graph(3)]).with_columns(nodes={"place": places})
+    assert read_json_lines(write_json_lines(table, tmp_path / "g.jsonl")) == table
+
+
+def test_repeated_edges_with_deep_fields_are_told():
+    deep = "[" * 900 + "]" * 900  # read by msgspec, too deep to be compared
+    edge = f'{{"source": 0, "target": 1, "a": {deep}}}'
+    parsed = parse_lines([f'{{"nodes": [{{"id": 0}}, {{"id": 1}}], "edges": [{edge}, {edge}]}}'.encode()])
+    assert isinstance(parsed.lines[0], Refused)

@@ -7,7 +7,7 @@ import pytest
 
 from rwkplus.errors import DataError, RWKPlusError, RWKPlusWarning
 from rwkplus.io.csv import read_csv
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, GraphTable, Numbers, Text
 
 pytest.importorskip("rdkit")
@@ -74,7 +74,7 @@ def test_series_of_smiles_and_of_molecules():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("smiles\nCCO\nC1CC(\n", "line 3: 'C1CC"),
+        ("smiles\nCCO\nC1CC(\n", "line 3: RDKit cannot read 'C1CC"),
         ("smiles,y\nCCO,1\n,2\n", "line 3: column 'smiles' is empty"),
         ("smiles,y\nCCO,1\nC,n/a\n", "line 3: column 'y' must be a number, got 'n/a'"),
         ("smiles,y\nCCO,1\nC,nan\n", "line 3: column 'y' must be a number, got 'nan'"),

@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from joblib import Parallel, delayed
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError, RWKPlusError
+from rwkplus.files import MACHINE, whole_folder
 from rwkplus.io import parquet
-from rwkplus.io.options import ReadOptions
 from rwkplus.io.parquet import open_table, write_table
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, GraphTable, Numbers, Text
 from tests.io.tables import graph_tables
 
@@ -160,11 +161,11 @@ def test_a_table_that_was_written_anew_is_not_mixed_up(folder, table):
 
 
 def test_folders_are_written_whole_or_not_at_all(folder, table, tmp_path, monkeypatch):
-    def fail(path, content):
+    def fail(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(parquet, "_write_synced", fail)
-    with pytest.raises(DataError, match=r"cannot write the table .*table: No space left on device"):
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(DataError, match=r"cannot write .*table: No space left on device"):
         write_table(table[:2], folder)
     assert open_table(folder) == table
     with pytest.raises(DataError, match="No space left"):
@@ -175,16 +176,28 @@ def test_folders_are_written_whole_or_not_at_all(folder, table, tmp_path, monkey
 def test_other_files_are_not_replaced(table, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     for path in (tmp_path, tmp_path / "notes.txt"):
-        with pytest.raises(DataError, match="which a table would replace"):
+        with pytest.raises(DataError, match="give the name of a new folder"):
             write_table(table, path)
     (tmp_path / "empty").mkdir()
     assert open_table(write_table(table, tmp_path / "empty")) == table
     assert open_table(write_table(table, tmp_path / "deep" / "er")) == table
 
 
+def test_new_folders_replace_nothing_and_are_there_as_a_whole(tmp_path):
+    with whole_folder(tmp_path / "a" / "new") as scratch:
+        (scratch / "part").write_text("x")
+        assert not (tmp_path / "a" / "new").exists()
+    assert [path.name for path in (tmp_path / "a" / "new").iterdir()] == ["part"]
+    with pytest.raises(DataError, match="is there already"), whole_folder(tmp_path / "a" / "new"):
+        pass
+    with pytest.raises(KeyError), whole_folder(tmp_path / "b"):
+        raise KeyError
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
 def test_scratch_of_dead_processes_is_removed(table, tmp_path):
     dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
-    left = tmp_path / f"table.{int(dead.stdout)}.new"
+    left = tmp_path / f"table.{int(dead.stdout)}-0-{MACHINE}.new"
     left.mkdir()
     other = tmp_path / "table.notes.new"
     other.mkdir()
@@ -248,11 +261,11 @@ def change(folder, file, **fields):
 @pytest.mark.parametrize(
     ("file", "fields", "message"),
     [
-        ("edges", {"source": pa.array(np.full(300, 6, np.int32))}, "edges.arrow .* numbers of nodes that do not exist"),
+        ("edges", {"source": pa.array(np.full(300, 6, np.int32))}, "its edges name nodes that are not there"),
         (
             "edges",
             {"target": pa.array(np.full(300, -1, np.int32))},
-            "edges.arrow .* numbers of nodes that do not exist",
+            "its edges name nodes that are not there",
         ),
         ("edges", {"source": pa.array(np.zeros(300))}, "'source' holds float64 instead of int32"),
         ("edges", {"source": pa.array(["a"] * 300)}, "'source' does not hold numbers"),
@@ -275,13 +288,13 @@ def test_forged_fields_are_refused(folder, file, fields, message):
     ("forged", "message"),
     [
         ({"format": "rwkplus table 9"}, "no table that this version of rwkplus reads: its format is 'rwkplus table 9'"),
-        ({"directed": 1}, "'directed' is missing or of another form"),
-        ({"rows": {"graphs": 50, "nodes": -1, "edges": 300}}, "about the nodes"),
+        ({"directed": 1}, r"table\.json is damaged .* `\$\.directed`"),
+        ({"rows": {"graphs": 50, "nodes": -1, "edges": 300}}, r"`\$\.rows\.nodes`"),
         ({"rows": {"graphs": 50, "nodes": 10**15, "edges": 300}}, "300 rows instead of"),
-        ({"columns": {"graphs": [{"name": 3}]}}, "about the graphs"),
+        ({"columns": {"graphs": [{"name": 3}]}}, r"`\$\.columns\.graphs"),
         ({"weight": "nothing"}, "the weight is no column"),
         ({"targets": ["nothing"]}, "a target is no column"),
-        ({"targets": [[]]}, "a target is no column"),
+        ({"targets": [[]]}, r"`\$\.targets"),
     ],
 )
 def test_forged_descriptions_are_refused(folder, forged, message):

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.io.networkx import from_networkx
-from rwkplus.io.options import ReadOptions
 from rwkplus.io.scipy import from_scipy
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable
 from tests.strategies import colored_graphs
 

@@ -7,12 +7,11 @@ import pytest
 from joblib import parallel_config
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError, RWKPlusWarning
-from rwkplus.io import atoms_and_bonds, smiles
-from rwkplus.io.atoms_and_bonds import ATOM, BOND, BONDS, Choice, read_block
+from rwkplus.io import smiles as readers
 from rwkplus.io.igraph import to_igraph
 from rwkplus.io.json_lines import write_json_lines
-from rwkplus.io.options import ReadOptions
-from rwkplus.io.smiles import from_molecules, read_sdf, read_smi
+from rwkplus.io.smiles import ATOM, BOND, BONDS, Choice, from_molecules, read_block, read_sdf, read_smi
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable
 
 Chem = pytest.importorskip("rdkit.Chem", reason="RDKit is the extra 'chem'")
@@ -96,7 +95,7 @@ def test_molecules_are_the_same_by_way_of_other_libraries(tmp_path):
 
 
 def test_a_bond_that_matrices_lack_is_not_lost(monkeypatch):
-    monkeypatch.setattr(atoms_and_bonds, "UNUSUAL", atoms_and_bonds.re.compile("never"))
+    monkeypatch.setattr(readers, "UNUSUAL", readers.re.compile("never"))
     assert bonds(from_molecules(["CC", "C~C"]), 1) == ["C~C"]
 
 
@@ -182,21 +181,21 @@ def test_molecules_of_which_nothing_was_computed_are_refused():
 # What cannot be read
 
 
-@pytest.mark.parametrize("text", ["C1CC", "Xx", "C(C", "not smiles", "C(C)(C)(C)(C)C", None, 3])
+@pytest.mark.parametrize("text", ["C1CC", "Xx", "C(C", "not molecules", "C(C)(C)(C)(C)C", None, 3])
 def test_what_rdkit_cannot_read_is_named_with_its_index(text):
-    with pytest.raises(GraphError, match="1 of 3 molecules") as caught:
+    with pytest.raises(GraphError, match="RDKit cannot read") as caught:
         from_molecules(["CCO", "C", text])
-    assert f"molecule 2: {text!r}" in str(caught.value)
+    assert f"molecule 2: RDKit cannot read {text!r}" in str(caught.value)
 
 
 def test_all_unreadable_ones_are_counted_and_the_first_are_shown():
-    with pytest.raises(GraphError, match=r"RDKit cannot read 8 of 9 molecules: molecule 0: .*; molecule 4: .* 3 more"):
+    with pytest.raises(GraphError, match=r"8 of 9 molecules cannot be read: molecule 0: .*; molecule 4: .* 3 more"):
         from_molecules(["C1CC"] * 8 + ["C"])
 
 
 def test_unreadable_ones_can_be_left_out():
     options = ReadOptions(on_error="skip")
-    with pytest.warns(RWKPlusWarning, match="2 of 4 molecules are left out, .* molecule 0: 'C1CC'; molecule 2: None"):
+    with pytest.warns(RWKPlusWarning, match="left out: 2 of 4 .* molecule 0: .*'C1CC'; molecule 2: .*None"):
         table = from_molecules(["C1CC", "CO", None, "N"], options)
     assert table == from_molecules(["CO", "N"])
     with pytest.raises(GraphError, match="2 of 2"):
@@ -232,10 +231,10 @@ def test_a_single_smiles_is_not_taken_apart():
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_processes_change_nothing(monkeypatch, backend):
-    monkeypatch.setattr(smiles, "BLOCK", 7)
+    monkeypatch.setattr(readers, "BLOCK", 7)
     texts = [*molecules(40), *ODD, "C1CC", *molecules(5)]
     alone = from_molecules([text for text in texts if text != "C1CC"])
-    with parallel_config(backend=backend), pytest.warns(RWKPlusWarning, match=f"molecule {40 + len(ODD)}: 'C1CC'"):
+    with parallel_config(backend=backend), pytest.warns(RWKPlusWarning, match=f"molecule {40 + len(ODD)}: .*'C1CC'"):
         assert from_molecules(texts, ReadOptions(n_jobs=2, on_error="skip")) == alone
 
 
@@ -244,7 +243,7 @@ def test_blocks_join_as_one():
     choice = Choice.of(ATOM, BOND)
     one, other = (
         read_block(texts, choice),
-        atoms_and_bonds.joined([read_block(texts[:50], choice), read_block(texts[50:], choice)]),
+        readers._joined([read_block(texts[:50], choice), read_block(texts[50:], choice)]),
     )
     assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
@@ -276,7 +275,7 @@ def test_second_words_are_targets_unless_they_are_names(tmp_path, second, expect
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"CCO 1\n\nC1CC[nH]C( 0\n", "1 of 2 molecules: line 3: .*nH"),
+        (b"CCO 1\n\nC1CC[nH]C( 0\n", "line 3: RDKit cannot read .*nH"),
         (b"smiles label\nCCO 1\nC 0\n", "line 1: .*header"),
         (b"CCO 1\nC\nN 0\n", "line 2: a target is missing behind the SMILES; line 1 has one"),
         (b"CCO 1\nC nan\n", "line 2: the target nan is no number"),
@@ -340,7 +339,7 @@ def test_sdf_files_have_the_graphs_of_their_smiles(tmp_path):
 def test_records_that_cannot_be_read_are_counted(tmp_path):
     path = write_sdf(tmp_path / "m.sdf", ["CCO", "N"])
     path.write_text(path.read_text().replace(" O ", " Qq", 1))
-    with pytest.raises(DataError, match="1 of 2 molecules: record 1"):
+    with pytest.raises(DataError, match="record 1: RDKit cannot read it"):
         read_sdf(path)
     with pytest.warns(RWKPlusWarning, match="record 1"):
         assert len(read_sdf(path, ReadOptions(on_error="skip"))) == 1

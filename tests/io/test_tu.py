@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions
 from rwkplus.io.tu import read_tu
 
 # Three graphs of 3, 1 and 2 nodes: parallel edges 1-2, a self-loop at 4, and edges in mixed order.

@@ -17,8 +17,8 @@ from sklearn.svm import SVC
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.table import Categories, GraphTable, Numbers, Text
+from rwkplus.table.graph_table import classes_of
 from rwkplus.table.packing import check_table
-from rwkplus.table.targets import classes_of
 from tests.strategies import colored_graphs, random_graphs
 
 databases = st.booleans().flatmap(

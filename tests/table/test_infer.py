@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rwkplus.errors import GraphError
 from rwkplus.table import Categories, Numbers, Text
-from rwkplus.table.infer import are_ids, column_of, target_column
+from rwkplus.table.columns import are_ids, column_of, target_column
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_is_no_number_among_numbers_is_refused_by_name(value):
 
 
 def test_rows_of_another_length_are_refused_and_shown():
-    with pytest.raises(GraphError, match=r"'x' of the nodes must hold 2 number\(s\) everywhere, got \[1, 2, 3\]"):
+    with pytest.raises(GraphError, match=r"'x' of the nodes must hold 2 numbers everywhere, got \[1, 2, 3\]"):
         column_of("x", [[1, 2], [1, 2, 3]])
 
 

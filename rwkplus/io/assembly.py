@@ -1,62 +1,36 @@
-"""Tables of edges, nodes and graphs as users have them, put together: what files and data frames share."""
+"""Graphs put together from tables of edges, nodes and graphs: what files and data frames share."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, GraphError, ParameterError
-from rwkplus.io.coded import Cells, Coded, Ints
-from rwkplus.io.mistakes import Mistakes, Side
-from rwkplus.io.options import ReadOptions
-from rwkplus.io.repeated import Repeated, repeated_edges
-from rwkplus.table.columns import Categories, Column, Numbers, Text, is_missing
+from rwkplus.errors import DataError, ParameterError, Remedy
+from rwkplus.io.rows import Cells, Coded, Ints, Mistakes, Side, Tables, distinct, find, needed, typed, values_of
+from rwkplus.io.sources import ReadOptions
+from rwkplus.table.columns import Categories, Column, Numbers, Text
 from rwkplus.table.graph_table import GraphTable, pointers
-from rwkplus.table.infer import Kind, are_ids, column_of, labels_of, refuse_date
-from rwkplus.types import check_ignore
 
 TAKES = (
     "source", "target", "graph", "node", "smiles", "y", "labels", "attributes", "ignore", "weight", "directed",
     "multigraph", "drop_duplicates", "on_error",
 )  # fmt: skip
 """Options of tables of edges."""
-DATE = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?"
-    r"|\d{1,2}([./])\d{1,2}\6\d{4}( \d{1,2}:\d{2}(:\d{2})?)?"
-)
-REPEATED = (
-    "Give an edge once, or in both directions with the same cells; drop_duplicates=True leaves out {unit}s that are "
-    "equal. Where each {unit} is an edge of its own, multigraph=True says so, or directed=True if it leads from source "
-    "to target only."
-)
 
 
-def assemble(
-    edges: Mapping[str, Cells],
-    nodes: Mapping[str, Cells] | None,
-    graphs: Mapping[str, Cells] | None,
-    options: ReadOptions,
-    mistakes: Mistakes,
-) -> GraphTable:
+def assemble(given: Tables, options: ReadOptions, mistakes: Mistakes) -> GraphTable:
     """Make one table of those of a user, or say in the user's words what is wrong with them.
 
     Graphs stand in the order in which they appear, among nodes if there is such a table, else among edges; so do the
     nodes of each graph.
 
     Args:
-        edges: Columns of the table of edges by name.
-        nodes: Columns of the table of nodes.
-        graphs: Columns of the table of graphs.
-        options: What the columns mean; :func:`check_named` has been asked about them.
+        given: Columns of the table of edges and, where there are such, of those of nodes and graphs.
+        options: What the columns mean, as :func:`rwkplus.io.rows.spelled` returns them.
         mistakes: Names the rows, and may know of mistakes already.
     """
-    given: dict[Side, Mapping[str, Cells]] = {"edges": edges}
-    given |= {} if nodes is None else {"nodes": nodes}
-    given |= {} if graphs is None else {"graphs": graphs}
-    options = as_spelled(options, given)
     keys = {side: _keys(columns, side, options, mistakes) for side, columns in given.items()}
     _check_graph_columns(keys, options, mistakes)
     columns = {side: _columns(given[side], keys[side], side, options) for side in given}
@@ -72,116 +46,12 @@ def assemble(
     return options.applied(table)
 
 
-def find(name: str, columns: Iterable[str]) -> str | None:
-    """The column of this name; capitals matter only where two names differ in nothing else."""
-    columns = list(columns)
-    if name in columns:
-        return name
-    alike = [column for column in columns if column.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else None
+class _Repeated(NamedTuple):
+    """Edges that are there several times."""
 
-
-def needed(name: str, columns: Iterable[str], option: str, table: str) -> str:
-    """The column of this name, or an error that says what there is instead."""
-    columns = list(columns)
-    found = find(name, columns)
-    if found is None:
-        meant = (*get_close_matches(name, columns, 1), "...")[0]
-        molecules = " Or name the column of SMILES, if these are molecules: smiles=... ." if option == "source" else ""
-        raise DataError(
-            f"{table} has no column {name!r}; it has {', '.join(map(repr, columns))}. Say which one it is: "
-            f"{option}={'... ' if meant == '...' else repr(meant)}.{molecules}"
-        )
-    return found
-
-
-def is_left_out(name: str, side: Side, options: ReadOptions) -> bool:
-    """Whether the user wants to ignore a column."""
-    return _is_among(name, side, options.ignore)
-
-
-def kind_of(name: str, side: Side, options: ReadOptions) -> Kind | None:
-    """What a column is by its name, or because the user says so."""
-    if _is_among(name, side, options.labels):
-        return "label"
-    weight = side == "edges" and options.weight is not None and name.casefold() == options.weight.casefold()
-    if weight or _is_among(name, side, options.attributes):
-        return "attribute"
-    if (side, name) in (("nodes", "id"), ("graphs", "name")):
-        return "text"
-    return "label" if name.casefold() == "label" else None
-
-
-def typed(name: str, cells: Cells, side: Side, options: ReadOptions) -> Column:
-    """Cells as a column: words are labels or, where nearly every row has another one, ids; numbers are attributes."""
-    kind = kind_of(name, side, options)
-    target = side == "graphs" and name in options.targets
-    if isinstance(cells, Coded):
-        return _of_words(name, cells, "label" if target and kind is None else kind, side)
-    if isinstance(cells, list):
-        return _of_objects(name, cells, kind, side, carried=side == "graphs" and not target)
-    if kind is None or isinstance(cells, {"label": Categories, "attribute": Numbers, "text": Text}[kind]):
-        return cells
-    return column_of(name, cells.values().tolist(), kind, of=side)
-
-
-def check_named(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> None:
-    """Refuse to go on if options name columns that no table has."""
-    names = {name for columns in given.values() for name in columns}
-    spelled = names | {f"{side}.{name}" for side, columns in given.items() for name in columns}
-    check_ignore([name for name in options.ignore if not find(name, spelled)], spelled)
-    for option in ("labels", "attributes"):
-        for name in getattr(options, option):
-            if find(name, spelled) is None:
-                meant = get_close_matches(name, names, 1)
-                instead = (
-                    f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(map(repr, sorted(names)))}."
-                )
-                raise ParameterError(f"{option} names a column {name!r} that does not exist: {instead}")
-    if options.y != "y":
-        for name in options.targets:
-            needed(name, given.get("graphs", ()), "y", "the table of graphs")
-
-
-def _is_among(name: str, side: Side, chosen: Sequence[str]) -> bool:
-    return any(other.casefold() in (name.casefold(), f"{side}.{name}".casefold()) for other in chosen)
-
-
-def as_spelled(options: ReadOptions, given: Mapping[Side, Mapping[str, Cells]]) -> ReadOptions:
-    """Options that name columns as the tables do."""
-    weight = options.weight
-    if weight is not None and "edges" in given:
-        weight = needed(weight, given["edges"], "weight", "the table of edges")
-    targets = [find(name, given.get("graphs", ())) or name for name in options.targets]
-    return replace(options, weight=weight, y=tuple(targets))
-
-
-def _of_words(name: str, cells: Coded, kind: Kind | None, side: Side) -> Column:
-    """A column of a dictionary of values."""
-    values, words = cells.values, all(isinstance(value, str) for value in cells.values)
-    if kind == "text" or not (values or kind):
-        return Text(cells.cells())
-    if kind == "attribute" or not (words or kind or all(isinstance(value, bool) for value in values)):
-        return column_of(name, cells.cells().tolist(), kind, of=side)
-    if kind is None and words:
-        used = np.bincount(cells.codes[cells.codes >= 0], minlength=len(values)) > 0
-        dates = all(DATE.fullmatch(value) for value in values)
-        if dates and side != "graphs":
-            raise refuse_date(name, side)
-        if dates or are_ids(int(used.sum()), int((cells.codes >= 0).sum())):
-            return Text(cells.cells())
-    found = labels_of(name, list(values), side)
-    return Categories.numbered(np.append(found.codes, -1)[cells.codes], found.names)
-
-
-def _of_objects(name: str, cells: list[Any], kind: Kind | None, side: Side, *, carried: bool) -> Column:
-    """A column of Python values; what describes graphs is carried along, whatever it is."""
-    try:
-        return column_of(name, cells, kind, of=side)
-    except GraphError:
-        if kind is not None or not carried:
-            raise
-        return Text.of(None if is_missing(value) else str(value) for value in cells)
+    kept: NDArray[np.bool_]  # edges that stay
+    rows: Ints  # edges that contradict others
+    firsts: Ints  # those others
 
 
 class _Keys(NamedTuple):
@@ -210,9 +80,8 @@ def _keys(columns: Mapping[str, Cells], side: Side, options: ReadOptions, mistak
 def _coded(cells: Cells) -> Coded:
     if isinstance(cells, Coded):
         return cells
-    values = cells if isinstance(cells, list) else cells.values().tolist()
     try:
-        return Coded.of(values)
+        return Coded.of(values_of(cells))
     except TypeError as error:
         raise DataError(f"ids must be words or numbers: {error}.") from error
 
@@ -221,7 +90,7 @@ def _columns(given: Mapping[str, Cells], keys: _Keys, side: Side, options: ReadO
     return {
         name: typed(name, cells, side, options)
         for name, cells in given.items()
-        if name not in keys.names.values() and not is_left_out(name, side, options)
+        if name not in keys.names.values() and not options.leaves_out(name, side)
     }
 
 
@@ -235,7 +104,9 @@ def _check_graph_columns(keys: Mapping[Side, _Keys], options: ReadOptions, mista
     if "graphs" in keys and not with_graph["edges"]:
         raise DataError(
             f"{mistakes.table('edges')} has no column {options.graph!r}, which {mistakes.table('graphs')} could refer "
-            "to. Add it, or name it: graph=..."
+            "to.",
+            "Add it.",
+            Remedy("Or name it: {graph}", graph=...),
         )
 
 
@@ -397,7 +268,7 @@ class _Assembly:
             ),
         )
 
-    def _note_repeated_edges(self, repeated: Repeated) -> None:
+    def _note_repeated_edges(self, repeated: _Repeated) -> None:
         rows, firsts, numbers = repeated.rows, repeated.firsts, self.edges.numbers()
         unit = self.mistakes.places["edges"].unit
 
@@ -413,7 +284,10 @@ class _Assembly:
             "edges",
             numbers[rows],
             message,
-            REPEATED.format(unit=unit),
+            "Give an edge once, or in both directions with the same cells.",
+            Remedy(f"{{drop_duplicates}} leaves out {unit}s that are equal.", drop_duplicates=True),
+            Remedy(f"Where each {unit} is an edge of its own, {{multigraph}} says so.", multigraph=True),
+            Remedy("Where edges lead from source to target only, {directed} says so.", directed=True),
         )
 
     def _check_targets(self) -> None:
@@ -439,7 +313,10 @@ class _Assembly:
             unit, edges = self.mistakes.places["graphs"].unit, self.mistakes.table("edges")
             names = ", ".join(repr(self.graph_ids[k]) for k in lacking[:5]) + (", ..." if lacking.size > 5 else "")
             many = "the graph" if lacking.size == 1 else f"{lacking.size:,} graphs,"
-            self.mistakes.lacks(f"{table} has no {unit} for {many} {names} of {edges}")
+            kept = "it is kept" if lacking.size == 1 else "they are kept"
+            self.mistakes.lacks(
+                f"{table} has no {unit} for {many} {names} of {edges}", f"{kept}, and what would stand there is missing"
+            )
 
     def _graph_columns(self) -> dict[str, Column]:
         """What is known of the graphs, with their names."""
@@ -464,7 +341,9 @@ class _Assembly:
         if "id" in columns:
             raise DataError(
                 f"{self.mistakes.table('nodes')}: column {self.options.node!r} says what nodes are called, and so does "
-                "'id'. Choose one: node='id', or leave it out: ignore=('nodes.id',)."
+                "'id'.",
+                Remedy("Choose it instead: {node}.", node="id"),
+                Remedy("Leave it out: {ignore}.", ignore=("nodes.id",)),
             )
         return {"id": Text(Coded(self.node_codes, self.node_values).cells()), **columns}
 
@@ -535,3 +414,76 @@ def _take_known(column: Column, rows: Ints) -> Column:
     numbers = taken.numbers.astype(np.float64)
     numbers[unknown] = np.nan
     return Numbers(numbers)
+
+
+# Edges that a table has several times
+
+
+def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], options: ReadOptions) -> _Repeated | None:
+    """Find edges that are there several times; None where all are to stay.
+
+    An undirected edge may be given in both directions if all else is equal, and is kept once.
+
+    >>> found = repeated_edges(np.array([0, 1, 1]), np.array([1, 0, 2]), {}, ReadOptions())
+    >>> found.kept.tolist()
+    [True, False, True]
+    """
+    own = options.directed or options.multigraph
+    if (own and not options.drop_duplicates) or not source.size:
+        return None
+    one, other = (source, target) if options.directed else (np.minimum(source, target), np.maximum(source, target))
+    key = one * (int(other.max(initial=0)) + 1) + other
+    several, group = _in_groups(key)
+    kept = np.ones(key.size, bool)
+    if not several.size:
+        return None
+    if options.drop_duplicates:
+        place = _place_in_group(_with_cells(group, several, columns))[0]
+        kept[several[place > 0]] = False
+        several, group = several[place == 0], group[place == 0]
+    if own:
+        return _Repeated(kept, several[:0], several[:0])
+    place, first = _place_in_group(group)
+    cells = _with_cells(np.zeros_like(group), several, columns)
+    back = source[several] != source[several][first]
+    reverse = (place == 1) & back & (cells == cells[first])
+    kept[several[place > 0]] = False
+    wrong = np.flatnonzero((place > 0) & ~reverse)
+    return _Repeated(kept, several[wrong], several[first[wrong]])
+
+
+def _in_groups(key: Ints) -> tuple[Ints, Ints]:
+    """Rows that share their key with others, ascending, and a number for the key of each."""
+    order = np.argsort(key, kind="stable")
+    same = np.diff(key[order]) == 0
+    shares = np.append(same, False) | np.append(False, same)
+    rows = np.sort(order[shares])
+    return rows, distinct(key[rows])
+
+
+def _place_in_group(group: Ints) -> tuple[Ints, Ints]:
+    """The how manieth of its group each row is, and which row is the first of it."""
+    order = np.argsort(group, kind="stable")
+    start = np.flatnonzero(np.diff(group[order], prepend=-1))
+    sizes = np.diff(np.append(start, group.size))
+    place, first = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
+    place[order] = np.arange(group.size) - np.repeat(start, sizes)
+    first[order] = np.repeat(order[start], sizes)
+    return place, first
+
+
+def _with_cells(group: Ints, rows: Ints, columns: Mapping[str, Column]) -> Ints:
+    """Split groups of rows by what their cells hold."""
+    for column in columns.values():
+        part = column.take(rows)
+        if isinstance(part, Categories):
+            codes = part.codes.astype(np.int64) + 1
+        elif isinstance(part, Text):
+            codes = Coded.of(map(repr, part.texts.tolist())).codes.astype(np.int64)
+        else:
+            codes = np.zeros(rows.size, np.int64)
+            for numbers in part.matrix().T:
+                value = distinct(np.where(np.isnan(numbers), np.inf, numbers + 0.0))
+                codes = distinct(codes * (int(value.max(initial=0)) + 1) + value)
+        group = distinct(group * (int(codes.max(initial=0)) + 1) + codes)
+    return group

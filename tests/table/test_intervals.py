@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rwkplus.functional.colors import structural_colors
 from rwkplus.table import GraphTable
-from rwkplus.table.classes import SAMPLE, WALKS, AttributeClasses, structural_rows
+from rwkplus.table.intervals import SAMPLE, WALKS, AttributeClasses, structural_rows
 from rwkplus.table.reader import directed_edges
 from tests.strategies import colored_graphs
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rwkplus.errors import GraphError
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, feature_map
 from rwkplus.table import GraphTable, Reader
-from rwkplus.table.blocks import ReadGraphs, map_blocks
+from rwkplus.table.arrays import ReadGraphs, map_blocks
 from tests.strategies import colored_graphs, random_graphs
 from tests.table.test_reader import graph
 

@@ -7,10 +7,9 @@ import networkx as nx
 import pytest
 
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.io.files import read_path
 from rwkplus.io.json_lines import write_json_lines
 from rwkplus.io.networkx import from_networkx
-from rwkplus.io.options import ReadOptions
+from rwkplus.io.sources import ReadOptions, read_path
 from rwkplus.table import GraphTable
 from tests.io.test_tu import write as write_tu
 

@@ -37,7 +37,12 @@ class AttributeClasses:
 
     @classmethod
     def learn(cls, column: str, values: Floats, count: int, prefix: str, seed: int) -> "AttributeClasses":
-        """Cluster rows ``(N, D)`` by k-means; at most ``count`` classes, fewer where fewer rows are distinct."""
+        """Cluster rows ``(N, D)`` by k-means; at most ``count`` classes, fewer where fewer rows are distinct.
+
+        >>> amounts = np.array([[1.0], [2.0], [900.0], [950.0]])
+        >>> AttributeClasses.learn("amount", amounts, 2, "c", 0).names
+        ('amount < 463', 'amount >= 463')
+        """
         from sklearn.cluster import KMeans
 
         if not len(values):  # edges that nobody has seen: all later ones are beyond reach
@@ -73,7 +78,13 @@ class AttributeClasses:
         return self.centers * self.scale + self.mean
 
     def read(self, values: Floats) -> Categories:
-        """Class of every row."""
+        """Class of every row.
+
+        >>> amounts = np.array([[1.0], [2.0], [900.0], [950.0]])
+        >>> classes = AttributeClasses.learn("amount", amounts, 2, "c", 0)
+        >>> classes.read(np.array([[3.0], [9000.0]])).values().tolist()
+        ['amount < 463', 'amount far out']
+        """
         nearest, distance = self._nearest(values)
         far = distance > self.reach + ROUNDING
         names = (*self.names, self.beyond) if far.any() else self.names
@@ -128,6 +139,11 @@ def structural_rows(node_ptr: Ints, source: Ints, target: Ints) -> Floats:
         node_ptr: Where the nodes of each graph begin ``(B + 1,)``.
         source: First node of every edge, both directions listed ``(E,)``.
         target: Second node ``(E,)``.
+
+    Example:
+        >>> both = np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1])  # a path of three nodes
+        >>> structural_rows(np.array([0, 3]), *both)[:, 1].tolist()  # back after two steps
+        [0.5, 1.0, 0.5]
     """
     num_nodes = int(node_ptr[-1])
     degree = np.bincount(source, minlength=num_nodes)
