@@ -1,10 +1,10 @@
-"""Patterns by gradient: hidden graphs that explain a database's walk features, all restarts in one tensor.
+"""Hidden graphs that explain a database's walk features, found by gradient, all restarts in one tensor.
 
 Relax (softmax colors, sigmoid edges), anneal, decode by the objective, refine. Selection is by the objective alone.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import networkx as nx
 import numpy as np
@@ -12,14 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rwkplus.descriptive.compression import CompressedWalks
 from rwkplus.descriptive.palette import Paint, PaintedGraphs, paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, adjacency, refine
-from rwkplus.descriptive.walk_database import PlainWalks, WalkDatabase
+from rwkplus.descriptive.walk_database import CompressedWalks, PlainWalks, WalkDatabase
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.convert import as_batch
 from rwkplus.table import Graphs
-from rwkplus.types import check_integer, seed_of
+from rwkplus.types import Callback, Progress, check_integer, seed_of
 
 LEARNING_RATE = 0.1
 COLDEST = 0.3
@@ -48,6 +47,8 @@ class ExplainedPatterns:
     edge_weights: NDArray[np.float64]  #: (R, k, M, M): edges of the relaxed hidden graphs
     color_weights: NDArray[np.float64]  #: (R, k, M, C): and their colors, as distributions
     history: NDArray[np.float64]  #: (epochs,): share that the best restart explains, by epoch
+    alone: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    """``(R, k)``: share that each pattern explains by itself."""
 
     @property
     def best(self) -> int:
@@ -84,7 +85,7 @@ def explained_patterns(
     view: Paint = "labels",
     compress: bool = True,
     ignore: Sequence[str] = (),
-    on_step: Callable[[str], None] | None = None,
+    callback: Callback | None = None,
 ) -> ExplainedPatterns:
     """Learn small graphs whose walk features span as much as possible of those of a database.
 
@@ -98,12 +99,13 @@ def explained_patterns(
         closed: Lengths of the closed walks to add, which see cycles that open walks cannot; True means 3.
         epochs: Steps of Adam.
         kicks: Random restarts of single hidden graphs during refinement; 0 for plain local search.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance.
+        random_state: Seed, scikit-learn's ``RandomState``, or None to draw one.
         view: Colors of the nodes: labels, or what tells apart nodes that no walk can; see
             :func:`rwkplus.descriptive.palette.paint`.
         compress: Work on color sequences instead of nodes and graphs: the same objective, much faster.
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
-        on_step: Called with a line of text now and then.
+        callback: Called after every tenth epoch (phase ``"epochs"``) and every kick (``"kicks"``) with the share that
+            the best restart explains.
 
     Example:
         >>> from rwkplus.data.testbeds import triangle_chains
@@ -121,10 +123,11 @@ def explained_patterns(
     database = walk_database(painted, steps, lengths, compress=compress)
     generators = [np.random.default_rng((seed, number)) for number in numbers]
     edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, len(painted.colors))
-    history = train(database.to(torch.float32), edge_logits, color_logits, epochs, on_step)
+    history = train(database.to(torch.float32), edge_logits, color_logits, epochs, callback)
     banks, decoded = decode(database, edge_logits, color_logits)
     plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, len(painted.colors))
-    banks, explained = refine(database, banks, plan, on_step)
+    banks, explained = refine(database, banks, plan, callback)
+    each = DiscreteBanks(banks.edges.flatten(0, 1).unsqueeze(1), banks.colors.flatten(0, 1).unsqueeze(1))
     return ExplainedPatterns(
         adjacency(banks.edges.long(), pattern_size).numpy(),
         banks.colors.numpy(),
@@ -135,6 +138,7 @@ def explained_patterns(
         adjacency(torch.sigmoid(edge_logits / COLDEST).double(), pattern_size).numpy(),
         torch.softmax(color_logits / COLDEST, -1).double().numpy(),
         history.max(1, initial=0.0),
+        database.objective(*each.dense(database)).view(len(numbers), n_patterns).numpy(),
     )
 
 
@@ -158,7 +162,7 @@ def train(
     edge_logits: Tensor,
     color_logits: Tensor,
     epochs: int,
-    on_step: Callable[[str], None] | None = None,
+    callback: Callback | None = None,
 ) -> NDArray[np.float64]:
     """Raise the explained fraction of all restarts by Adam, cooling down; changes the logits.
 
@@ -184,8 +188,8 @@ def train(
             score[rows] = explained.detach()
         optimizer.step()
         history[epoch] = score.numpy()
-        if on_step is not None and (epoch + 1) % 10 == 0:
-            on_step(f"epoch {epoch + 1}, best {float(score.max()):.4f}")
+        if callback is not None and (epoch + 1) % 10 == 0:
+            callback(Progress("epochs", epoch + 1, epochs, {"explained": float(score.max())}))
     edge_logits.requires_grad_(False)
     color_logits.requires_grad_(False)
     return history

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError
+from rwkplus.errors import GraphError, Remedy
 from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors
 from rwkplus.graphs.features import is_one_hot, label_numbers
 from rwkplus.io.pyg import from_pyg
@@ -69,7 +69,8 @@ def paint(batch: Batch, view: Paint = "labels", *, random_state: int = 0) -> Pai
     if len(colors) > MAX_COLORS:
         raise GraphError(
             f"the view {view!r} gives the nodes {len(colors)} distinct colors, more than {MAX_COLORS}: it suits "
-            "databases of similar graphs. Use view='labels'."
+            "databases of similar graphs.",
+            Remedy("Use {view}.", view="labels"),
         )
     arrays = replace(arrays, label=color.numpy(), num_labels=len(colors))
     return PaintedGraphs(arrays, colors, _shown(names, color.numpy(), labels.numpy(), len(colors)))
@@ -84,13 +85,13 @@ def _shown(names: tuple[str, ...], color: Ints, label: Ints, num_colors: int) ->
 def _check(batch: Batch) -> None:
     if batch.get("edge_attr") is not None:
         raise GraphError(
-            "the graphs have edge colors (edge_attr), which this miner does not learn. "
-            "Leave them out: ignore=('edge_attr',)."
+            "the graphs have edge labels (edge_attr), which hidden graphs do not learn.",
+            Remedy("Leave them out: {ignore}.", ignore=("edge_attr",)),
         )
     if not is_one_hot(batch.x) or bool((batch.x.sum(1) == 0).any()):
         raise GraphError(
-            "x must be one-hot: every node of a pattern has exactly one label. "
-            "Use rwkplus.graphs.one_hot, one_hot_degree or constant_features."
+            "x must be one-hot: every node of a pattern has exactly one label.",
+            "Use rwkplus.graphs.one_hot, one_hot_degree or constant_features.",
         )
     source, target = batch.edge_index.numpy()
     weight = np.ones(source.size) if batch.get("edge_weight") is None else batch.edge_weight.double().numpy()
@@ -103,6 +104,6 @@ def _check(batch: Batch) -> None:
         wrong = int(np.argmax(~same))
         raise GraphError(
             f"graph {int(batch.batch[source[there[wrong]]])}: edge_index has an edge without its reverse, or of "
-            "another weight. Patterns are undirected: add reverse edges with "
-            "torch_geometric.transforms.ToUndirected()."
+            "another weight. Patterns are undirected.",
+            "Add the reverse edges with torch_geometric.transforms.ToUndirected().",
         )

@@ -26,10 +26,17 @@ class ClassContrast(NamedTuple):
     """The same after Benjamini and Hochberg's correction for all patterns and classes."""
 
 
-def are_real_targets(y: Sequence[object]) -> bool:
-    """Whether ``y`` holds numbers of which some are not whole: targets of a regression, no classes."""
+def classes_to_contrast(y: Sequence[object] | None, num_graphs: int) -> Sequence[object] | None:
+    """Check ``y`` before the work; None where it has no classes, as the targets of a regression have none."""
+    if y is None:
+        return None
+    if len(y) != num_graphs:
+        raise ParameterError(f"y has {len(y)} entries for {num_graphs} graphs.", "Give one for each.")
     values = np.asarray(y)
-    return values.dtype.kind == "f" and bool((np.isfinite(values) & (values != np.round(values))).any())
+    if values.dtype.kind == "f" and (np.isfinite(values) & (values != np.round(values))).any():
+        return None
+    class_contrasts([], y)  # refuses what cannot be contrasted
+    return y
 
 
 def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> list[tuple[ClassContrast, ...]]:
@@ -41,7 +48,7 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
     """
     values = np.asarray(y)
     if values.ndim != 1 and values.shape[1:] != (1,):
-        raise ParameterError(f"y has shape {values.shape}: give one class per graph, such as y[:, 0].")
+        raise ParameterError(f"y has shape {values.shape}.", "Give one class per graph, such as y[:, 0].")
     known = np.array([not is_missing(value) for value in values.ravel().tolist()], dtype=bool)
     if not known.all():
         if supports:
@@ -71,7 +78,7 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
 
 def _warn_of_missing(missing: int, graphs: int) -> None:
     warnings.warn(
-        f"{missing} of {graphs} graphs have no class in y: the contrast leaves them out.", RWKPlusWarning, stacklevel=4
+        RWKPlusWarning(f"{missing} of {graphs} graphs have no class in y: the contrast leaves them out."), stacklevel=5
     )
 
 

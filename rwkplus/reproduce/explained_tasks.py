@@ -7,12 +7,11 @@ from typing import Any, get_args
 import networkx as nx
 import numpy as np
 
+from experiments.recovery import copied_patterns, majority_label, recovered
 from rwkplus.data import testbeds
 from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.descriptive.palette import Paint
-from rwkplus.mining.controls import copied_patterns, majority_label
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
-from rwkplus.mining.recovery import recovered
 from rwkplus.result_files import save_result
 
 FIRST_SEED = 1000

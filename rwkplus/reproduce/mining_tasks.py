@@ -7,11 +7,10 @@ import networkx as nx
 import numpy as np
 import torch
 
+from experiments.recovery import copied_patterns, majority_label, recovered
 from rwkplus.descriptive.gradient import explained_patterns
 from rwkplus.descriptive.rwk_cn import DescriptiveKCN
-from rwkplus.mining.controls import copied_patterns, majority_label
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
-from rwkplus.mining.recovery import recovered
 from rwkplus.reproduce.mining_rows import LABELS, STRICT, TASKS, WITH, Row, Testbed
 from rwkplus.result_files import save_result
 

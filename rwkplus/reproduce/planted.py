@@ -8,9 +8,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from experiments.recovery import recovered
 from rwkplus.data.planted import planted_database, random_pattern
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.recovery import recovered
 from rwkplus.result_files import save_result
 
 SIZES = (4, 6, 8, 10)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from rwkplus.data.testbeds import ring, tailed_triangle, triangle_chains
-from rwkplus.descriptive.objective import Objective, similarity
+from rwkplus.descriptive.rwk_cn import Objective, similarity
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty
 from rwkplus.graphs import as_batch

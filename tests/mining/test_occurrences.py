@@ -1,7 +1,7 @@
 import numpy as np
 
-from rwkplus.mining.occurrences import distinct_occurrences
-from rwkplus.mining.shape import Shape
+from rwkplus.mining.search.occurrences import distinct_occurrences
+from rwkplus.mining.search.shape import Shape
 
 
 def test_embeddings_that_differ_by_a_symmetry_are_one_occurrence():

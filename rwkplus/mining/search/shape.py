@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.ops.embeddings import MatchPlan
+from rwkplus.loops.embeddings import MatchPlan
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Shape:
 
     @cached_property
     def plan(self) -> MatchPlan:
-        """The shape as :func:`rwkplus.ops.embeddings.find_embeddings` looks for it: every embedding."""
+        """The shape as :func:`rwkplus.loops.embeddings.find_embeddings` looks for it: every embedding."""
         return self._plan([-1] * self.size)
 
     @cached_property

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.shape import Shape
-from rwkplus.ops.embeddings import Ints
+from rwkplus.loops.embeddings import Ints
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.shape import Shape
 
 Floats = NDArray[np.float64]
 

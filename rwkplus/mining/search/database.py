@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError, RWKPlusWarning
-from rwkplus.ops.embeddings import Adjacency, Ints
+from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
+from rwkplus.loops.embeddings import Adjacency, Ints
 from rwkplus.table.arrays import GraphArrays
 
 
@@ -152,7 +152,7 @@ def _check_labels(graphs: GraphArrays, edge_label: Ints) -> None:
     ):
         if (label < 0).any():
             i = int(owner[np.argmax(label < 0)])
-            raise GraphError(f"graph {i}: {what} has no label (a row of zeros). Patterns need one on all of them.")
+            raise GraphError(f"graph {i}: {what} has no label (a row of zeros).", "Patterns need one on all of them.")
 
 
 def _keys(graphs: GraphArrays, source: Ints, target: Ints, edge_label: Ints) -> Ints:
@@ -174,6 +174,7 @@ def _check_undirected(graphs: GraphArrays, key: Ints, edge_label: Ints) -> None:
             return
         i = int(graphs.graph[lonely[0] // graphs.num_edge_labels // graphs.num_nodes])
         raise GraphError(
-            f"graph {i}: there is an edge without its reverse of the same label. Patterns are undirected: read the "
-            "edges as undirected ones, or add the reverse ones (networkx: .to_undirected(), PyG: ToUndirected())."
+            f"graph {i}: there is an edge without its reverse of the same label. Patterns are undirected.",
+            Remedy("Read the edges as undirected ones: {directed}.", directed=False),
+            "Add the reverse ones, for instance by .to_undirected() of networkx or ToUndirected() of PyG.",
         )

@@ -1,9 +1,9 @@
 import networkx as nx
 import pytest
 
+from experiments.recovery import copied_patterns, majority_label
 from rwkplus.data.testbeds import copies, tailed_triangle, triangle_chains
 from rwkplus.errors import ParameterError
-from rwkplus.mining.controls import copied_patterns, majority_label
 
 
 def test_pieces_are_connected_and_occur():

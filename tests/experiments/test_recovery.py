@@ -2,9 +2,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from experiments.recovery import matches_labels, matches_strictly, recovered
 from rwkplus.data.testbeds import chain_patterns, ring
 from rwkplus.errors import ShapeError
-from rwkplus.mining.recovery import matches_labels, matches_strictly, recovered
 
 P1, P2 = chain_patterns()
 TRIANGLE = 1 - np.eye(3, dtype=int)

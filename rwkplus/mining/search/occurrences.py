@@ -1,0 +1,150 @@
+"""Where a shape occurs in a database, complete or distorted, and which edges its occurrences cover."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from rwkplus.loops.embeddings import Ints, find_embeddings, find_entries, pack
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.shape import Shape
+
+LISTED = 2_000
+"""Embeddings listed per graph at most: a dense graph without labels has millions, which nobody reads."""
+
+BLOCK_NODES = 100_000
+"""Nodes of the graphs that are searched at a time."""
+
+LIMIT = 500
+"""Embeddings per graph that the search looks at: a clique has factorially many, which all say the same."""
+
+MISSING_SHARE = 0.25
+"""Share of a pattern's edges that a distorted occurrence may lack."""
+
+MAX_MISSING = 2
+"""Edges that it may lack at most: there are as many ways to lack three as can be told apart in a minute."""
+
+
+class Found(NamedTuple):
+    """Where a shape occurs."""
+
+    rows: Ints  # (count, n): nodes of the database, in the order of the shape's positions
+    exhaustive: bool  # False where a graph has more than could be listed; its support counts all the same
+
+
+def find_occurrences(database: MiningDatabase, shape: Shape, n_jobs: int | None = None) -> Found:
+    """List the occurrences of a shape in every graph, in blocks that processes or threads can share."""
+    if database.rows.label.size <= BLOCK_NODES:
+        return _find_in_block(0, database, shape)
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(  # the search holds no lock
+        delayed(_find_in_block)(first, block, shape) for first, block in database.blocks(BLOCK_NODES)
+    )
+    return Found(np.concatenate([part.rows for part in parts]), all(part.exhaustive for part in parts))
+
+
+def _find_in_block(first: int, database: MiningDatabase, shape: Shape) -> Found:
+    """Occurrences in a block whose first node has this number."""
+    found = find_embeddings(database.rows, shape.occurrence_plan, LISTED)
+    _, times = np.unique(database.rows.graph[found[:, 0]], return_counts=True)
+    embeddings = np.empty_like(found)
+    embeddings[:, shape.search_order] = found
+    return Found(distinct_occurrences(shape, embeddings) + first, bool(times.max(initial=0) < LISTED))
+
+
+def distinct_occurrences(shape: Shape, embeddings: Ints) -> Ints:
+    """Keep one embedding of each occurrence: two with the same labelled edges differ by a symmetry only."""
+    if not len(embeddings):
+        return embeddings
+    base = int(embeddings.max()) + 1
+    ends, label = np.split(np.array(shape.edges), [2], axis=1)
+    images = np.sort(embeddings[:, ends], axis=2)
+    labels = int(label.max()) + 1
+    edges = np.sort((images[:, :, 0] * base + images[:, :, 1]) * labels + label.ravel(), axis=1)
+    _, first = np.unique(edges, axis=0, return_index=True)
+    return embeddings[np.sort(first)]
+
+
+def exact_embeddings(database: MiningDatabase, shape: Shape, limit: int = -1) -> Ints:
+    """Every embedding of a shape, columns in the order of its positions."""
+    found = find_embeddings(database.rows, shape.plan, limit)
+    embeddings = np.empty_like(found)
+    embeddings[:, shape.search_order] = found
+    return embeddings
+
+
+def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]:
+    """Embeddings of a shape or, in graphs without any, of as much of it as is there.
+
+    Returns:
+        Rows of nodes with -1 for missing positions, and how many of the shape's edges each node has there.
+    """
+    allowed = min(int(MISSING_SHARE * len(shape.edges)), MAX_MISSING)
+    served = np.zeros(database.num_graphs, bool)
+    parts, used_parts = [], []
+    for missing in range(allowed + 1):
+        if served.all():
+            break
+        newly = np.zeros_like(served)
+        for smaller, positions in _smaller_shapes(shape, missing):
+            found = exact_embeddings(database, smaller, LIMIT)
+            graph = database.rows.graph[found[:, 0]]
+            found = found[~served[graph]]
+            newly[graph] = True
+            embeddings, used = np.full((2, len(found), shape.size), -1)
+            embeddings[:, positions] = found
+            used[:, positions] = smaller.joined.sum(0)
+            parts.append(embeddings)
+            used_parts.append(used)
+        served |= newly
+    return np.concatenate(parts), np.concatenate(used_parts)
+
+
+def _smaller_shapes(shape: Shape, missing: int) -> Iterator[tuple[Shape, list[int]]]:
+    """Connected parts with ``missing`` edges less, and the positions they keep."""
+    seen = {frozenset(range(len(shape.edges)))}
+    for _ in range(missing):
+        seen = {kept - {k} for kept in seen for k in kept}
+    for kept in sorted(seen, key=sorted):
+        edges = [shape.edges[k] for k in sorted(kept)]
+        positions = sorted({v for i, j, _ in edges for v in (i, j)})
+        place = {v: p for p, v in enumerate(positions)}
+        smaller = Shape(tuple(shape.labels[v] for v in positions), tuple((place[i], place[j], e) for i, j, e in edges))
+        if smaller.size >= 2 and smaller.is_connected:
+            yield smaller, positions
+
+
+def used_entries(database: MiningDatabase, shape: Shape, embeddings: Ints) -> Ints:
+    """Entry of the adjacency for every embedding and edge of the shape, -1 where a distorted copy lacks it.
+
+    Both directions of an edge are given by the entry in the row of its smaller node: ``(count, edges)``.
+    """
+    first, second, label = np.array(shape.edges).T
+    rows = database.rows
+    used: Ints = find_entries(rows.indptr, rows.neighbor, rows.edge_label, embeddings, first, second, label)
+    return used
+
+
+def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
+    """Mark the entries of the adjacency, in both directions, that occurrences use."""
+    marked = np.zeros(database.rows.neighbor.size, bool)
+    marked[used[used >= 0]] = True
+    forward = np.flatnonzero(marked)
+    back = database.entry_keys(reverse=True)[forward]
+    marked[np.searchsorted(database.entry_keys(), back)] = True
+    return marked
+
+
+def explained(database: MiningDatabase, shapes: Iterable[Shape], n_jobs: int | None = None) -> NDArray[np.bool_]:
+    """Mark the entries of the adjacency that lie in an occurrence of one of the shapes."""
+    marked = np.zeros(database.rows.neighbor.size, bool)
+    for shape in shapes:
+        marked |= covered(database, used_entries(database, shape, find_occurrences(database, shape, n_jobs).rows))
+    return marked
+
+
+def disjoint(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
+    """Choose occurrences that share no edge, first come first served."""
+    chosen: NDArray[np.bool_] = pack(used, database.rows.neighbor.size)
+    return chosen
