@@ -269,7 +269,8 @@ def _edges(adjacency: Ints) -> tuple[tuple[int, int, int], ...]:
 
 def _largest_part(adjacency: Ints, labels: Sequence[int]) -> Shape:
     """The largest connected part of a hidden graph, the first of equals."""
-    part = sorted(max(map(list, nx.connected_components(nx.from_numpy_array(adjacency))), key=len))
+    parts: list[list[int]] = [sorted(part) for part in nx.connected_components(nx.from_numpy_array(adjacency))]
+    part = max(parts, key=len)
     return Shape(tuple(labels[v] for v in part), _edges(adjacency[np.ix_(part, part)]))
 
 
