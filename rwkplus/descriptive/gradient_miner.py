@@ -16,7 +16,7 @@ from rwkplus.loops.embeddings import Ints
 from rwkplus.mining.contrast import classes_to_contrast
 from rwkplus.mining.miner import LARGEST_HIDDEN, Miner, Tally, check_edges, check_jobs, with_contrasts
 from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import Shape
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.types import Callback, check_choice, check_integer, seed_of
 
@@ -118,7 +118,7 @@ class GradientMiner(Miner):
         _check_no_edge_labels(reader)
         database = MiningDatabase.of(reader.read(table))
         check_edges(database)
-        classes = classes_to_contrast(y, database.num_graphs)
+        classes = None if y is None else classes_to_contrast(y, database.num_graphs)
         train = _explained if self.objective == "explained" else _similar
         hidden = train(self, reader.labelled(table), seed, callback)
         tally = Tally(reader, table, database, self.objective, self.n_jobs)

@@ -26,10 +26,8 @@ class ClassContrast(NamedTuple):
     """The same after Benjamini and Hochberg's correction for all patterns and classes."""
 
 
-def classes_to_contrast(y: Sequence[object] | None, num_graphs: int) -> Sequence[object] | None:
+def classes_to_contrast(y: Sequence[object], num_graphs: int) -> Sequence[object] | None:
     """Check ``y`` before the work; None where it has no classes, as the targets of a regression have none."""
-    if y is None:
-        return None
     if len(y) != num_graphs:
         raise ParameterError(f"y has {len(y)} entries for {num_graphs} graphs.", "Give one for each.")
     values = np.asarray(y)

@@ -19,8 +19,7 @@ from rwkplus.mining.patterns import Pattern
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import Criterion, Search, control_threshold, labelled_shapes
 from rwkplus.mining.search.growth import Beam, Grown
-from rwkplus.mining.search.occurrences import covered, explained, find_occurrences, used_entries
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import Shape, covered, explained, find_occurrences, used_entries
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.types import (
@@ -229,7 +228,7 @@ class PatternMiner(Miner):
         )
         database = MiningDatabase.of(reader.read(table))
         settings.check_against(database)
-        classes = classes_to_contrast(y, database.num_graphs)
+        classes = None if y is None else classes_to_contrast(y, database.num_graphs)
         chosen = settings.chosen_graphs(database)
         sample = database.graphs_subset(chosen)
         given, training = self._given(settings, sample, reader, table, chosen)

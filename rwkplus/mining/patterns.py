@@ -16,8 +16,7 @@ from rwkplus.files import plain_number, read_json, write_whole
 from rwkplus.loops.embeddings import Ints
 from rwkplus.mining.contrast import ClassContrast
 from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.occurrences import Found
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import Found, Shape
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.columns import Array
 

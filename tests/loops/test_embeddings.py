@@ -6,8 +6,7 @@ from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match
 
 from rwkplus.loops.embeddings import find_entries, group_by_kind, grow_embeddings, pack
 from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.occurrences import distinct_occurrences, exact_embeddings, find_occurrences
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import Shape, distinct_occurrences, exact_embeddings, find_occurrences
 from tests.strategies import arrays_of
 
 

@@ -7,7 +7,7 @@ from rwkplus.mining.search.chance import Chance
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import labelled_shapes, rated_along_a_path, sampled_shapes
 from rwkplus.mining.search.growth import Beam, grow_patterns
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import Shape
 from tests.strategies import arrays_of
 
 MOLECULES = MiningDatabase.of(arrays_of(functional_groups(40)))

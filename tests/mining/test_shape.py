@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import given
 
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import Shape
 from tests.loops.test_embeddings import labelled_graphs, shape_of
 
 

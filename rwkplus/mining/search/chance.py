@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rwkplus.loops.embeddings import Ints
 from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import Shape
 
 Floats = NDArray[np.float64]
 

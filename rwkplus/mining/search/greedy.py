@@ -26,8 +26,7 @@ from rwkplus.mining.search.growth import (
     rated_block,
     single_edges,
 )
-from rwkplus.mining.search.occurrences import LIMIT, covered, exact_embeddings, near_embeddings, used_entries
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import LIMIT, Shape, covered, exact_embeddings, near_embeddings, used_entries
 from rwkplus.types import Callback, Progress
 
 Criterion = Literal["maximal", "blocks"]

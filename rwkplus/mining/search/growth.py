@@ -11,8 +11,7 @@ import numpy as np
 from rwkplus.loops.embeddings import Ints, group_by_kind, grow_embeddings
 from rwkplus.mining.search.chance import Chance, SpareEnds, evidence
 from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.occurrences import disjoint, used_entries
-from rwkplus.mining.search.shape import Shape
+from rwkplus.mining.search.occurrences import Shape, disjoint, used_entries
 
 LABEL_COST = 2.0
 """Nats to write down one node or edge of a building block."""
