@@ -108,10 +108,11 @@ def explained_patterns(
             the best restart explains.
 
     Example:
-        >>> from rwkplus.data.testbeds import triangle_chains
-        >>> found = explained_patterns(triangle_chains(20), 2, 3, restarts=4, epochs=60, kicks=4)
-        >>> sorted(sorted(labels) for labels in found.labels(found.best))
-        [['blue', 'red', 'red'], ['green', 'purple', 'purple']]
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=4, epochs=60, kicks=4)
+        >>> [sorted(labels) for labels in found.labels(found.best)]
+        [['a', 'b', 'c']]
     """
     if not isinstance(restarts, Collection):
         check_integer("restarts", restarts, 1)
@@ -123,8 +124,8 @@ def explained_patterns(
     database = walk_database(painted, steps, lengths, compress=compress)
     generators = [np.random.default_rng((seed, number)) for number in numbers]
     edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, len(painted.colors))
-    history = train(database.to(torch.float32), edge_logits, color_logits, epochs, callback)
-    banks, decoded = decode(database, edge_logits, color_logits)
+    history = _train(database.to(torch.float32), edge_logits, color_logits, epochs, callback)
+    banks, decoded = _decode(database, edge_logits, color_logits)
     plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, len(painted.colors))
     banks, explained = refine(database, banks, plan, callback)
     each = DiscreteBanks(banks.edges.flatten(0, 1).unsqueeze(1), banks.colors.flatten(0, 1).unsqueeze(1))
@@ -150,14 +151,19 @@ def walk_database(painted: PaintedGraphs, steps: int, closed: tuple[int, ...], *
 def initial_logits(
     generators: list[np.random.Generator], n_patterns: int, size: int, num_colors: int
 ) -> tuple[Tensor, Tensor]:
-    """Logits of edges ``(R, k, pairs)`` from U(-1, 1), of colors ``(R, k, M, C)`` from U(0, 1), as in the paper."""
+    """Logits of edges ``(R, k, pairs)`` from U(-1, 1), of colors ``(R, k, M, C)`` from U(0, 1), as in the paper.
+
+    >>> edges, colors = initial_logits([np.random.default_rng(0)], n_patterns=2, size=3, num_colors=4)
+    >>> edges.shape, colors.shape
+    (torch.Size([1, 2, 3]), torch.Size([1, 2, 3, 4]))
+    """
     pairs = size * (size - 1) // 2
     edges = np.stack([rng.uniform(-1, 1, (n_patterns, pairs)) for rng in generators])
     colors = np.stack([rng.uniform(0, 1, (n_patterns, size, num_colors)) for rng in generators])
     return torch.from_numpy(edges).float(), torch.from_numpy(colors).float()
 
 
-def train(
+def _train(
     database: WalkDatabase,
     edge_logits: Tensor,
     color_logits: Tensor,
@@ -195,7 +201,7 @@ def train(
     return history
 
 
-def decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple[DiscreteBanks, Tensor]:
+def _decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple[DiscreteBanks, Tensor]:
     """Take each node's likeliest color and, of several thresholds for edges, the one that explains most."""
     colors = color_logits.argmax(-1)
     best: tuple[DiscreteBanks, Tensor] | None = None

@@ -68,10 +68,11 @@ class GradientMiner(Miner):
         color_weights_: Their labels ``(k, M, C)``.
 
     Example:
-        >>> from rwkplus.data.testbeds import triangle_chains
-        >>> miner = GradientMiner(2, 3, n_restarts=4, epochs=60).fit(triangle_chains(20))
-        >>> sorted((sorted(pattern.labels), pattern.support) for pattern in miner.patterns_)
-        [(['blue', 'red', 'red'], 19), (['green', 'purple', 'purple'], 19)]
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> miner = GradientMiner(1, 3, n_restarts=4, epochs=60).fit([triangle] * 6)
+        >>> [(sorted(pattern.labels), pattern.support) for pattern in miner.patterns_]
+        [(['a', 'b', 'c'], 6)]
     """
 
     stored_arrays = Miner.stored_arrays | {"training_": 1, "restarts_": 1, "edge_weights_": 3, "color_weights_": 3}

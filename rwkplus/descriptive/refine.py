@@ -25,7 +25,12 @@ BLOCK = 1_000_000
 
 @dataclass(frozen=True)
 class DiscreteBanks:
-    """``R`` banks of ``k`` hidden graphs with edges that are there or not and one color per node."""
+    """``R`` banks of ``k`` hidden graphs with edges that are there or not and one color per node.
+
+    >>> bank = DiscreteBanks(torch.tensor([[[True]]]), torch.tensor([[[0, 1]]]))
+    >>> bank[torch.tensor([0])].colors
+    tensor([[[0, 1]]])
+    """
 
     edges: Tensor  # (R, k, M(M-1)/2), bool: upper triangle, row by row
     colors: Tensor  # (R, k, M): numbers of colors
@@ -86,7 +91,13 @@ class Kicks:
 
 
 def adjacency(edges: Tensor, size: int) -> Tensor:
-    """Symmetric adjacencies ``(..., M, M)`` from weights of the upper triangle."""
+    """Symmetric adjacencies ``(..., M, M)`` from weights of the upper triangle.
+
+    >>> adjacency(torch.tensor([1, 0, 1]), 3)  # a path, from its upper triangle
+    tensor([[0, 1, 0],
+            [1, 0, 1],
+            [0, 1, 0]])
+    """
     upper = torch.triu_indices(size, size, offset=1)
     adj = edges.new_zeros(*edges.shape[:-1], size, size)
     adj[..., upper[0], upper[1]] = edges
@@ -151,7 +162,15 @@ def climb(database: WalkDatabase, banks: DiscreteBanks, score: Tensor) -> tuple[
 
 
 def single_changes(banks: DiscreteBanks, num_colors: int) -> tuple[DiscreteBanks, Tensor]:
-    """All hidden graphs one edge or color away, ``(R, n, ...)``, and the place in the bank each is for: ``(n,)``."""
+    """All hidden graphs one edge or color away, ``(R, n, ...)``, and the place in the bank each is for: ``(n,)``.
+
+    >>> bank = DiscreteBanks(torch.tensor([[[True]]]), torch.tensor([[[0, 1]]]))
+    >>> changed, _ = single_changes(bank, num_colors=2)
+    >>> changed.edges.flatten(), changed.colors
+    (tensor([False,  True,  True]), tensor([[[0, 1],
+             [1, 1],
+             [0, 0]]]))
+    """
     restarts, k, pairs = banks.edges.shape
     size = banks.colors.size(-1)
     count = pairs + size * (num_colors - 1)

@@ -92,6 +92,10 @@ def similarity(scores: Tensor, count: Tensor, loss: Loss, average: Average) -> T
         count: How often each graph occurs: ``(B,)``.
         loss: Logarithm of the similarity, or the similarity itself.
         average: Whether the logarithm is taken of the database's mean or of each graph.
+
+    >>> scores = torch.tensor([[[2.0], [4.0]]])  # one view, two graphs, one hidden graph
+    >>> similarity(scores, torch.ones(2), "raw", "graph")
+    tensor([3.])
     """
     share = count / count.sum()
     if loss == "raw":
@@ -216,7 +220,7 @@ class DescriptiveKCN(BaseEstimator):
         model = self._model(seen.widths, seed)
         names = ("loss", "average", "diversity", "diversity_loss", "sparsity", "feature_sparsity")
         objective = Objective(**{name: getattr(self, name) for name in names})
-        history = train(model, seen, objective, self.n_restarts, self.epochs, self.lr, self.momentum, callback)
+        history = _train(model, seen, objective, self.n_restarts, self.epochs, self.lr, self.momentum, callback)
         shape = (self.n_restarts, self.n_patterns)
         with torch.no_grad():
             self.weights_ = model.hidden.adj.unflatten(0, shape).numpy()
@@ -256,7 +260,7 @@ class DescriptiveKCN(BaseEstimator):
             features=self.features,
             generator=torch.Generator(),  # drawn anew below
         ).to(getattr(torch, self.dtype))
-        draw_restarts(model.hidden, self.n_restarts, seed, self.first_restart)
+        _draw_restarts(model.hidden, self.n_restarts, seed, self.first_restart)
         return model
 
     def _seen(self, batch: object, seed: int) -> ViewedGraphs:
@@ -278,7 +282,7 @@ class DescriptiveKCN(BaseEstimator):
 
 
 @torch.no_grad()
-def draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 0) -> None:
+def _draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 0) -> None:
     """Give restarts ``first``, ``first + 1``, ... the initial values of their own seeds, alone or among others."""
     size = hidden.num_hidden // restarts
     for r in range(restarts):
@@ -290,7 +294,7 @@ def draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 0
             mine[rows] = drawn.to(mine.dtype)
 
 
-def train(
+def _train(
     model: KCN,
     graphs: ViewedGraphs,
     objective: Objective,

@@ -73,7 +73,7 @@ class WalkDatabase(ABC):
         kinds = [*pair_walks(x, adj, other_x, other_adj, self.steps)]
         if self.closed:
             kinds += [*pair_closed_walks(x, adj, other_x, other_adj, self.closed)]
-        return [combined(kinds, term) for term in self.terms]
+        return [_combined(kinds, term) for term in self.terms]
 
     def objective(self, hidden_x: Tensor, hidden_adj: Tensor) -> Tensor:
         """Explained fraction of ``R`` banks of ``k`` hidden graphs ``(R, k, M, D)``, ``(R, k, M, M)``: ``(R,)``.
@@ -92,13 +92,13 @@ class WalkDatabase(ABC):
         return torch.stack(fractions).mean(0)
 
 
-def combined(kinds: Sequence[Tensor], term: Term) -> Tensor:
+def _combined(kinds: Sequence[Tensor], term: Term) -> Tensor:
     """Sum the kinds of a term by their weights."""
     parts = [kinds[kind] * weight for kind, weight in term.items()]
     return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
 
 
-def choose_terms(norms: Sequence[Floats], steps: int, closed: Sequence[int]) -> tuple[Term, ...]:
+def _choose_terms(norms: Sequence[Floats], steps: int, closed: Sequence[int]) -> tuple[Term, ...]:
     """One term per length of open and closed walks that occur, and one that sees all lengths side by side.
 
     A term alone reads only directions: of one color there is but one sequence of each length, and every graph
@@ -225,7 +225,7 @@ class PlainWalks(WalkDatabase):
     def of(cls, graphs: PaintedGraphs, steps: int, closed: tuple[int, ...]) -> "PlainWalks":
         """Keep the graphs as they are; only their own norms are counted beforehand."""
         features = WalkFeatures.of(graphs, steps, closed)
-        terms = choose_terms(features.norms, steps, closed)
+        terms = _choose_terms(features.norms, steps, closed)
         nodes = WalkFeatures.of_nodes(graphs, closed)
         arrays = graphs.arrays
         return cls(
@@ -239,7 +239,7 @@ class PlainWalks(WalkDatabase):
             torch.from_numpy(arrays.graph),
             tuple(torch.from_numpy(cycles) for cycles, _ in nodes),
             tuple(torch.from_numpy(counts) for _, counts in nodes),
-            torch.from_numpy(np.stack([row_scale(features.norms, term) for term in terms])),
+            torch.from_numpy(np.stack([_row_scale(features.norms, term) for term in terms])),
         )
 
     def loadings(self, hidden_x: Tensor, hidden_adj: Tensor) -> list[Tensor]:
@@ -261,7 +261,7 @@ class PlainWalks(WalkDatabase):
         for cycles, count in zip(self.cycles, self.returns, strict=True):
             walked = sequence_closed_walks(y0, hidden_adj, cycles) * count.unsqueeze(1)
             kinds.append(walked.new_zeros(num_graphs, walked.size(1)).index_add(0, self.batch[cycles[:, 0]], walked))
-        return [combined(kinds, term) * scale.unsqueeze(1) for term, scale in zip(self.terms, self.scale, strict=True)]
+        return [_combined(kinds, term) * scale.unsqueeze(1) for term, scale in zip(self.terms, self.scale, strict=True)]
 
     def to(self, dtype: torch.dtype) -> "PlainWalks":
         """Return the database in another precision."""
@@ -293,7 +293,7 @@ class CompressedWalks(WalkDatabase):
     def of(cls, graphs: PaintedGraphs, steps: int, closed: tuple[int, ...]) -> "CompressedWalks":
         """Count walks by color sequence and compress; float64."""
         features = WalkFeatures.of(graphs, steps, closed)
-        terms = choose_terms(features.norms, steps, closed)
+        terms = _choose_terms(features.norms, steps, closed)
         return cls(
             graphs.colors,
             steps,
@@ -332,7 +332,7 @@ def _level(level: Level) -> PrefixLevel:
 
 def _root(features: WalkFeatures, term: Term) -> dict[int, Tensor]:
     """Root of the second moments of the graphs' features, cut by kind of walk."""
-    scale = row_scale(features.norms, term)
+    scale = _row_scale(features.norms, term)
     parts = [features.counts[kind].toarray() * weight for kind, weight in term.items()]
     rows = _distinct_rows(np.concatenate(parts, 1) * scale[:, None])
     _, singular, right = np.linalg.svd(rows, full_matrices=False)
@@ -349,7 +349,7 @@ def _distinct_rows(rows: Floats) -> Floats:
     return merged
 
 
-def row_scale(norms: Sequence[Floats], term: Term) -> NDArray[np.float64]:
+def _row_scale(norms: Sequence[Floats], term: Term) -> NDArray[np.float64]:
     """Factor of every graph's kernels: its share in the mean over graphs that have walks of the term, normalized."""
     norm = np.sum([weight * norms[kind] for kind, weight in term.items()], axis=0)
     there = norm > 0

@@ -27,7 +27,13 @@ class ClassContrast(NamedTuple):
 
 
 def classes_to_contrast(y: Sequence[object], num_graphs: int) -> Sequence[object] | None:
-    """Check ``y`` before the work; None where it has no classes, as the targets of a regression have none."""
+    """Check ``y`` before the work; None where it has no classes, as the targets of a regression have none.
+
+    >>> classes_to_contrast(["a", "b"], 2)
+    ['a', 'b']
+    >>> classes_to_contrast([0.5, 1.5], 2) is None
+    True
+    """
     if len(y) != num_graphs:
         raise ParameterError(f"y has {len(y)} entries for {num_graphs} graphs.", "Give one for each.")
     values = np.asarray(y)
@@ -43,6 +49,10 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
     Args:
         supports: Indices of the graphs that have each pattern.
         y: Class of every graph.
+
+    >>> ((other, toxic),) = class_contrasts([[0, 1, 2]], ["toxic"] * 4 + ["other"] * 4)
+    >>> toxic.support, toxic.graphs, round(toxic.odds_ratio, 1)
+    (3, 4, 21.0)
     """
     values = np.asarray(y)
     if values.ndim != 1 and values.shape[1:] != (1,):

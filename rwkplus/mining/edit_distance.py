@@ -24,6 +24,11 @@ def normalize_weights(weights: ArrayLike) -> Floats:
     """Scale the weights off the diagonal of ``(..., M, M)`` to [0, 1] by minimum and maximum, each graph alone.
 
     The diagonal becomes 0. A graph whose weights are all equal has no scale: they are clipped to [0, 1].
+
+    >>> normalize_weights([[0, 2, 4], [2, 0, 3], [4, 3, 0]])
+    array([[0. , 0. , 1. ],
+           [0. , 0. , 0.5],
+           [1. , 0.5, 0. ]])
     """
     weights = np.array(weights, dtype=np.float64)
     if weights.ndim < 2 or weights.shape[-1] != weights.shape[-2]:
@@ -80,6 +85,10 @@ def edit_distance_bounds(
 
     Lower: the best assignment when every node may arrange its own edges at will, each edge counted half at either
     end. Upper: the true cost of that assignment, improved by swapping pairs of nodes while that helps.
+
+    >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> edit_distance_bounds(path, None, nx.complete_graph(3), compare_labels=False)
+    (1.0, 1.0)
     """
     return _bounds(*_costs(weights, labels, target, compare_labels))
 

@@ -75,14 +75,30 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         return self.fit(table, y, **fit_params).transform(table)
 
     def transform(self, X: Graphs) -> NDArray[np.float64]:
-        """Return the similarity of each graph to each pattern: the cosine of their walks, ``(B, k)``."""
+        """Return the similarity of each graph to each pattern: the cosine of their walks, ``(B, k)``.
+
+        >>> import networkx as nx
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> miner.transform([triangle]).round(3)
+        array([[1.]])
+        """
         self._check_patterns()
         kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
         kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
         return kernel.transform(self.reader_.labelled(self._table(X)))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the columns of :meth:`transform`: the patterns, in their order."""
+        """Names of the columns of :meth:`transform`: the patterns, in their order.
+
+        >>> import networkx as nx
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> miner.get_feature_names_out()
+        array(['pattern0'], dtype=object)
+        """
         self._check_patterns()
         return np.array([f"pattern{k}" for k in range(len(self.patterns_))], dtype=object)
 
@@ -90,6 +106,15 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         """Return the share of the edges of ``X`` that lie in an occurrence of a pattern, between 0 and 1.
 
         On graphs that were not mined, this tells how well the patterns describe what they have not seen.
+
+        >>> import networkx as nx
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> triangle.add_edge(0, 3)
+        >>> triangle.nodes[3]["label"] = "a"
+        >>> miner.score([triangle])
+        0.75
         """
         self._check_patterns()
         database = MiningDatabase.of(self.reader_.read(self._table(X)))
@@ -219,8 +244,15 @@ class PatternMiner(Miner):
             y: Classes of the graphs. They do not guide the search; patterns tell how classes differ in them. Real
                 targets, numbers of which some are not whole, have no classes to tell apart.
             callback: Called after every control (phase ``"controls"``) and every pattern (``"patterns"``).
+
+        >>> import networkx as nx
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> told = lambda step: print(step.phase, step.done, step.values["support"])
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6, callback=told)
+        patterns 1 6
         """
-        settings = MinerSettings.of(self)
+        settings = _Settings.of(self)
         table = self._table(X)
         structural = self.colors == "structural"
         reader = Reader.fit_labels(
@@ -250,7 +282,7 @@ class PatternMiner(Miner):
         return self
 
     def _given(
-        self, settings: "MinerSettings", sample: MiningDatabase, reader: Reader, table: GraphTable, chosen: Ints
+        self, settings: "_Settings", sample: MiningDatabase, reader: Reader, table: GraphTable, chosen: Ints
     ) -> tuple[list[Shape], NDArray[np.float64]]:
         """Candidates from gradient descent, where they are wanted, and how its training went."""
         if "gradient" not in self.candidates:
@@ -265,7 +297,7 @@ class PatternMiner(Miner):
         return learned | {"threshold": self.threshold_, "interrupted": self.interrupted_}, arrays
 
     def _restore(self, learned: dict[str, Any], arrays: dict[str, Any]) -> None:
-        MinerSettings.of(self)
+        _Settings.of(self)
         threshold, interrupted = learned.pop("threshold"), learned.pop("interrupted")
         super()._restore(learned, arrays)
         if not isinstance(interrupted, bool) or not isinstance(threshold, float) or not 0 <= threshold < np.inf:
@@ -276,7 +308,7 @@ class PatternMiner(Miner):
 
 
 def _collected(
-    found: Iterable[Grown], tally: "Tally", settings: "MinerSettings", callback: Callback | None
+    found: Iterable[Grown], tally: "Tally", settings: "_Settings", callback: Callback | None
 ) -> tuple[list[Pattern], bool]:
     """Count patterns as they are found, until there are enough; and whether Ctrl-C came before that."""
     patterns: list[Pattern] = []
@@ -332,7 +364,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class MinerSettings:
+class _Settings:
     """What a miner was asked for."""
 
     fewest: int
@@ -344,7 +376,7 @@ class MinerSettings:
     seed: int
 
     @classmethod
-    def of(cls, miner: Any) -> "MinerSettings":  # noqa: ANN401
+    def of(cls, miner: Any) -> "_Settings":  # noqa: ANN401
         """Check the parameters of a :class:`rwkplus.mining.PatternMiner`."""
         check_choice("criterion", miner.criterion, Criterion)
         check_choice("colors", miner.colors, Coloring)
@@ -431,7 +463,11 @@ def check_edges(database: MiningDatabase) -> None:
 
 
 def check_jobs(n_jobs: object) -> None:
-    """Refuse what joblib would refuse later."""
+    """Refuse what joblib would refuse later.
+
+    >>> check_jobs(None)
+    >>> check_jobs(-1)
+    """
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ParameterError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
 

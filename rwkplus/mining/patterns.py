@@ -31,7 +31,11 @@ DEEPEST_ID = 8
 
 
 class Occurrence(NamedTuple):
-    """One place where a pattern occurs."""
+    """One place where a pattern occurs.
+
+    >>> Occurrence("molecule 7", (3, 4)).nodes
+    (3, 4)
+    """
 
     graph: Any  #: what the user calls the graph: its name, or its number in the database
     nodes: tuple[Any, ...]  #: ids of its nodes, or their numbers, in the order of the pattern's nodes
@@ -39,7 +43,11 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Occurrences(Sequence[Occurrence]):
-    """All places where a pattern occurs; arrays, of which an item is made when it is asked for."""
+    """All places where a pattern occurs; arrays, of which an item is made when it is asked for.
+
+    >>> Occurrences(np.array([1, 3]), np.array([[4, 5], [0, 2]]))
+    <2 occurrences: Occurrence(graph=1, nodes=(4, 5)), Occurrence(graph=3, nodes=(0, 2))>
+    """
 
     graph: Ints  # (count,): numbers of graphs, ascending
     nodes: Ints  # (count, n): numbers of nodes within their graph
@@ -81,7 +89,11 @@ class Occurrences(Sequence[Occurrence]):
         return f"<{len(self)} occurrences: {', '.join(map(repr, self[:2]))}{more}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: numbers, and ids where there are any."""
+        """Plain values for JSON: numbers, and ids where there are any.
+
+        >>> Occurrences(np.array([1]), np.array([[4, 5]])).to_dict()
+        {'graphs': [1], 'nodes': [[4, 5]]}
+        """
         ids = {"graph_names": self.graph_names, "node_ids": self.node_ids}
         numbers = {"graphs": self.graph.tolist(), "nodes": self.nodes.tolist()}
         return numbers | {name: part.tolist() for name, part in ids.items() if part is not None}
@@ -93,6 +105,11 @@ class Pattern:
 
     Occurrences keep labels and edges; the graph may have further edges between the same nodes. Those that
     differ only by a symmetry of the pattern are listed once.
+
+    >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+    >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+    >>> print(edge)
+    path blue-red (1 of 2 graphs)
     """
 
     labels: tuple[str, ...]
@@ -166,12 +183,24 @@ class Pattern:
 
     @property
     def frequency(self) -> float:
-        """Share of graphs that have the pattern."""
+        """Share of graphs that have the pattern.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> edge.frequency
+        0.5
+        """
         return self.support / self.num_graphs
 
     @property
     def graphs(self) -> tuple[int, ...]:
-        """Numbers of the graphs that have the pattern, by which a table can be cut."""
+        """Numbers of the graphs that have the pattern, by which a table can be cut.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> edge.graphs
+        (1,)
+        """
         return tuple(np.unique(self.occurrences.graph).tolist())
 
     @property
@@ -183,7 +212,13 @@ class Pattern:
             return describe(self.to_networkx())
 
     def to_networkx(self) -> nx.Graph:
-        """Return the pattern with node and, where there are any, edge attribute ``label``."""
+        """Return the pattern with node and, where there are any, edge attribute ``label``.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> edge.to_networkx().nodes(data="label")
+        NodeDataView({0: 'red', 1: 'blue'}, data='label')
+        """
         graph = nx.Graph()
         graph.add_nodes_from((i, {"label": label}) for i, label in enumerate(self.labels))
         graph.add_edges_from((i, j, {} if edge is None else {"label": edge}) for i, j, edge in self.edges)
@@ -220,13 +255,25 @@ class Pattern:
         return str(Chem.MolToSmiles(molecule))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return plain values for JSON.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> edge.to_dict()["occurrences"]
+        {'graphs': [1], 'nodes': [[4, 5]]}
+        """
         plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "occurrences"}
         return plain | {"contrast": [tuple(part) for part in self.contrast], "occurrences": self.occurrences.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Pattern":
-        """Read what :meth:`to_dict` returned, or what JSON made of it; raises ``DataError`` for anything else."""
+        """Read what :meth:`to_dict` returned, or what JSON made of it; raises ``DataError`` for anything else.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> Pattern.from_dict(edge.to_dict()) == edge
+        True
+        """
         try:
             stored = msgspec.convert(values, _StoredPattern)
             stored.check()
@@ -267,7 +314,13 @@ def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:
 
 
 def load_patterns(path: str | Path) -> list[Pattern]:
-    """Read what :func:`save_patterns` wrote, also that of rwkplus 0.1; a damaged file raises ``DataError``."""
+    """Read what :func:`save_patterns` wrote, also that of rwkplus 0.1; a damaged file raises ``DataError``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     load_patterns(save_patterns([], f"{folder}/patterns.json"))
+    []
+    """
     record = read_json(path)
     if not isinstance(record, dict) or record.get("format") not in (FORMAT, FIRST_FORMAT):
         raise DataError(f"{path} does not hold patterns: expected the format {FORMAT!r}.")

@@ -16,7 +16,12 @@ from rwkplus.table.arrays import GraphArrays
 
 @dataclass(frozen=True)
 class MiningDatabase:
-    """Graphs as sparse rows with node and edge labels, and what chance needs to know about them."""
+    """Graphs as sparse rows with node and edge labels, and what chance needs to know about them.
+
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1).num_edges
+    3
+    """
 
     rows: Adjacency
     num_graphs: int
@@ -48,12 +53,24 @@ class MiningDatabase:
 
     @cached_property
     def source(self) -> Ints:
-        """Row of every entry of the adjacency."""
+        """Row of every entry of the adjacency.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> triangle.source
+        array([0, 0, 1, 1, 2, 2])
+        """
         return np.repeat(np.arange(self.rows.label.size), np.diff(self.rows.indptr))
 
     @cached_property
     def degree(self) -> Ints:
-        """Edges of every node."""
+        """Edges of every node.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> triangle.degree
+        array([2, 2, 2])
+        """
         return np.diff(self.rows.indptr)
 
     def entry_keys(self, *, reverse: bool = False) -> Ints:
@@ -85,7 +102,13 @@ class MiningDatabase:
             first = last
 
     def without_edges(self, covered: NDArray[np.bool_]) -> "MiningDatabase":
-        """Return the database without the marked entries of its adjacency."""
+        """Return the database without the marked entries of its adjacency.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> triangle.without_edges(np.array([1, 0, 1, 0, 0, 0], bool)).num_edges
+        2
+        """
         kept = ~covered
         indptr = np.concatenate([[0], np.cumsum(kept)])[self.rows.indptr]
         rows = self.rows._replace(

@@ -125,6 +125,9 @@ def control_threshold(scores: NDArray[np.float64]) -> float:
 
     Likelihood ratios under chance exceed ``s`` nats with probability ``exp(-s)`` at most, so that the scale of their
     maximum is about 1; a few controls may by accident vary less.
+
+    >>> control_threshold(np.zeros(0)), round(control_threshold(np.array([9.0, 10.0, 11.0])), 1)
+    (0.0, 14.0)
     """
     if scores.size < 2:
         return float(scores.max(initial=0.0))

@@ -111,7 +111,7 @@ def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
     return grown
 
 
-def choice_cost(database: MiningDatabase, shape: Shape) -> float:
+def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
     """Nats charged for one more edge: the logarithm of the number of extensions one could have chosen."""
     new_nodes = shape.size * database.num_labels
     closing = shape.size * (shape.size - 1) / 2
@@ -140,7 +140,7 @@ def extensions(
     groups = group_by_kind(kind, graph[row], database.num_graphs)
     if used is None:
         used = np.broadcast_to(shape.joined.sum(0), grown.embeddings.shape)
-    cost = choice_cost(database, shape)
+    cost = _choice_cost(database, shape)
     spare = SpareEnds(chance, shape, grown.embeddings, used, graph)
     for k in np.flatnonzero(groups.graphs >= beam.min_support).tolist():
         members = groups.order[groups.bounds[k] : groups.bounds[k + 1]]

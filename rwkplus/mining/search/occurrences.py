@@ -30,27 +30,49 @@ MAX_MISSING = 2
 
 @dataclass(frozen=True)
 class Shape:
-    """A connected labelled graph on positions 0, 1, ...; edges are ``(i, j, label)`` with ``i < j``."""
+    """A connected labelled graph on positions 0, 1, ...; edges are ``(i, j, label)`` with ``i < j``.
+
+    >>> triangle = Shape((0, 0, 1), ((0, 1, 0), (1, 2, 0), (0, 2, 0)))
+    >>> triangle.size, triangle.is_connected
+    (3, True)
+    """
 
     labels: tuple[int, ...]
     edges: tuple[tuple[int, int, int], ...]
 
     @property
     def size(self) -> int:
-        """Number of nodes."""
+        """Number of nodes.
+
+        >>> Shape((0, 0), ((0, 1, 0),)).size
+        2
+        """
         return len(self.labels)
 
     def with_edge(self, i: int, j: int, edge: int) -> "Shape":
-        """Close a cycle."""
+        """Close a cycle.
+
+        >>> Shape((0, 0, 1), ((0, 1, 0), (1, 2, 0))).with_edge(0, 2, 0).edges
+        ((0, 1, 0), (1, 2, 0), (0, 2, 0))
+        """
         return Shape(self.labels, (*self.edges, (i, j, edge)))
 
     def with_node(self, i: int, edge: int, label: int) -> "Shape":
-        """Hang a new node on position ``i``."""
+        """Hang a new node on position ``i``.
+
+        >>> Shape((0, 0), ((0, 1, 0),)).with_node(1, edge=0, label=3)
+        Shape(labels=(0, 0, 3), edges=((0, 1, 0), (1, 2, 0)))
+        """
         return Shape((*self.labels, label), (*self.edges, (i, self.size, edge)))
 
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
-        """Which positions share an edge."""
+        """Which positions share an edge.
+
+        >>> Shape((0, 0), ((0, 1, 0),)).joined
+        array([[False,  True],
+               [ True, False]])
+        """
         joined = np.zeros((self.size, self.size), bool)
         for i, j, _ in self.edges:
             joined[i, j] = joined[j, i] = True
@@ -58,7 +80,11 @@ class Shape:
 
     @property
     def is_connected(self) -> bool:
-        """Whether every node can be reached from the first."""
+        """Whether every node can be reached from the first.
+
+        >>> Shape((0, 0, 0), ((0, 1, 0),)).is_connected
+        False
+        """
         reached = {0}
         for _ in self.labels:
             reached |= {w for i, j, _ in self.edges for v, w in ((i, j), (j, i)) if v in reached}
@@ -66,7 +92,12 @@ class Shape:
 
     @cached_property
     def fingerprint(self) -> tuple[int, int, int]:
-        """Alike for isomorphic shapes; different ones share it only where color refinement is blind."""
+        """Alike for isomorphic shapes; different ones share it only where color refinement is blind.
+
+        >>> path, same = Shape((0, 1, 0), ((0, 1, 0), (1, 2, 0))), Shape((1, 0, 0), ((0, 1, 0), (0, 2, 0)))
+        >>> path.fingerprint == same.fingerprint
+        True
+        """
         around: list[list[tuple[int, int]]] = [[] for _ in self.labels]
         for i, j, edge in self.edges:
             around[i].append((edge, j))
@@ -78,7 +109,11 @@ class Shape:
 
     @cached_property
     def search_order(self) -> list[int]:
-        """Positions in the order of search: from the first on, always the one with most edges to those before."""
+        """Positions in the order of search: from the first on, always the one with most edges to those before.
+
+        >>> Shape((0, 0, 0, 0), ((0, 3, 0), (1, 3, 0), (0, 1, 0), (2, 3, 0))).search_order
+        [0, 1, 3, 2]
+        """
         order = [0]
         while len(order) < self.size:
             rest = [v for v in range(self.size) if v not in order]
@@ -95,6 +130,10 @@ class Shape:
         """Like :attr:`plan`, but interchangeable positions take their nodes in ascending order.
 
         That leaves one embedding of a clique or star where there would be factorially many.
+
+        >>> star = Shape((0, 1, 1), ((0, 1, 0), (0, 2, 0)))
+        >>> star.occurrence_plan.before  # the third node has a larger number than the second
+        array([-1, -1,  1])
         """
         before = []
         for k, v in enumerate(self.search_order):
@@ -139,7 +178,15 @@ class Found(NamedTuple):
 
 
 def find_occurrences(database: MiningDatabase, shape: Shape, n_jobs: int | None = None) -> Found:
-    """List the occurrences of a shape in every graph, in blocks that processes or threads can share."""
+    """List the occurrences of a shape in every graph, in blocks that processes or threads can share.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> path = Shape((0, 0, 0), ((0, 1, 0), (1, 2, 0)))
+    >>> find_occurrences(triangle, path).rows.tolist()
+    [[0, 1, 2], [0, 2, 1], [1, 0, 2]]
+    """
     if database.rows.label.size <= BLOCK_NODES:
         return _find_in_block(0, database, shape)
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(  # the search holds no lock
@@ -158,7 +205,13 @@ def _find_in_block(first: int, database: MiningDatabase, shape: Shape) -> Found:
 
 
 def distinct_occurrences(shape: Shape, embeddings: Ints) -> Ints:
-    """Keep one embedding of each occurrence: two with the same labelled edges differ by a symmetry only."""
+    """Keep one embedding of each occurrence: two with the same labelled edges differ by a symmetry only.
+
+    >>> edge = Shape((0, 0), ((0, 1, 0),))
+    >>> distinct_occurrences(edge, np.array([[3, 4], [4, 3], [4, 5]]))
+    array([[3, 4],
+           [4, 5]])
+    """
     if not len(embeddings):
         return embeddings
     base = int(embeddings.max()) + 1
@@ -171,7 +224,15 @@ def distinct_occurrences(shape: Shape, embeddings: Ints) -> Ints:
 
 
 def exact_embeddings(database: MiningDatabase, shape: Shape, limit: int = -1) -> Ints:
-    """Every embedding of a shape, columns in the order of its positions."""
+    """Every embedding of a shape, columns in the order of its positions.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> path = Shape((0, 0, 0), ((0, 1, 0), (1, 2, 0)))
+    >>> len(exact_embeddings(triangle, path))
+    6
+    """
     found = find_embeddings(database.rows, shape.plan, limit)
     embeddings = np.empty_like(found)
     embeddings[:, shape.search_order] = found
@@ -223,6 +284,13 @@ def used_entries(database: MiningDatabase, shape: Shape, embeddings: Ints) -> In
     """Entry of the adjacency for every embedding and edge of the shape, -1 where a distorted copy lacks it.
 
     Both directions of an edge are given by the entry in the row of its smaller node: ``(count, edges)``.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> path = Shape((0, 0, 0), ((0, 1, 0), (1, 2, 0)))
+    >>> used_entries(triangle, path, np.array([[2, 0, 1]]))
+    array([[1, 0]])
     """
     first, second, label = np.array(shape.edges).T
     rows = database.rows
@@ -231,7 +299,15 @@ def used_entries(database: MiningDatabase, shape: Shape, embeddings: Ints) -> In
 
 
 def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
-    """Mark the entries of the adjacency, in both directions, that occurrences use."""
+    """Mark the entries of the adjacency, in both directions, that occurrences use.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> edge = Shape((0, 0), ((0, 1, 0),))
+    >>> covered(triangle, used_entries(triangle, edge, np.array([[0, 1]])))
+    array([ True, False,  True, False, False, False])
+    """
     marked = np.zeros(database.rows.neighbor.size, bool)
     marked[used[used >= 0]] = True
     forward = np.flatnonzero(marked)
