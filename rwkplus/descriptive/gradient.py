@@ -56,11 +56,25 @@ class ExplainedPatterns:
         return int(np.argmax(self.explained > self.explained.max() - 1e-9))
 
     def labels(self, restart: int) -> list[list[str]]:
-        """Labels of the nodes of each pattern."""
+        """Labels of the nodes of each pattern.
+
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=2, epochs=20, kicks=2)
+        >>> sorted(found.labels(found.best)[0])
+        ['a', 'b', 'c']
+        """
         return [[self.names[color] for color in pattern] for pattern in self.colors[restart]]
 
     def to_networkx(self, restart: int | None = None) -> list[nx.Graph]:
-        """Patterns of a restart, by default the best, with node attribute ``label``."""
+        """Patterns of a restart, by default the best, with node attribute ``label``.
+
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=2, epochs=20, kicks=2)
+        >>> sorted(found.to_networkx()[0].edges)
+        [(0, 1), (0, 2), (1, 2)]
+        """
         restart = self.best if restart is None else restart
         graphs = []
         for adj, labels in zip(self.adjacency[restart], self.labels(restart), strict=True):

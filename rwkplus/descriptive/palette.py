@@ -31,7 +31,13 @@ class PaintedGraphs:
 
     @property
     def orthonormal(self) -> bool:
-        """Whether colors match themselves fully and each other not at all, as one-hot labels do."""
+        """Whether colors match themselves fully and each other not at all, as one-hot labels do.
+
+        >>> from torch_geometric.data import Batch, Data
+        >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> paint(Batch.from_data_list([edge])).orthonormal
+        True
+        """
         return bool(torch.allclose(self.colors @ self.colors.T, torch.eye(len(self.colors)).double(), atol=1e-9))
 
 
@@ -44,6 +50,11 @@ def paint(batch: Batch, view: Paint = "labels", *, random_state: int = 0) -> Pai
             ``"structural"`` by whitened features of a fixed random attention network. The latter two tell nodes
             apart that no walk can, and suit graphs that are alike; a color then shows its most frequent label.
         random_state: Seed of the random network.
+
+    >>> from torch_geometric.data import Batch, Data
+    >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    >>> paint(Batch.from_data_list([edge])).names
+    ('0', '1')
     """
     check_choice("view", view, Paint)
     _check(batch)

@@ -154,6 +154,12 @@ class DescriptiveKCN(BaseEstimator):
         history_: Loss before each epoch and at the end ``(epochs + 1, R)``.
         best_: Restart of lowest loss.
         label_names_: Names of the columns of ``colors_``.
+
+    >>> from torch_geometric.data import Data
+    >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    >>> network = DescriptiveKCN(1, 2, n_restarts=3, epochs=5).fit([edge])
+    >>> network.weights_.shape, network.losses_.shape
+    ((3, 1, 2, 2), (3,))
     """
 
     def __init__(
@@ -238,7 +244,14 @@ class DescriptiveKCN(BaseEstimator):
         return self
 
     def labels(self, restart: int | None = None) -> list[list[str]]:
-        """Strongest color of every node of every hidden graph of a restart, the best one by default."""
+        """Strongest color of every node of every hidden graph of a restart, the best one by default.
+
+        >>> from torch_geometric.data import Data
+        >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> network = DescriptiveKCN(1, 2, n_restarts=3, epochs=50).fit([edge])
+        >>> sorted(network.labels()[0])
+        ['0', '1']
+        """
         check_is_fitted(self, "colors_")
         colors = self.colors_[self.best_ if restart is None else restart]
         return [[self.label_names_[c] for c in graph] for graph in colors.argmax(-1).tolist()]

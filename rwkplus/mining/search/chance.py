@@ -48,7 +48,14 @@ class Chance:
         )
 
     def end_share(self, label: int, edge: int, neighbor: int) -> float:
-        """Share of the ends at nodes of ``label`` that have this edge and neighbor; what was never seen is rare."""
+        """Share of the ends at nodes of ``label`` that have this edge and neighbor; what was never seen is rare.
+
+        >>> from rwkplus.loops.embeddings import Adjacency
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> round(Chance.of(triangle).end_share(0, 0, 0), 3)
+        1.0
+        """
         num_labels, num_edge_labels = self.label_ends.size, self.edge_share.size
         code = (label * num_edge_labels + edge) * num_labels + neighbor
         place = int(np.searchsorted(self.seen, code))

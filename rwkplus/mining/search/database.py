@@ -74,7 +74,13 @@ class MiningDatabase:
         return np.diff(self.rows.indptr)
 
     def entry_keys(self, *, reverse: bool = False) -> Ints:
-        """Number of every entry of the adjacency by its nodes and label: ascending; or that of its reverse."""
+        """Number of every entry of the adjacency by its nodes and label: ascending; or that of its reverse.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> triangle.entry_keys(), triangle.entry_keys(reverse=True)
+        (array([1, 2, 3, 5, 6, 7]), array([3, 6, 1, 7, 2, 5]))
+        """
         ends = (self.rows.neighbor, self.source) if reverse else (self.source, self.rows.neighbor)
         return (ends[0] * self.rows.label.size + ends[1]) * self.num_edge_labels + self.rows.edge_label
 
@@ -84,7 +90,13 @@ class MiningDatabase:
         return self.rows.neighbor.size // 2
 
     def blocks(self, max_nodes: int) -> "Iterator[tuple[int, MiningDatabase]]":
-        """Cut into blocks of whole graphs of about ``max_nodes`` nodes, each with the number of its first node."""
+        """Cut into blocks of whole graphs of about ``max_nodes`` nodes, each with the number of its first node.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> [first for first, _ in triangle.blocks(max_nodes=2)]  # graphs are never cut
+        [0]
+        """
         graph, total = self.rows.graph, self.rows.label.size
         first = 0
         while first < total:
@@ -117,7 +129,13 @@ class MiningDatabase:
         return MiningDatabase(rows, self.num_graphs, self.num_labels, self.num_edge_labels)
 
     def graphs_subset(self, chosen: Ints) -> "MiningDatabase":
-        """Return some of the graphs, renumbered; ``chosen`` ascends."""
+        """Return some of the graphs, renumbered; ``chosen`` ascends.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 1, 2, 3, 4], [1, 0, 3, 2], [0] * 4, [0] * 4, [0, 0, 1, 1])))
+        >>> two_edges = MiningDatabase(rows, num_graphs=2, num_labels=1, num_edge_labels=1)
+        >>> two_edges.graphs_subset(np.array([1])).rows.neighbor
+        array([1, 0])
+        """
         kept = np.isin(self.rows.graph, chosen)
         number = np.cumsum(kept) - 1
         entries = kept[self.source]

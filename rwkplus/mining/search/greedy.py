@@ -137,7 +137,15 @@ def control_threshold(scores: NDArray[np.float64]) -> float:
 
 
 def sampled_shapes(database: MiningDatabase, beam: Beam, rng: np.random.Generator) -> list[Shape]:
-    """Draw connected induced subgraphs of three to six nodes; return those met most often."""
+    """Draw connected induced subgraphs of three to six nodes; return those met most often.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> rng = np.random.default_rng(0)
+    >>> {(shape.size, len(shape.edges)) for shape in sampled_shapes(triangle, Beam(), rng)}
+    {(3, 3)}
+    """
     met: Counter[tuple[int, int, int]] = Counter()
     shapes: dict[tuple[int, int, int], Shape] = {}
     largest = min(LARGEST_SAMPLE, beam.max_size)

@@ -74,6 +74,12 @@ def grow_patterns(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[G
     """Yield the patterns of the beam, level by level: all with one edge, then with two, ...
 
     Extensions are ranked by evidence against the configuration model (see :mod:`rwkplus.mining.search.chance`).
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> [len(grown.shape.edges) for grown in grow_patterns(triangle, Beam(min_support=1), seed=0)]
+    [1, 2, 3]
     """
     rng = np.random.default_rng(seed)
     chance = Chance.of(database)
@@ -91,7 +97,14 @@ def grow_patterns(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[G
 
 
 def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
-    """All patterns of one edge."""
+    """All patterns of one edge.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> [grown.shape.edges for grown in single_edges(triangle, min_support=1)]
+    [((0, 1, 0),)]
+    """
     rows = database.rows
     first, second = rows.label[database.source], rows.label[rows.neighbor]
     kind = (first * database.num_edge_labels + rows.edge_label) * database.num_labels + second

@@ -317,7 +317,15 @@ def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
 
 
 def explained(database: MiningDatabase, shapes: Iterable[Shape], n_jobs: int | None = None) -> NDArray[np.bool_]:
-    """Mark the entries of the adjacency that lie in an occurrence of one of the shapes."""
+    """Mark the entries of the adjacency that lie in an occurrence of one of the shapes.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> path = Shape((0, 0, 0), ((0, 1, 0), (1, 2, 0)))
+    >>> explained(triangle, [path])
+    array([ True,  True,  True,  True,  True,  True])
+    """
     marked = np.zeros(database.rows.neighbor.size, bool)
     for shape in shapes:
         marked |= covered(database, used_entries(database, shape, find_occurrences(database, shape, n_jobs).rows))
@@ -325,6 +333,15 @@ def explained(database: MiningDatabase, shapes: Iterable[Shape], n_jobs: int | N
 
 
 def disjoint(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
-    """Choose occurrences that share no edge, first come first served."""
+    """Choose occurrences that share no edge, first come first served.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> path = Shape((0, 0, 0), ((0, 1, 0), (1, 2, 0)))
+    >>> used = used_entries(triangle, path, find_occurrences(triangle, path).rows)
+    >>> disjoint(triangle, used)  # two paths of a triangle share an edge
+    array([ True, False, False])
+    """
     chosen: NDArray[np.bool_] = pack(used, database.rows.neighbor.size)
     return chosen
