@@ -101,14 +101,14 @@ def _costs(
     size = target.number_of_nodes()
     if weights.shape != (size, size):
         raise ShapeError(
-            f"weights must be ({size}, {size}) for a target of {size} nodes, got {weights.shape}: "
-            "nodes are neither added nor removed."
+            f"weights must be ({size}, {size}) for a target of {size} nodes, got {weights.shape}: nodes are neither "
+            "added nor removed."
         )
     np.fill_diagonal(weights, 0)
     if not (np.isfinite(weights).all() and weights.min(initial=0) >= 0 and weights.max(initial=0) <= 1):
         raise ParameterError(
-            f"weights must lie in [0, 1], found {weights.min():g} to {weights.max():g}: "
-            "scale them with rwkplus.mining.edit_distance.normalize_weights."
+            f"weights must lie in [0, 1], found {weights.min():g} to {weights.max():g}.",
+            "Scale them with rwkplus.mining.edit_distance.normalize_weights.",
         )
     edges = nx.to_numpy_array(target, weight=None)
     if not compare_labels:

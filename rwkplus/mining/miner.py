@@ -174,17 +174,16 @@ class PatternMiner(Miner):
             a clique of the fewest nodes has, it may have as many: a single number finds cliques, too.
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
             ``"blocks"``: small building blocks that together explain most of the edges.
-        colors: ``"auto"``: one-hot labels as they are, measurements cut into classes, one color where there are no
+        colors: ``"auto"``: labels, and attributes cut into classes; one color where there are no
             node features. ``"structural"``: classes of nodes by their place in the graph.
-        n_colors: Classes to cut measurements and structural colors into.
+        n_colors: Classes to cut attributes and structural colors into.
         candidates: Where candidates come from: ``"grown"`` always, ``"sampled"`` and ``"gradient"`` if listed.
         fidelity: Share of its occurrences in which every edge of a maximal pattern should be present.
         search_graphs: Graphs looked at while searching; supports always count all graphs.
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases mined to learn what chance achieves; 0 to skip.
         ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance; the same seed gives the same
-            patterns.
+        random_state: Seed, scikit-learn's ``RandomState``, or None to draw one; the same seed gives the same patterns.
         n_jobs: Parallel jobs that count occurrences, through joblib.
 
     Attributes:
@@ -441,7 +440,8 @@ class _Settings:
         largest = int(np.bincount(database.rows.graph).max())
         if self.sizes[0] > largest:
             raise ParameterError(
-                f"pattern_size asks for at least {self.sizes[0]} nodes, but the largest graph has {largest}."
+                f"pattern_size asks for at least {self.sizes[0]} nodes, but the largest graph has {largest}.",
+                Remedy("Ask for fewer: {pattern_size}.", pattern_size=...),
             )
         if database.num_graphs < self.most and not self.open_ended:
             warnings.warn(

@@ -206,3 +206,14 @@ def test_a_single_class_is_refused_before_the_work(molecules, monkeypatch):
     monkeypatch.setattr("rwkplus.mining.search.greedy.Search.control", interrupt)
     with pytest.raises(ParameterError, match="only the class '1'"):
         PatternMiner().fit(molecules, [1] * len(molecules))
+
+
+def test_a_callback_hears_of_controls_and_patterns(molecules):
+    steps = []
+    miner = PatternMiner(2, n_controls=2, beam_width=5).fit(molecules, callback=steps.append)
+    assert [step[:3] for step in steps] == [
+        ("controls", 1, 2),
+        ("controls", 2, 2),
+        *(("patterns", k + 1, 2) for k in range(len(miner.patterns_))),
+    ]
+    assert [step.values["score"] for step in steps] == [*miner.control_, *(p.score for p in miner.patterns_)]
