@@ -137,23 +137,36 @@ def explained_patterns(
     painted = paint(as_batch(graphs, ignore=ignore), view, random_state=seed)
     database = walk_database(painted, steps, lengths, compress=compress)
     generators = [np.random.default_rng((seed, number)) for number in numbers]
-    edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, len(painted.colors))
+    return _mined(database, painted.names, generators, (n_patterns, pattern_size, epochs, kicks), callback)
+
+
+def _mined(
+    database: WalkDatabase,
+    names: tuple[str, ...],
+    generators: list[np.random.Generator],
+    how: tuple[int, int, int, int],
+    callback: Callback | None,
+) -> ExplainedPatterns:
+    """Train, decode and refine one restart per generator: so many patterns of so many nodes, epochs and kicks."""
+    n_patterns, pattern_size, epochs, kicks = how
+    restarts, num_colors = len(generators), len(database.colors)
+    edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, num_colors)
     history = _train(database.to(torch.float32), edge_logits, color_logits, epochs, callback)
     banks, decoded = _decode(database, edge_logits, color_logits)
-    plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, len(painted.colors))
+    plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, num_colors)
     banks, explained = refine(database, banks, plan, callback)
     each = DiscreteBanks(banks.edges.flatten(0, 1).unsqueeze(1), banks.colors.flatten(0, 1).unsqueeze(1))
     return ExplainedPatterns(
         adjacency(banks.edges.long(), pattern_size).numpy(),
         banks.colors.numpy(),
-        painted.names,
+        names,
         explained.numpy(),
-        history[-1] if epochs else np.zeros(len(numbers)),
+        history[-1] if epochs else np.zeros(restarts),
         decoded.numpy(),
         adjacency(torch.sigmoid(edge_logits / COLDEST).double(), pattern_size).numpy(),
         torch.softmax(color_logits / COLDEST, -1).double().numpy(),
         history.max(1, initial=0.0),
-        database.objective(*each.dense(database)).view(len(numbers), n_patterns).numpy(),
+        database.objective(*each.dense(database)).view(restarts, n_patterns).numpy(),
     )
 
 
