@@ -16,7 +16,6 @@ from rwkplus.cli.console import progress
 from rwkplus.datasets.generators import Linking, triangle_chains
 from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.descriptive.palette import Paint
-from rwkplus.mining.controls import copied_patterns, majority_label
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
 from rwkplus.mining.recovery import recovered
 

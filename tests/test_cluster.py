@@ -11,7 +11,8 @@ from rwkplus.detect import SurpriseDetector, WalkKernelDetector
 from rwkplus.detect import surprise as surprise_module
 from rwkplus.detect import walk_kernel as walk_kernel_module
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, feature_map, open_features
-from rwkplus.mining import PatternMiner, occurrences
+from rwkplus.mining import PatternMiner
+from rwkplus.mining.search import occurrences
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import ReadGraphs, map_blocks
 

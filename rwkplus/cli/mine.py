@@ -1,7 +1,8 @@
 """``rwkplus mine``."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -10,6 +11,12 @@ from rwkplus.cli.console import check_output, out, print_json, progress, title_o
 from rwkplus.cli.options import Dataset, Json, Seed
 from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import ParameterError
+from rwkplus.types import Progress
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from rwkplus.mining import Pattern
 
 
 @reads_graphs
@@ -36,8 +43,7 @@ def mine(
     together explain most edges. Supports count all graphs, exactly. Where the graphs have classes, the table tells
     which class has a pattern more often.
     """
-    from rwkplus.mining import PatternMiner
-    from rwkplus.mining.files import save_patterns
+    from rwkplus.mining import PatternMiner, save_patterns
     from rwkplus.reports import write_mining_report
     from rwkplus.reports.mining import what_chance_reaches
 
@@ -55,7 +61,12 @@ def mine(
         random_state=seed,
     )
     with progress("mining", total=number if isinstance(number, int) else None) as advance:
-        miner.fit(graphs, _classes(graphs), on_pattern=advance)
+
+        def tell(step: Progress) -> None:
+            if step.phase == "patterns":
+                advance()
+
+        miner.fit(graphs, _classes(graphs), callback=tell)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
     report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
     if as_json:
@@ -69,7 +80,7 @@ def mine(
             "the natural unit of information. " + what_chance_reaches(miner),
         )
     _tell_planted(dataset, miner.patterns_)
-    out.print(f"The page to look at is {report}.", soft_wrap=True)
+    out.print(f"The report is {report}.", soft_wrap=True)
 
 
 def _table(patterns: list[Any]) -> Table:
@@ -107,8 +118,7 @@ def _preferred(pattern: Any) -> str:  # noqa: ANN401
 
 def _tell_planted(dataset: str, patterns: list[Any]) -> None:
     """For data sets made with known groups: say which were found."""
-    from rwkplus.datasets import REGISTRY
-    from rwkplus.mining.known import find_known
+    from rwkplus.data import REGISTRY
 
     entry = REGISTRY.get(dataset)
     if entry is None or entry.planted is None:
@@ -159,3 +169,26 @@ def _range(option: str, text: str) -> Any:  # noqa: ANN401
     if len(numbers) not in (1, 2):
         raise ParameterError(f"{option} must be a number, a range such as 3-8, or auto; got {text!r}.")
     return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
+class Finding(NamedTuple):
+    """Where a known group turned up."""
+
+    pattern: int  # index of the smallest pattern that contains it
+    further_nodes: int  # nodes that this pattern has beyond the group
+
+
+def find_known(patterns: "Sequence[Pattern]", groups: "Mapping[str, nx.Graph]") -> dict[str, Finding | None]:
+    """Look for known groups, as graphs with attribute ``label``, among mined patterns; None where none has it."""
+    from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
+
+    nodes, edges = categorical_node_match("label", None), categorical_edge_match("label", None)
+    findings = {}
+    for name, group in groups.items():
+        found = [
+            Finding(k, pattern.size - len(group))
+            for k, pattern in enumerate(patterns)
+            if GraphMatcher(pattern.to_networkx(), group, nodes, edges).subgraph_is_monomorphic()
+        ]
+        findings[name] = min(found, key=lambda finding: finding.further_nodes, default=None)
+    return findings

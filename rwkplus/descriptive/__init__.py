@@ -1,7 +1,10 @@
-"""Pattern mining by gradient: RWK+CN as in the paper, and hidden graphs that explain most of a database."""
+"""RWK+CN, pattern mining by gradient: hidden graphs of kernel convolution networks that describe a database.
+
+Needs PyTorch; imports the networks, and from :mod:`rwkplus.mining` what counts patterns.
+"""
 
 import rwkplus.tensors  # noqa: F401
-from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
-from rwkplus.descriptive.rwk_cn import DescriptiveKCN
+from rwkplus.descriptive.gradient import explained_patterns
+from rwkplus.descriptive.gradient_miner import GradientMiner
 
-__all__ = ["DescriptiveKCN", "ExplainedPatterns", "explained_patterns"]
+__all__ = ["GradientMiner", "explained_patterns"]

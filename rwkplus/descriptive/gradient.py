@@ -1,10 +1,10 @@
-"""Patterns by gradient: hidden graphs that explain a database's walk features, all restarts in one tensor.
+"""Hidden graphs that explain a database's walk features, found by gradient, all restarts in one tensor.
 
 Relax (softmax colors, sigmoid edges), anneal, decode by the objective, refine. Selection is by the objective alone.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import networkx as nx
 import numpy as np
@@ -12,14 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rwkplus.descriptive.compression import CompressedWalks
 from rwkplus.descriptive.palette import Paint, PaintedGraphs, paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, adjacency, refine
-from rwkplus.descriptive.walk_database import PlainWalks, WalkDatabase
+from rwkplus.descriptive.walk_database import CompressedWalks, PlainWalks, WalkDatabase
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.convert import as_batch
 from rwkplus.table import Graphs
-from rwkplus.types import check_integer, seed_of
+from rwkplus.types import Callback, Progress, check_integer, seed_of
 
 LEARNING_RATE = 0.1
 COLDEST = 0.3
@@ -48,6 +47,8 @@ class ExplainedPatterns:
     edge_weights: NDArray[np.float64]  #: (R, k, M, M): edges of the relaxed hidden graphs
     color_weights: NDArray[np.float64]  #: (R, k, M, C): and their colors, as distributions
     history: NDArray[np.float64]  #: (epochs,): share that the best restart explains, by epoch
+    alone: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    """``(R, k)``: share that each pattern explains by itself."""
 
     @property
     def best(self) -> int:
@@ -55,11 +56,25 @@ class ExplainedPatterns:
         return int(np.argmax(self.explained > self.explained.max() - 1e-9))
 
     def labels(self, restart: int) -> list[list[str]]:
-        """Labels of the nodes of each pattern."""
+        """Labels of the nodes of each pattern.
+
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=2, epochs=20, kicks=2)
+        >>> sorted(found.labels(found.best)[0])
+        ['a', 'b', 'c']
+        """
         return [[self.names[color] for color in pattern] for pattern in self.colors[restart]]
 
     def to_networkx(self, restart: int | None = None) -> list[nx.Graph]:
-        """Patterns of a restart, by default the best, with node attribute ``label``."""
+        """Patterns of a restart, by default the best, with node attribute ``label``.
+
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=2, epochs=20, kicks=2)
+        >>> sorted(found.to_networkx()[0].edges)
+        [(0, 1), (0, 2), (1, 2)]
+        """
         restart = self.best if restart is None else restart
         graphs = []
         for adj, labels in zip(self.adjacency[restart], self.labels(restart), strict=True):
@@ -84,7 +99,7 @@ def explained_patterns(
     view: Paint = "labels",
     compress: bool = True,
     ignore: Sequence[str] = (),
-    on_step: Callable[[str], None] | None = None,
+    callback: Callback | None = None,
 ) -> ExplainedPatterns:
     """Learn small graphs whose walk features span as much as possible of those of a database.
 
@@ -98,18 +113,20 @@ def explained_patterns(
         closed: Lengths of the closed walks to add, which see cycles that open walks cannot; True means 3.
         epochs: Steps of Adam.
         kicks: Random restarts of single hidden graphs during refinement; 0 for plain local search.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance.
+        random_state: Seed, scikit-learn's ``RandomState``, or None to draw one.
         view: Colors of the nodes: labels, or what tells apart nodes that no walk can; see
             :func:`rwkplus.descriptive.palette.paint`.
         compress: Work on color sequences instead of nodes and graphs: the same objective, much faster.
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
-        on_step: Called with a line of text now and then.
+        callback: Called after every tenth epoch (phase ``"epochs"``) and every kick (``"kicks"``) with the share that
+            the best restart explains.
 
     Example:
-        >>> from rwkplus.datasets.generators import triangle_chains
-        >>> found = explained_patterns(triangle_chains(20), 2, 3, restarts=4, epochs=60, kicks=4)
-        >>> sorted(sorted(labels) for labels in found.labels(found.best))
-        [['blue', 'red', 'red'], ['green', 'purple', 'purple']]
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=4, epochs=60, kicks=4)
+        >>> [sorted(labels) for labels in found.labels(found.best)]
+        [['a', 'b', 'c']]
     """
     if not isinstance(restarts, Collection):
         check_integer("restarts", restarts, 1)
@@ -120,21 +137,36 @@ def explained_patterns(
     painted = paint(as_batch(graphs, ignore=ignore), view, random_state=seed)
     database = walk_database(painted, steps, lengths, compress=compress)
     generators = [np.random.default_rng((seed, number)) for number in numbers]
-    edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, len(painted.colors))
-    history = train(database.to(torch.float32), edge_logits, color_logits, epochs, on_step)
-    banks, decoded = decode(database, edge_logits, color_logits)
-    plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, len(painted.colors))
-    banks, explained = refine(database, banks, plan, on_step)
+    return _mined(database, painted.names, generators, (n_patterns, pattern_size, epochs, kicks), callback)
+
+
+def _mined(
+    database: WalkDatabase,
+    names: tuple[str, ...],
+    generators: list[np.random.Generator],
+    how: tuple[int, int, int, int],
+    callback: Callback | None,
+) -> ExplainedPatterns:
+    """Train, decode and refine one restart per generator: so many patterns of so many nodes, epochs and kicks."""
+    n_patterns, pattern_size, epochs, kicks = how
+    restarts, num_colors = len(generators), len(database.colors)
+    edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, num_colors)
+    history = _train(database.to(torch.float32), edge_logits, color_logits, epochs, callback)
+    banks, decoded = _decode(database, edge_logits, color_logits)
+    plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, num_colors)
+    banks, explained = refine(database, banks, plan, callback)
+    each = DiscreteBanks(banks.edges.flatten(0, 1).unsqueeze(1), banks.colors.flatten(0, 1).unsqueeze(1))
     return ExplainedPatterns(
         adjacency(banks.edges.long(), pattern_size).numpy(),
         banks.colors.numpy(),
-        painted.names,
+        names,
         explained.numpy(),
-        history[-1] if epochs else np.zeros(len(numbers)),
+        history[-1] if epochs else np.zeros(restarts),
         decoded.numpy(),
         adjacency(torch.sigmoid(edge_logits / COLDEST).double(), pattern_size).numpy(),
         torch.softmax(color_logits / COLDEST, -1).double().numpy(),
         history.max(1, initial=0.0),
+        database.objective(*each.dense(database)).view(restarts, n_patterns).numpy(),
     )
 
 
@@ -146,19 +178,24 @@ def walk_database(painted: PaintedGraphs, steps: int, closed: tuple[int, ...], *
 def initial_logits(
     generators: list[np.random.Generator], n_patterns: int, size: int, num_colors: int
 ) -> tuple[Tensor, Tensor]:
-    """Logits of edges ``(R, k, pairs)`` from U(-1, 1), of colors ``(R, k, M, C)`` from U(0, 1), as in the paper."""
+    """Logits of edges ``(R, k, pairs)`` from U(-1, 1), of colors ``(R, k, M, C)`` from U(0, 1), as in the paper.
+
+    >>> edges, colors = initial_logits([np.random.default_rng(0)], n_patterns=2, size=3, num_colors=4)
+    >>> edges.shape, colors.shape
+    (torch.Size([1, 2, 3]), torch.Size([1, 2, 3, 4]))
+    """
     pairs = size * (size - 1) // 2
     edges = np.stack([rng.uniform(-1, 1, (n_patterns, pairs)) for rng in generators])
     colors = np.stack([rng.uniform(0, 1, (n_patterns, size, num_colors)) for rng in generators])
     return torch.from_numpy(edges).float(), torch.from_numpy(colors).float()
 
 
-def train(
+def _train(
     database: WalkDatabase,
     edge_logits: Tensor,
     color_logits: Tensor,
     epochs: int,
-    on_step: Callable[[str], None] | None = None,
+    callback: Callback | None = None,
 ) -> NDArray[np.float64]:
     """Raise the explained fraction of all restarts by Adam, cooling down; changes the logits.
 
@@ -184,14 +221,14 @@ def train(
             score[rows] = explained.detach()
         optimizer.step()
         history[epoch] = score.numpy()
-        if on_step is not None and (epoch + 1) % 10 == 0:
-            on_step(f"epoch {epoch + 1}, best {float(score.max()):.4f}")
+        if callback is not None and (epoch + 1) % 10 == 0:
+            callback(Progress("epochs", epoch + 1, epochs, {"explained": float(score.max())}))
     edge_logits.requires_grad_(False)
     color_logits.requires_grad_(False)
     return history
 
 
-def decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple[DiscreteBanks, Tensor]:
+def _decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple[DiscreteBanks, Tensor]:
     """Take each node's likeliest color and, of several thresholds for edges, the one that explains most."""
     colors = color_logits.argmax(-1)
     best: tuple[DiscreteBanks, Tensor] | None = None

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError
+from rwkplus.errors import GraphError, Remedy
 from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors
 from rwkplus.graphs.features import is_one_hot, label_numbers
 from rwkplus.io.pyg import from_pyg
@@ -31,7 +31,13 @@ class PaintedGraphs:
 
     @property
     def orthonormal(self) -> bool:
-        """Whether colors match themselves fully and each other not at all, as one-hot labels do."""
+        """Whether colors match themselves fully and each other not at all, as one-hot labels do.
+
+        >>> from torch_geometric.data import Batch, Data
+        >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> paint(Batch.from_data_list([edge])).orthonormal
+        True
+        """
         return bool(torch.allclose(self.colors @ self.colors.T, torch.eye(len(self.colors)).double(), atol=1e-9))
 
 
@@ -44,6 +50,11 @@ def paint(batch: Batch, view: Paint = "labels", *, random_state: int = 0) -> Pai
             ``"structural"`` by whitened features of a fixed random attention network. The latter two tell nodes
             apart that no walk can, and suit graphs that are alike; a color then shows its most frequent label.
         random_state: Seed of the random network.
+
+    >>> from torch_geometric.data import Batch, Data
+    >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    >>> paint(Batch.from_data_list([edge])).names
+    ('0', '1')
     """
     check_choice("view", view, Paint)
     _check(batch)
@@ -69,7 +80,8 @@ def paint(batch: Batch, view: Paint = "labels", *, random_state: int = 0) -> Pai
     if len(colors) > MAX_COLORS:
         raise GraphError(
             f"the view {view!r} gives the nodes {len(colors)} distinct colors, more than {MAX_COLORS}: it suits "
-            "databases of similar graphs. Use view='labels'."
+            "databases of similar graphs.",
+            Remedy("Use {view}.", view="labels"),
         )
     arrays = replace(arrays, label=color.numpy(), num_labels=len(colors))
     return PaintedGraphs(arrays, colors, _shown(names, color.numpy(), labels.numpy(), len(colors)))
@@ -84,13 +96,13 @@ def _shown(names: tuple[str, ...], color: Ints, label: Ints, num_colors: int) ->
 def _check(batch: Batch) -> None:
     if batch.get("edge_attr") is not None:
         raise GraphError(
-            "the graphs have edge colors (edge_attr), which this miner does not learn. "
-            "Leave them out: ignore=('edge_attr',)."
+            "the graphs have edge labels (edge_attr), which hidden graphs do not learn.",
+            Remedy("Leave them out: {ignore}.", ignore=("edge_attr",)),
         )
     if not is_one_hot(batch.x) or bool((batch.x.sum(1) == 0).any()):
         raise GraphError(
-            "x must be one-hot: every node of a pattern has exactly one label. "
-            "Use rwkplus.graphs.one_hot, one_hot_degree or constant_features."
+            "x must be one-hot: every node of a pattern has exactly one label.",
+            "Use rwkplus.graphs.one_hot, one_hot_degree or constant_features.",
         )
     source, target = batch.edge_index.numpy()
     weight = np.ones(source.size) if batch.get("edge_weight") is None else batch.edge_weight.double().numpy()
@@ -103,6 +115,6 @@ def _check(batch: Batch) -> None:
         wrong = int(np.argmax(~same))
         raise GraphError(
             f"graph {int(batch.batch[source[there[wrong]]])}: edge_index has an edge without its reverse, or of "
-            "another weight. Patterns are undirected: add reverse edges with "
-            "torch_geometric.transforms.ToUndirected()."
+            "another weight. Patterns are undirected.",
+            "Add the reverse edges with torch_geometric.transforms.ToUndirected().",
         )

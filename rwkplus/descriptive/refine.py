@@ -3,7 +3,6 @@
 All single changes of all restarts are scored as one bank of hidden graphs. The objective never falls.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from rwkplus.descriptive.walk_database import WalkDatabase
 from rwkplus.functional.explained import RIDGE, explained_fraction
+from rwkplus.types import Callback, Progress
 
 GAIN = 1e-9
 """Smaller gains are rounding errors of float64."""
@@ -25,7 +25,12 @@ BLOCK = 1_000_000
 
 @dataclass(frozen=True)
 class DiscreteBanks:
-    """``R`` banks of ``k`` hidden graphs with edges that are there or not and one color per node."""
+    """``R`` banks of ``k`` hidden graphs with edges that are there or not and one color per node.
+
+    >>> bank = DiscreteBanks(torch.tensor([[[True]]]), torch.tensor([[[0, 1]]]))
+    >>> bank[torch.tensor([0])].colors
+    tensor([[[0, 1]]])
+    """
 
     edges: Tensor  # (R, k, M(M-1)/2), bool: upper triangle, row by row
     colors: Tensor  # (R, k, M): numbers of colors
@@ -86,7 +91,13 @@ class Kicks:
 
 
 def adjacency(edges: Tensor, size: int) -> Tensor:
-    """Symmetric adjacencies ``(..., M, M)`` from weights of the upper triangle."""
+    """Symmetric adjacencies ``(..., M, M)`` from weights of the upper triangle.
+
+    >>> adjacency(torch.tensor([1, 0, 1]), 3)  # a path, from its upper triangle
+    tensor([[0, 1, 0],
+            [1, 0, 1],
+            [0, 1, 0]])
+    """
     upper = torch.triu_indices(size, size, offset=1)
     adj = edges.new_zeros(*edges.shape[:-1], size, size)
     adj[..., upper[0], upper[1]] = edges
@@ -94,7 +105,7 @@ def adjacency(edges: Tensor, size: int) -> Tensor:
 
 
 def refine(
-    database: WalkDatabase, banks: DiscreteBanks, kicks: Kicks, on_step: Callable[[str], None] | None = None
+    database: WalkDatabase, banks: DiscreteBanks, kicks: Kicks, callback: Callback | None = None
 ) -> tuple[DiscreteBanks, Tensor]:
     """Improve every bank by single changes, then by kicks that are kept only where they help.
 
@@ -102,15 +113,20 @@ def refine(
         database: The database in float64.
         banks: Where to begin.
         kicks: Random restarts of single hidden graphs; a bank that explains everything is not kicked.
-        on_step: Called with a line of text after the first ascent and after every kick.
+        callback: Called after the first ascent and after every kick (phase ``"kicks"``).
 
     Returns:
         The refined banks and their explained fractions ``(R,)``, never below those of ``banks``.
     """
-    tell = on_step or (lambda _: None)
+    total = kicks.chosen.size(0)
+
+    def tell(done: int) -> None:
+        if callback is not None:
+            callback(Progress("kicks", done, total, {"explained": float(score.max())}))
+
     best, score = climb(database, banks, database.objective(*banks.dense(database)))
-    tell(f"refined, best {float(score.max()):.4f}")
-    for i in range(kicks.chosen.size(0)):
+    tell(0)
+    for i in range(total):
         rows = (score < EXPLAINED).nonzero().squeeze(1)
         if not rows.numel():
             break
@@ -119,7 +135,7 @@ def refine(
         better = reached > score[rows] + GAIN
         best = best.changed(rows[better], kicked[better])
         score = score.index_put((rows[better],), reached[better])
-        tell(f"kick {i + 1}, best {float(score.max()):.4f}")
+        tell(i + 1)
     return best, score
 
 
@@ -146,7 +162,15 @@ def climb(database: WalkDatabase, banks: DiscreteBanks, score: Tensor) -> tuple[
 
 
 def single_changes(banks: DiscreteBanks, num_colors: int) -> tuple[DiscreteBanks, Tensor]:
-    """All hidden graphs one edge or color away, ``(R, n, ...)``, and the place in the bank each is for: ``(n,)``."""
+    """All hidden graphs one edge or color away, ``(R, n, ...)``, and the place in the bank each is for: ``(n,)``.
+
+    >>> bank = DiscreteBanks(torch.tensor([[[True]]]), torch.tensor([[[0, 1]]]))
+    >>> changed, _ = single_changes(bank, num_colors=2)
+    >>> changed.edges.flatten(), changed.colors
+    (tensor([False,  True,  True]), tensor([[[0, 1],
+             [1, 1],
+             [0, 0]]]))
+    """
     restarts, k, pairs = banks.edges.shape
     size = banks.colors.size(-1)
     count = pairs + size * (num_colors - 1)

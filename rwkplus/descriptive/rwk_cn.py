@@ -1,6 +1,7 @@
 """RWK+CN and RWNN trained without labels: the paper's pattern miner, all restarts in one tensor."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -8,19 +9,105 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
-from rwkplus.descriptive.objective import Average, DiversityLoss, Loss, Objective
 from rwkplus.descriptive.views import View, ViewedGraphs
+from rwkplus.functional.regularizers import diversity_penalty, feature_penalty, sparsity_penalty
 from rwkplus.graphs import as_batch
 from rwkplus.models.kcn import KCN
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.table import Graphs
-from rwkplus.types import check_choice, check_integer, seed_of
+from rwkplus.types import Callback, Progress, check_choice, check_integer, seed_of
 
+Loss = Literal["log", "raw"]
+DiversityLoss = Literal["raw", "log", "cosine"]
+Average = Literal["database", "graph"]
 Precision = Literal["float32", "float64"]
 CHOICES = {"loss": Loss, "diversity_loss": DiversityLoss, "average": Average, "dtype": Precision}
-OnStep = Callable[[int, NDArray[np.float64]], None]
-"""Called with the epoch, counted from 1, and the loss of every restart."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimized. Every choice that the paper leaves open is a field.
+
+    With the logarithm, views and hidden graphs of very different scale weigh alike; with ``"raw"`` the largest
+    similarity rules and hidden graphs grow complete.
+    """
+
+    loss: Loss = "log"
+    average: Average = "graph"
+    """Average similarities over the database and then take the logarithm, or the logarithms of every graph."""
+
+    diversity: float = 0.0
+    """Weight of the mean kernel between the hidden graphs of one restart (Eq. 11)."""
+
+    diversity_loss: DiversityLoss = "raw"
+    """Whether that mean is added, its logarithm, or the mean of cosines."""
+
+    sparsity: float = 0.1
+    """Weight of the L1 norm of the edges."""
+
+    feature_sparsity: float = 0.0
+    """Weight of the L1 norm of the features."""
+
+    def __call__(self, model: KCN, graphs: ViewedGraphs, restarts: int) -> Tensor:
+        """Loss of every restart, ``(R,)``: hidden graphs are the restarts' sets one after the other."""
+        loss = -self.similarity(model, graphs)
+        hidden = model.hidden
+        adj = hidden.adj
+        if self.sparsity:
+            loss = loss + self.sparsity * sparsity_penalty(adj)
+        if self.feature_sparsity:
+            loss = loss + self.feature_sparsity * sum(feature_penalty(x) for x in hidden.views)
+        total = loss.view(restarts, -1).sum(1)
+        if self.diversity:
+            total = total + self.diversity * self._overlap(model, adj, restarts)
+        return total
+
+    def similarity(self, model: KCN, graphs: ViewedGraphs) -> Tensor:
+        """Similarity of each hidden graph to the database: ``(K,)``."""
+        scores = model.view_scores(graphs.x, graphs.edge_index, graphs.batch, graphs.edge_weight, graphs.num_graphs)
+        return similarity(scores, graphs.count, self.loss, self.average)
+
+    def _overlap(self, model: KCN, adj: Tensor, restarts: int) -> Tensor:
+        overlap = adj.new_zeros(restarts)
+        for x in model.hidden.views:
+            mean = diversity_penalty(
+                x.unflatten(0, (restarts, -1)),
+                adj.unflatten(0, (restarts, -1)),
+                steps=model.steps,
+                last_only=model.combine == "last",
+                match_all=model.kernel == "rwk+",
+                normalize=self.diversity_loss == "cosine",
+            )
+            overlap = overlap + (_log(mean) if self.diversity_loss == "log" else mean)
+        return overlap
+
+
+def similarity(scores: Tensor, count: Tensor, loss: Loss, average: Average) -> Tensor:
+    """Similarity of each hidden graph to a database, added over views: ``(V, B, K)`` to ``(K,)``.
+
+    Args:
+        scores: Kernels by view, graph and hidden graph.
+        count: How often each graph occurs: ``(B,)``.
+        loss: Logarithm of the similarity, or the similarity itself.
+        average: Whether the logarithm is taken of the database's mean or of each graph.
+
+    >>> scores = torch.tensor([[[2.0], [4.0]]])  # one view, two graphs, one hidden graph
+    >>> similarity(scores, torch.ones(2), "raw", "graph")
+    tensor([3.])
+    """
+    share = count / count.sum()
+    if loss == "raw":
+        return torch.einsum("b,vbk->k", share, scores)
+    if average == "graph":
+        return torch.einsum("b,vbk->k", share, _log(scores))
+    return _log(torch.einsum("b,vbk->vk", share, scores)).sum(0)
+
+
+def _log(kernel: Tensor) -> Tensor:
+    # A hidden graph without edges has kernel 0: the floor keeps its logarithm finite.
+    return kernel.clamp_min(torch.finfo(kernel.dtype).tiny).log()
 
 
 class DescriptiveKCN(BaseEstimator):
@@ -54,7 +141,7 @@ class DescriptiveKCN(BaseEstimator):
         momentum: Momentum.
         n_restarts: Independent initializations R.
         first_restart: Number of the first one, to add restarts to earlier ones.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance; with a seed, restart r starts
+        random_state: Seed, scikit-learn's ``RandomState``, or None to draw one; with a seed, restart r starts
             the same whatever ``n_restarts`` is.
         dtype: ``"float32"`` or ``"float64"``.
         ignore: Fields of the graphs to leave out on purpose.
@@ -62,10 +149,17 @@ class DescriptiveKCN(BaseEstimator):
     Attributes:
         weights_: Edge weights of all restarts ``(R, k, M, M)``.
         colors_: Features of the first view ``(R, k, M, D)``.
+        similarity_: Final similarity of each hidden graph to the database ``(R, k)``.
         losses_: Final loss of each restart ``(R,)``.
         history_: Loss before each epoch and at the end ``(epochs + 1, R)``.
         best_: Restart of lowest loss.
         label_names_: Names of the columns of ``colors_``.
+
+    >>> from torch_geometric.data import Data
+    >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    >>> network = DescriptiveKCN(1, 2, n_restarts=3, epochs=5).fit([edge])
+    >>> network.weights_.shape, network.losses_.shape
+    ((3, 1, 2, 2), (3,))
     """
 
     def __init__(
@@ -123,20 +217,22 @@ class DescriptiveKCN(BaseEstimator):
         self.dtype = dtype
         self.ignore = ignore
 
-    def fit(self, graphs: Graphs, y: object = None, *, on_step: OnStep | None = None) -> Self:
-        """Train all restarts on ``graphs``; ``on_step(epoch, losses)`` is told of every epoch."""
+    def fit(self, X: Graphs, y: object = None, *, callback: Callback | None = None) -> Self:
+        """Train all restarts on ``X``; ``callback`` is called after every epoch with the lowest loss before it."""
         self._check()
-        batch = as_batch(graphs, ignore=self.ignore)
-        self.seed_ = seed = seed_of(self.random_state)
+        batch = as_batch(X, ignore=self.ignore)
+        seed = seed_of(self.random_state)
         seen = self._seen(batch, seed).merged()
         model = self._model(seen.widths, seed)
         names = ("loss", "average", "diversity", "diversity_loss", "sparsity", "feature_sparsity")
         objective = Objective(**{name: getattr(self, name) for name in names})
-        history = train(model, seen, objective, self.n_restarts, self.epochs, self.lr, self.momentum, on_step)
+        history = _train(model, seen, objective, self.n_restarts, self.epochs, self.lr, self.momentum, callback)
         shape = (self.n_restarts, self.n_patterns)
         with torch.no_grad():
             self.weights_ = model.hidden.adj.unflatten(0, shape).numpy()
             self.colors_ = model.hidden.views[0].unflatten(0, shape).numpy()
+            self.similarity_ = objective.similarity(model, seen).unflatten(0, shape).numpy()
+        self.seed_ = seed
         self.model_ = model
         self.history_ = history
         self.losses_ = history[-1]
@@ -148,7 +244,14 @@ class DescriptiveKCN(BaseEstimator):
         return self
 
     def labels(self, restart: int | None = None) -> list[list[str]]:
-        """Strongest color of every node of every hidden graph of a restart, the best one by default."""
+        """Strongest color of every node of every hidden graph of a restart, the best one by default.
+
+        >>> from torch_geometric.data import Data
+        >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> network = DescriptiveKCN(1, 2, n_restarts=3, epochs=50).fit([edge])
+        >>> sorted(network.labels()[0])
+        ['0', '1']
+        """
         check_is_fitted(self, "colors_")
         colors = self.colors_[self.best_ if restart is None else restart]
         return [[self.label_names_[c] for c in graph] for graph in colors.argmax(-1).tolist()]
@@ -170,7 +273,7 @@ class DescriptiveKCN(BaseEstimator):
             features=self.features,
             generator=torch.Generator(),  # drawn anew below
         ).to(getattr(torch, self.dtype))
-        draw_restarts(model.hidden, self.n_restarts, seed, self.first_restart)
+        _draw_restarts(model.hidden, self.n_restarts, seed, self.first_restart)
         return model
 
     def _seen(self, batch: object, seed: int) -> ViewedGraphs:
@@ -192,7 +295,7 @@ class DescriptiveKCN(BaseEstimator):
 
 
 @torch.no_grad()
-def draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 0) -> None:
+def _draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 0) -> None:
     """Give restarts ``first``, ``first + 1``, ... the initial values of their own seeds, alone or among others."""
     size = hidden.num_hidden // restarts
     for r in range(restarts):
@@ -204,7 +307,7 @@ def draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 0
             mine[rows] = drawn.to(mine.dtype)
 
 
-def train(
+def _train(
     model: KCN,
     graphs: ViewedGraphs,
     objective: Objective,
@@ -212,7 +315,7 @@ def train(
     epochs: int,
     lr: float,
     momentum: float,
-    on_step: OnStep | None = None,
+    callback: Callback | None = None,
 ) -> NDArray[np.float64]:
     """Full-batch SGD on all restarts at once; returns every restart's loss before each epoch and at the end.
 
@@ -226,8 +329,8 @@ def train(
         losses.sum().backward()
         optimizer.step()
         history.append(losses.detach().double().numpy())
-        if on_step is not None:
-            on_step(epoch, history[-1])
+        if callback is not None:
+            callback(Progress("epochs", epoch, epochs, {"loss": float(history[-1].min())}))
     with torch.no_grad():
         history.append(objective(model, graphs, restarts).double().numpy())
     return np.stack(history)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError, ParameterError, Remedy
 from rwkplus.functional.colors import identity_colors, structural_colors
 
 View = Literal["labels", "identity", "gat", "gin", "random-walk"]
@@ -53,8 +53,8 @@ class ViewedGraphs:
             raise ParameterError(f"views must be some of {', '.join(VIEWS)}, got {tuple(views)}.")
         if batch.get("edge_attr") is not None:
             raise GraphError(
-                "the graphs have edge colors, which hidden graphs do not learn. "
-                "Leave them out on purpose: ignore=('edge_attr',)."
+                "the graphs have edge labels (edge_attr), which hidden graphs do not learn.",
+                Remedy("Leave them out: {ignore}.", ignore=("edge_attr",)),
             )
         parts = []
         for view in views:

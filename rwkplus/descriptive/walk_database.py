@@ -1,24 +1,41 @@
-"""A graph database as the explained fraction sees it: kernels with any bank of hidden graphs, graph by graph."""
+r"""A graph database as the explained fraction sees it: kernels with any bank of hidden graphs, plain or compressed.
+
+The objective reads a database only through the matrices :math:`\sum_G \phi(G) \phi(G)^\top / K_{GG}` over color
+sequences. Nodes of one color therefore merge into prefixes of sequences, graphs with equal walk features merge, and
+a root of that matrix, of rank ``r``, stands for all graphs: :math:`K_{GW}` becomes ``r`` rows instead of one per graph.
+The compressed size does not grow with the database, and the compression is exact.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 from torch import Tensor
 
 from rwkplus.descriptive.palette import PaintedGraphs
-from rwkplus.descriptive.walk_features import Floats, WalkFeatures
 from rwkplus.functional.explained import (
+    PrefixLevel,
     explained_fraction,
     pair_closed_walks,
     pair_walks,
     sequence_closed_walks,
+    sequence_walks,
 )
 from rwkplus.functional.kernels import rwk_plus
+from rwkplus.kernels.sequence_tree import Level, SequenceTree
+from rwkplus.kernels.sequences import count_walks
+from rwkplus.table.arrays import Ints
+
+Floats = NDArray[np.float64]
+RANK_TOLERANCE = 1e-10
+"""Singular values below this share of the largest are rounding errors."""
 
 Term = dict[int, float]
 """Kinds of walks that one explained fraction reads side by side, each with the weight of its kernel.
@@ -56,7 +73,7 @@ class WalkDatabase(ABC):
         kinds = [*pair_walks(x, adj, other_x, other_adj, self.steps)]
         if self.closed:
             kinds += [*pair_closed_walks(x, adj, other_x, other_adj, self.closed)]
-        return [combined(kinds, term) for term in self.terms]
+        return [_combined(kinds, term) for term in self.terms]
 
     def objective(self, hidden_x: Tensor, hidden_adj: Tensor) -> Tensor:
         """Explained fraction of ``R`` banks of ``k`` hidden graphs ``(R, k, M, D)``, ``(R, k, M, M)``: ``(R,)``.
@@ -75,13 +92,13 @@ class WalkDatabase(ABC):
         return torch.stack(fractions).mean(0)
 
 
-def combined(kinds: Sequence[Tensor], term: Term) -> Tensor:
+def _combined(kinds: Sequence[Tensor], term: Term) -> Tensor:
     """Sum the kinds of a term by their weights."""
     parts = [kinds[kind] * weight for kind, weight in term.items()]
     return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
 
 
-def choose_terms(norms: Sequence[Floats], steps: int, closed: Sequence[int]) -> tuple[Term, ...]:
+def _choose_terms(norms: Sequence[Floats], steps: int, closed: Sequence[int]) -> tuple[Term, ...]:
     """One term per length of open and closed walks that occur, and one that sees all lengths side by side.
 
     A term alone reads only directions: of one color there is but one sequence of each length, and every graph
@@ -94,6 +111,102 @@ def choose_terms(norms: Sequence[Floats], steps: int, closed: Sequence[int]) -> 
     for i, length in enumerate(closed):
         together[steps + 1 + i] = weight.get(min(length, steps), 1.0)
     return (*singles, together)
+
+
+@dataclass(frozen=True)
+class WalkFeatures:
+    """Counts by kind of walk: open walks of 0 to ``steps`` edges, then closed walks by length."""
+
+    tree: SequenceTree  # sequences of the open walks
+    cycles: tuple[Ints, ...]  # per closed length, color sequences without the return: (S, L)
+    counts: tuple[sparse.csr_matrix, ...]  # per kind: (B, S)
+    norms: tuple[Floats, ...]  # per kind, the kernel of each graph with itself: (B,)
+
+    @classmethod
+    def of(cls, graphs: PaintedGraphs, steps: int, closed: Sequence[int]) -> "WalkFeatures":
+        """Count open walks of up to ``steps`` edges and closed walks of the given lengths."""
+        walks = count_walks(graphs.arrays, steps)
+        open_counts = [_by_color(graphs, walks.counts[0], walks.tree), *walks.counts[1:]]
+        written = [np.arange(len(graphs.colors))[:, None], *(_written(walks.tree, i) for i in range(1, steps + 1))]
+        gram = None if graphs.orthonormal else (graphs.colors @ graphs.colors.T).numpy()
+        norms = [
+            _norm(count, sequence, [2] if i == 0 else [1, *[2] * (i - 1), 1], gram)
+            for i, (count, sequence) in enumerate(zip(open_counts, written, strict=True))
+        ]
+        cycles, counts = [], []
+        if closed:
+            returning = count_walks(graphs.arrays, max(closed), closed=True)
+            for length in closed:
+                sequence, count = _written(returning.tree, length)[:, :-1], returning.counts[length]
+                distinct, place = canonical_cycles(sequence)
+                cycles.append(distinct)
+                counts.append(count @ _joins(place, len(distinct)))
+                norms.append(_norm(count, sequence, [2] * length, gram))
+        return cls(walks.tree, tuple(cycles), (*open_counts, *counts), tuple(norms))
+
+    @staticmethod
+    def of_nodes(graphs: PaintedGraphs, closed: Sequence[int]) -> list[tuple[Ints, Floats]]:
+        """Per length, the nodes of all closed walks up to rotation and reversal, and how often each is walked."""
+        if not closed:
+            return []
+        arrays = graphs.arrays
+        numbered = replace(arrays, label=np.arange(arrays.num_nodes), num_labels=arrays.num_nodes)
+        returning = count_walks(numbered, max(closed), closed=True)
+        found = []
+        for length in closed:
+            distinct, place = canonical_cycles(_written(returning.tree, length)[:, :-1])
+            counts = np.asarray((returning.counts[length] @ _joins(place, len(distinct))).sum(0)).ravel()
+            found.append((distinct, counts))
+        return found
+
+
+def canonical_cycles(sequences: Ints) -> tuple[Ints, Ints]:
+    """Merge cyclic sequences ``(S, L)`` that are rotations or reversals of one another.
+
+    Returns one sequence per class ``(S', L)`` and the class of every sequence ``(S,)``. In an undirected graph all
+    members of a class are walked equally often, and so they are in a hidden graph.
+
+    >>> canonical_cycles(np.array([[1, 0, 0], [0, 0, 1], [0, 1, 2], [2, 1, 0]]))
+    (array([[0, 0, 1],
+            [0, 1, 2]]), array([0, 0, 1, 1]))
+    """
+    best, rows = sequences, np.arange(len(sequences))
+    for way in (sequences, sequences[:, ::-1]):
+        for shift in range(sequences.shape[1]):
+            turned = np.roll(way, shift, 1)
+            differs = (turned != best).argmax(1)
+            best = np.where((turned[rows, differs] < best[rows, differs])[:, None], turned, best)
+    distinct, place = np.unique(best, axis=0, return_inverse=True)
+    return distinct, place.ravel()
+
+
+def _joins(place: Ints, num_classes: int) -> sparse.csr_matrix:
+    return sparse.csr_matrix((np.ones(place.size), (np.arange(place.size), place)), shape=(place.size, num_classes))
+
+
+def _by_color(graphs: PaintedGraphs, counts: sparse.csr_matrix, tree: SequenceTree) -> sparse.csr_matrix:
+    """Number of nodes of each color: a column for every color, met or not."""
+    label = tree.sequences[0].label
+    columns = sparse.csr_matrix((np.ones(label.size), (np.arange(label.size), label)), (label.size, len(graphs.colors)))
+    return counts @ columns
+
+
+def _written(tree: SequenceTree, length: int) -> Ints:
+    """Colors of all sequences of ``length`` edges: ``(S, length + 1)``."""
+    before = np.empty((1, 0), np.int64)
+    for level in (*tree.prefixes[:length], tree.sequences[length]):
+        before = np.concatenate([before[level.prefix], level.label[:, None]], 1)
+    return before
+
+
+def _norm(counts: sparse.csr_matrix, sequences: Ints, powers: Sequence[int], gram: Floats | None) -> Floats:
+    """Kernel of every graph with itself: the ends of a walk are matched once, all other nodes twice."""
+    if gram is None:
+        return np.asarray(counts.multiply(counts).sum(1), float).ravel()
+    similar = np.ones((len(sequences), len(sequences)))
+    for column, power in zip(sequences.T, powers, strict=True):
+        similar *= gram[np.ix_(column, column)] ** power
+    return np.asarray(counts.multiply(counts @ similar).sum(1), float).ravel()
 
 
 @dataclass(frozen=True)
@@ -112,7 +225,7 @@ class PlainWalks(WalkDatabase):
     def of(cls, graphs: PaintedGraphs, steps: int, closed: tuple[int, ...]) -> "PlainWalks":
         """Keep the graphs as they are; only their own norms are counted beforehand."""
         features = WalkFeatures.of(graphs, steps, closed)
-        terms = choose_terms(features.norms, steps, closed)
+        terms = _choose_terms(features.norms, steps, closed)
         nodes = WalkFeatures.of_nodes(graphs, closed)
         arrays = graphs.arrays
         return cls(
@@ -126,7 +239,7 @@ class PlainWalks(WalkDatabase):
             torch.from_numpy(arrays.graph),
             tuple(torch.from_numpy(cycles) for cycles, _ in nodes),
             tuple(torch.from_numpy(counts) for _, counts in nodes),
-            torch.from_numpy(np.stack([row_scale(features.norms, term) for term in terms])),
+            torch.from_numpy(np.stack([_row_scale(features.norms, term) for term in terms])),
         )
 
     def loadings(self, hidden_x: Tensor, hidden_adj: Tensor) -> list[Tensor]:
@@ -148,7 +261,7 @@ class PlainWalks(WalkDatabase):
         for cycles, count in zip(self.cycles, self.returns, strict=True):
             walked = sequence_closed_walks(y0, hidden_adj, cycles) * count.unsqueeze(1)
             kinds.append(walked.new_zeros(num_graphs, walked.size(1)).index_add(0, self.batch[cycles[:, 0]], walked))
-        return [combined(kinds, term) * scale.unsqueeze(1) for term, scale in zip(self.terms, self.scale, strict=True)]
+        return [_combined(kinds, term) * scale.unsqueeze(1) for term, scale in zip(self.terms, self.scale, strict=True)]
 
     def to(self, dtype: torch.dtype) -> "PlainWalks":
         """Return the database in another precision."""
@@ -167,7 +280,76 @@ class PlainWalks(WalkDatabase):
         return self.edge_index.size(1) + self.x.size(0)
 
 
-def row_scale(norms: Sequence[Floats], term: Term) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class CompressedWalks(WalkDatabase):
+    """Color sequences instead of nodes, and a root of their second moments instead of graphs."""
+
+    prefixes: tuple[PrefixLevel, ...]
+    sequences: tuple[PrefixLevel, ...]
+    cycles: tuple[Tensor, ...]  # per closed length: (S, L)
+    roots: tuple[dict[int, Tensor], ...]  # per term and kind: (r, S)
+
+    @classmethod
+    def of(cls, graphs: PaintedGraphs, steps: int, closed: tuple[int, ...]) -> "CompressedWalks":
+        """Count walks by color sequence and compress; float64."""
+        features = WalkFeatures.of(graphs, steps, closed)
+        terms = _choose_terms(features.norms, steps, closed)
+        return cls(
+            graphs.colors,
+            steps,
+            closed,
+            terms,
+            tuple(_level(level) for level in features.tree.prefixes),
+            tuple(_level(level) for level in features.tree.sequences[1:]),
+            tuple(torch.from_numpy(cycles) for cycles in features.cycles),
+            tuple(_root(features, term) for term in terms),
+        )
+
+    def loadings(self, hidden_x: Tensor, hidden_adj: Tensor) -> list[Tensor]:
+        """See :class:`WalkDatabase`; one row per dimension of the database's walk features."""
+        y0 = torch.einsum("cd,kmd->ckm", self.colors, hidden_x)
+        kinds = [
+            y0.square().sum(-1),
+            *sequence_walks(y0, hidden_adj, self.prefixes, self.sequences),
+            *(sequence_closed_walks(y0, hidden_adj, cycles) for cycles in self.cycles),
+        ]
+        return [reduce(add, (root @ kinds[kind] for kind, root in roots.items())) for roots in self.roots]
+
+    def to(self, dtype: torch.dtype) -> "CompressedWalks":
+        """Return the database in another precision."""
+        roots = tuple({kind: root.to(dtype) for kind, root in term.items()} for term in self.roots)
+        return replace(self, colors=self.colors.to(dtype), roots=roots)
+
+    @property
+    def cost(self) -> int:
+        """See :class:`WalkDatabase`."""
+        return sum(level.prefix.numel() for level in (*self.prefixes, *self.sequences))
+
+
+def _level(level: Level) -> PrefixLevel:
+    return PrefixLevel(torch.from_numpy(level.prefix), torch.from_numpy(level.label))
+
+
+def _root(features: WalkFeatures, term: Term) -> dict[int, Tensor]:
+    """Root of the second moments of the graphs' features, cut by kind of walk."""
+    scale = _row_scale(features.norms, term)
+    parts = [features.counts[kind].toarray() * weight for kind, weight in term.items()]
+    rows = _distinct_rows(np.concatenate(parts, 1) * scale[:, None])
+    _, singular, right = np.linalg.svd(rows, full_matrices=False)
+    kept = singular > RANK_TOLERANCE * singular.max(initial=0)
+    root = right[kept] * singular[kept, None]
+    cuts = np.cumsum([part.shape[1] for part in parts])[:-1]
+    return {kind: torch.from_numpy(part) for kind, part in zip(term, np.split(root, cuts, 1), strict=True)}
+
+
+def _distinct_rows(rows: Floats) -> Floats:
+    """Merge graphs with equal features; a row that stands for n graphs counts n times in squares."""
+    distinct, count = np.unique(rows, axis=0, return_counts=True)
+    merged: Floats = distinct * np.sqrt(count)[:, None]
+    return merged
+
+
+def _row_scale(norms: Sequence[Floats], term: Term) -> NDArray[np.float64]:
     """Factor of every graph's kernels: its share in the mean over graphs that have walks of the term, normalized."""
     norm = np.sum([weight * norms[kind] for kind, weight in term.items()], axis=0)
     there = norm > 0

@@ -11,9 +11,9 @@ from rwkplus.detect.explanation import Explanation, explanations
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.files import from_json
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.cover import explained
-from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.files import pack_miner, saved_params, unpack_miner
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.occurrences import explained
+from rwkplus.saving import header_of, unpack
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import Floats, GraphArrays
 from rwkplus.table.reader import check_nodes
@@ -98,12 +98,13 @@ class PatternDetector(GraphDetector):
         return arrays, database.source, ~explained(database, shapes, miner.n_jobs)
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        header, arrays = pack_miner(self.miner_)
-        given = None if self.miner is None else saved_params(self.miner, self.miner_.seed_)
-        return {"miner": given, "fitted": header}, arrays
+        learned, arrays = self.miner_._learned()
+        given = None if self.miner is None else self.miner.get_params() | {"random_state": self.miner_.seed_}
+        return {"miner": given, "fitted": header_of(self.miner_, learned)}, arrays
 
     def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.miner = None if header["miner"] is None else PatternMiner(**from_json(header["miner"]))
-        self.miner_ = unpack_miner(PatternMiner(), header["fitted"], arrays)
+        own = {name: arrays[name] for name in PatternMiner.stored_arrays}
+        self.miner_ = unpack(PatternMiner, header["fitted"], own)
         if not self.miner_.patterns_:
             raise ValueError("it holds no patterns")

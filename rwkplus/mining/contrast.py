@@ -26,10 +26,21 @@ class ClassContrast(NamedTuple):
     """The same after Benjamini and Hochberg's correction for all patterns and classes."""
 
 
-def are_real_targets(y: Sequence[object]) -> bool:
-    """Whether ``y`` holds numbers of which some are not whole: targets of a regression, no classes."""
+def classes_to_contrast(y: Sequence[object], num_graphs: int) -> Sequence[object] | None:
+    """Check ``y`` before the work; None where it has no classes, as the targets of a regression have none.
+
+    >>> classes_to_contrast(["a", "b"], 2)
+    ['a', 'b']
+    >>> classes_to_contrast([0.5, 1.5], 2) is None
+    True
+    """
+    if len(y) != num_graphs:
+        raise ParameterError(f"y has {len(y)} entries for {num_graphs} graphs.", "Give one for each.")
     values = np.asarray(y)
-    return values.dtype.kind == "f" and bool((np.isfinite(values) & (values != np.round(values))).any())
+    if values.dtype.kind == "f" and (np.isfinite(values) & (values != np.round(values))).any():
+        return None
+    class_contrasts([], y)  # refuses what cannot be contrasted
+    return y
 
 
 def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> list[tuple[ClassContrast, ...]]:
@@ -38,10 +49,14 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
     Args:
         supports: Indices of the graphs that have each pattern.
         y: Class of every graph.
+
+    >>> ((other, toxic),) = class_contrasts([[0, 1, 2]], ["toxic"] * 4 + ["other"] * 4)
+    >>> toxic.support, toxic.graphs, round(toxic.odds_ratio, 1)
+    (3, 4, 21.0)
     """
     values = np.asarray(y)
     if values.ndim != 1 and values.shape[1:] != (1,):
-        raise ParameterError(f"y has shape {values.shape}: give one class per graph, such as y[:, 0].")
+        raise ParameterError(f"y has shape {values.shape}.", "Give one class per graph, such as y[:, 0].")
     known = np.array([not is_missing(value) for value in values.ravel().tolist()], dtype=bool)
     if not known.all():
         if supports:
@@ -71,7 +86,7 @@ def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> l
 
 def _warn_of_missing(missing: int, graphs: int) -> None:
     warnings.warn(
-        f"{missing} of {graphs} graphs have no class in y: the contrast leaves them out.", RWKPlusWarning, stacklevel=4
+        RWKPlusWarning(f"{missing} of {graphs} graphs have no class in y: the contrast leaves them out."), stacklevel=5
     )
 
 

@@ -24,6 +24,11 @@ def normalize_weights(weights: ArrayLike) -> Floats:
     """Scale the weights off the diagonal of ``(..., M, M)`` to [0, 1] by minimum and maximum, each graph alone.
 
     The diagonal becomes 0. A graph whose weights are all equal has no scale: they are clipped to [0, 1].
+
+    >>> normalize_weights([[0, 2, 4], [2, 0, 3], [4, 3, 0]])
+    array([[0. , 0. , 1. ],
+           [0. , 0. , 0.5],
+           [1. , 0.5, 0. ]])
     """
     weights = np.array(weights, dtype=np.float64)
     if weights.ndim < 2 or weights.shape[-1] != weights.shape[-2]:
@@ -80,6 +85,10 @@ def edit_distance_bounds(
 
     Lower: the best assignment when every node may arrange its own edges at will, each edge counted half at either
     end. Upper: the true cost of that assignment, improved by swapping pairs of nodes while that helps.
+
+    >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> edit_distance_bounds(path, None, nx.complete_graph(3), compare_labels=False)
+    (1.0, 1.0)
     """
     return _bounds(*_costs(weights, labels, target, compare_labels))
 
@@ -92,14 +101,14 @@ def _costs(
     size = target.number_of_nodes()
     if weights.shape != (size, size):
         raise ShapeError(
-            f"weights must be ({size}, {size}) for a target of {size} nodes, got {weights.shape}: "
-            "nodes are neither added nor removed."
+            f"weights must be ({size}, {size}) for a target of {size} nodes, got {weights.shape}: nodes are neither "
+            "added nor removed."
         )
     np.fill_diagonal(weights, 0)
     if not (np.isfinite(weights).all() and weights.min(initial=0) >= 0 and weights.max(initial=0) <= 1):
         raise ParameterError(
-            f"weights must lie in [0, 1], found {weights.min():g} to {weights.max():g}: "
-            "scale them with rwkplus.mining.edit_distance.normalize_weights."
+            f"weights must lie in [0, 1], found {weights.min():g} to {weights.max():g}.",
+            "Scale them with rwkplus.mining.edit_distance.normalize_weights.",
         )
     edges = nx.to_numpy_array(target, weight=None)
     if not compare_labels:

@@ -1,35 +1,165 @@
 """The pattern miner: graphs in, a handful of readable patterns out."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
+from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.mining.candidates import labelled_shapes
-from rwkplus.mining.contrast import are_real_targets, class_contrasts
-from rwkplus.mining.cover import covered, explained, used_entries
-from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.growth import Beam
-from rwkplus.mining.occurrences import find_occurrences
+from rwkplus.loops.embeddings import Ints
+from rwkplus.mining.contrast import class_contrasts, classes_to_contrast
 from rwkplus.mining.patterns import Pattern
-from rwkplus.mining.search import Criterion, Search, control_threshold
-from rwkplus.mining.settings import Coloring, MinerSettings
-from rwkplus.mining.shape import Shape
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.greedy import Criterion, Search, control_threshold, labelled_shapes
+from rwkplus.mining.search.growth import Beam, Grown
+from rwkplus.mining.search.occurrences import Shape, covered, explained, find_occurrences, used_entries
+from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.types import check_ignore
+from rwkplus.types import (
+    Callback,
+    Progress,
+    check_choice,
+    check_ignore,
+    check_integer,
+    check_share,
+    is_positive_integer,
+    seed_of,
+)
 
 LITTLE_GAIN = 0.01
 """Share of edges below which a pattern adds too little for a reader who left their number open."""
+MAX_AUTO_PATTERNS = 20
+DEFAULT_SIZES = {"maximal": (3, 12), "blocks": (3, 6)}
+SMALLEST = {"maximal": 3, "blocks": 2}
+"""Nodes; of a single edge, labels and degrees explain all, so that there is no evidence for it."""
+CANDIDATES = ("grown", "sampled", "gradient")
+LARGEST_HIDDEN = 6
+"""Nodes of a hidden graph, which candidates from gradient descent are decoded from."""
+Coloring = Literal["auto", "structural"]
 
 
-class PatternMiner(TransformerMixin, BaseEstimator):
+class Miner(Savable, TransformerMixin, BaseEstimator):
+    """What miners share: once ``patterns_`` are there, similarity to them, the edges they explain, and a file.
+
+    A subclass finds patterns in ``fit(X, y=None, *, callback=None)`` and assigns what it learned at its end.
+
+    Attributes:
+        patterns_: The patterns.
+        explained_: Share of all edges that the first 1, 2, ... patterns cover.
+        reader_: How graphs come by their labels.
+    """
+
+    patterns_: list[Pattern]
+    explained_: NDArray[np.float64]
+    reader_: Reader
+    seed_: int
+    ignore: Sequence[str]
+    n_jobs: int | None
+    stored_arrays: ClassVar[dict[str, int]] = {"explained_": 1}
+    """Fitted arrays, and their numbers of dimensions."""
+
+    def fit(self, X: Graphs, y: Sequence[object] | None = None, *, callback: Callback | None = None) -> Self:
+        """Mine ``X``."""
+        raise NotImplementedError
+
+    def fit_transform(self, X: Graphs, y: Sequence[object] | None = None, **fit_params: Any) -> NDArray[np.float64]:  # noqa: ANN401
+        """Mine, and return the similarities of the same graphs, which are read only once."""
+        table = self._table(X)
+        return self.fit(table, y, **fit_params).transform(table)
+
+    def transform(self, X: Graphs) -> NDArray[np.float64]:
+        """Return the similarity of each graph to each pattern: the cosine of their walks, ``(B, k)``.
+
+        >>> import networkx as nx
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> miner.transform([triangle]).round(3)
+        array([[1.]])
+        """
+        self._check_patterns()
+        kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
+        kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
+        return kernel.transform(self.reader_.labelled(self._table(X)))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the columns of :meth:`transform`: the patterns, in their order.
+
+        >>> import networkx as nx
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> miner.get_feature_names_out()
+        array(['pattern0'], dtype=object)
+        """
+        self._check_patterns()
+        return np.array([f"pattern{k}" for k in range(len(self.patterns_))], dtype=object)
+
+    def score(self, X: Graphs, y: object = None) -> float:
+        """Return the share of the edges of ``X`` that lie in an occurrence of a pattern, between 0 and 1.
+
+        On graphs that were not mined, this tells how well the patterns describe what they have not seen.
+
+        >>> import networkx as nx
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> triangle.add_edge(0, 3)
+        >>> triangle.nodes[3]["label"] = "a"
+        >>> miner.score([triangle])
+        0.75
+        """
+        self._check_patterns()
+        database = MiningDatabase.of(self.reader_.read(self._table(X)))
+        marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_), self.n_jobs)
+        return float(marked.mean()) if marked.size else 0.0
+
+    def _learned(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        learned = {"reader": self.reader_.to_dict(), "patterns": [pattern.to_dict() for pattern in self.patterns_]}
+        return learned, {name: getattr(self, name) for name in self.stored_arrays}
+
+    def _restore(self, learned: dict[str, Any], arrays: dict[str, Any]) -> None:
+        if set(learned) != {"reader", "patterns"} or set(arrays) != set(self.stored_arrays):
+            raise ValueError("it holds other things than a miner learns")
+        check_ignore(self.ignore)
+        self.reader_ = Reader.from_dict(learned["reader"])
+        self.patterns_ = [Pattern.from_dict(values) for values in learned["patterns"]]
+        for pattern in self.patterns_:
+            pattern.shape(self.reader_)  # raises where a label is unknown
+        for name, dimensions in self.stored_arrays.items():
+            setattr(self, name, array(arrays, name, "f", dimensions))
+        if self.explained_.size != len(self.patterns_):
+            raise ValueError("it explains edges by other patterns than it holds")
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def _repr_html_(self) -> str:
+        """Patterns as pictures, once there are any."""
+        if not getattr(self, "patterns_", None):
+            return f"<code>{type(self).__name__}</code>"
+        return '<div style="display:flex;flex-wrap:wrap">' + "".join(p._repr_html_() for p in self.patterns_) + "</div>"
+
+    def _table(self, X: Graphs) -> GraphTable:
+        check_ignore(self.ignore)
+        return GraphTable.of(X, ignore=tuple(self.ignore))
+
+    def _check_patterns(self) -> None:
+        check_is_fitted(self, "explained_")
+        if not self.patterns_:
+            raise GraphError("no patterns were found, so there is nothing to compare with.")
+
+
+class PatternMiner(Miner):
     """Mine the patterns that describe a database of graphs, without supervision.
 
     Candidates come from growth along real occurrences, from sampling and, if wanted, from gradient descent; all
@@ -44,17 +174,16 @@ class PatternMiner(TransformerMixin, BaseEstimator):
             a clique of the fewest nodes has, it may have as many: a single number finds cliques, too.
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
             ``"blocks"``: small building blocks that together explain most of the edges.
-        colors: ``"auto"``: one-hot labels as they are, measurements cut into classes, one color where there are no
+        colors: ``"auto"``: labels, and attributes cut into classes; one color where there are no
             node features. ``"structural"``: classes of nodes by their place in the graph.
-        n_colors: Classes to cut measurements and structural colors into.
+        n_colors: Classes to cut attributes and structural colors into.
         candidates: Where candidates come from: ``"grown"`` always, ``"sampled"`` and ``"gradient"`` if listed.
         fidelity: Share of its occurrences in which every edge of a maximal pattern should be present.
         search_graphs: Graphs looked at while searching; supports always count all graphs.
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases mined to learn what chance achieves; 0 to skip.
         ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a seed of chance; the same seed gives the same
-            patterns.
+        random_state: Seed, scikit-learn's ``RandomState``, or None to draw one; the same seed gives the same patterns.
         n_jobs: Parallel jobs that count occurrences, through joblib.
 
     Attributes:
@@ -73,7 +202,7 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         (('C', 'C', 'C', 'C', 'C', 'C'), 200)
     """
 
-    explained_: NDArray[np.float64]
+    stored_arrays = Miner.stored_arrays | {"control_": 1, "training_": 1, "saved_": 1}
 
     def __init__(
         self,
@@ -106,161 +235,249 @@ class PatternMiner(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(
-        self, graphs: Graphs, y: Sequence[object] | None = None, on_pattern: Callable[[], None] | None = None
-    ) -> Self:
-        """Mine ``graphs``. Interrupted by Ctrl-C, it keeps the patterns found so far, if there are any.
+    def fit(self, X: Graphs, y: Sequence[object] | None = None, *, callback: Callback | None = None) -> Self:
+        """Mine ``X``. Interrupted by Ctrl-C, it keeps the patterns found so far, if there are any.
 
         Args:
-            graphs: PyG or networkx graphs; undirected.
+            X: Graphs in any form that :meth:`rwkplus.table.GraphTable.of` reads; undirected.
             y: Classes of the graphs. They do not guide the search; patterns tell how classes differ in them. Real
                 targets, numbers of which some are not whole, have no classes to tell apart.
-            on_pattern: Called after every pattern.
+            callback: Called after every control (phase ``"controls"``) and every pattern (``"patterns"``).
+
+        >>> import networkx as nx
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> told = lambda step: print(step.phase, step.done, step.values["support"])
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6, callback=told)
+        patterns 1 6
         """
-        if hasattr(self, "explained_"):
-            del self.explained_  # lest half of a new fit looks like a fit
-        settings = MinerSettings.of(self)
-        self.seed_ = settings.seed
-        table = self._table(graphs)
+        settings = _Settings.of(self)
+        table = self._table(X)
         structural = self.colors == "structural"
-        self.reader_ = Reader.fit_labels(
+        reader = Reader.fit_labels(
             table, self.ignore, n_classes=self.n_colors, structural=structural, seed=settings.seed
         )
-        database = MiningDatabase.of(self.reader_.read(table))
+        database = MiningDatabase.of(reader.read(table))
         settings.check_against(database)
-        if y is not None and len(y) != database.num_graphs:
-            raise ParameterError(f"y has {len(y)} entries for {database.num_graphs} graphs: give one for each.")
-        classes = None if y is None or are_real_targets(y) else y
-        if classes is not None:
-            class_contrasts([], classes)  # refuses what cannot be contrasted, before the work
-        self.patterns_: list[Pattern] = []
-        self.control_, self.threshold_, self.training_ = np.empty(0), 0.0, np.empty(0)
-        self.interrupted_ = False
-        try:
-            self._mine(settings, database, table, on_pattern or (lambda: None))
-        except KeyboardInterrupt:
-            if not self.patterns_:
-                raise
-            self.interrupted_ = True
-            warnings.warn(f"interrupted: {len(self.patterns_)} patterns so far.", RWKPlusWarning, stacklevel=2)
-        if not self.patterns_:
-            warnings.warn(settings.why_none, RWKPlusWarning, stacklevel=2)
-        if classes is not None and self.patterns_:
-            contrasts = class_contrasts([pattern.graphs for pattern in self.patterns_], classes)
-            self.patterns_ = [p.with_contrast(c) for p, c in zip(self.patterns_, contrasts, strict=True)]
-        self.saved_ = np.cumsum([pattern.score for pattern in self.patterns_])
-        self.explained_ = np.cumsum([pattern.gain for pattern in self.patterns_])
-        return self
-
-    def fit_transform(self, graphs: Graphs, y: Sequence[object] | None = None) -> NDArray[np.float64]:
-        """Mine, and return the similarities of the same graphs, which are read only once."""
-        table = self._table(graphs)
-        return self.fit(table, y).transform(table)
-
-    def transform(self, graphs: Graphs) -> NDArray[np.float64]:
-        """Return the similarity of each graph to each pattern: the cosine of their walks, ``(B, k)``."""
-        self._check_patterns()
-        kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
-        kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
-        return kernel.transform(self.reader_.labelled(self._table(graphs)))
-
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the columns of :meth:`transform`: the patterns, in their order."""
-        self._check_patterns()
-        return np.array([f"pattern{k}" for k in range(len(self.patterns_))], dtype=object)
-
-    def score(self, graphs: Graphs, y: object = None) -> float:
-        """Return the share of the edges of ``graphs`` that lie in an occurrence of a pattern, between 0 and 1.
-
-        On graphs that were not mined, this tells how well the patterns describe what they have not seen.
-        """
-        self._check_patterns()
-        database = MiningDatabase.of(self.reader_.read(self._table(graphs)))
-        marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_), self.n_jobs)
-        return float(marked.mean()) if marked.size else 0.0
-
-    def save(self, path: str | Path) -> Path:
-        """Write everything fitted into one file of the safetensors format, whole or not at all."""
-        from rwkplus.mining.files import save_miner
-
-        check_is_fitted(self, "explained_")
-        return save_miner(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> "PatternMiner":
-        """Read what :meth:`save` wrote; nothing in the file is executed."""
-        from rwkplus.mining.files import load_miner
-
-        return load_miner(cls(), path)
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
-    def _repr_html_(self) -> str:
-        """Patterns as pictures, once there are any."""
-        if not hasattr(self, "explained_") or not self.patterns_:
-            return f"<code>{type(self).__name__}</code>"
-        return '<div style="display:flex;flex-wrap:wrap">' + "".join(p._repr_html_() for p in self.patterns_) + "</div>"
-
-    def _mine(
-        self, settings: MinerSettings, database: MiningDatabase, table: GraphTable, tell: Callable[[], None]
-    ) -> None:
+        classes = None if y is None else classes_to_contrast(y, database.num_graphs)
         chosen = settings.chosen_graphs(database)
         sample = database.graphs_subset(chosen)
-        given: list[Shape] = []
-        if "gradient" in self.candidates:
-            from rwkplus.descriptive.decoded import decoded_shapes
-
-            labelled = self.reader_.labelled(table)
-            shapes, self.training_ = decoded_shapes(labelled, chosen, settings.sizes, settings.seed)
-            given = list(labelled_shapes(sample, shapes))
+        given, training = self._given(settings, sample, reader, table, chosen)
         beam = Beam(self.beam_width, settings.sizes[1], settings.max_edges, max(2, min(3, chosen.size)), self.fidelity)
         search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
-        self.control_ = search.control(sample, self.n_controls)
-        self.threshold_ = control_threshold(self.control_)
-        self._collect(search, sample, database, table, settings, tell)
+        control = search.control(sample, self.n_controls, callback)
+        threshold = control_threshold(control)
+        tally = Tally(reader, table, database, self.criterion, self.n_jobs)
+        patterns, interrupted = _collected(search.one_after_the_other(sample, threshold), tally, settings, callback)
+        if interrupted:
+            warnings.warn(f"interrupted: {len(patterns)} patterns so far.", RWKPlusWarning, stacklevel=2)
+        if not patterns:
+            warnings.warn(settings.why_none, stacklevel=2)
+        self.patterns_ = with_contrasts(patterns, classes)
+        self.reader_, self.seed_, self.interrupted_ = reader, settings.seed, interrupted
+        self.control_, self.threshold_, self.training_ = control, threshold, training
+        self.saved_ = np.cumsum([pattern.score for pattern in patterns])
+        self.explained_ = np.cumsum([pattern.gain for pattern in patterns])
+        return self
 
-    def _collect(
-        self,
-        search: Search,
-        sample: MiningDatabase,
-        database: MiningDatabase,
-        table: GraphTable,
-        settings: MinerSettings,
-        tell: Callable[[], None],
+    def _given(
+        self, settings: "_Settings", sample: MiningDatabase, reader: Reader, table: GraphTable, chosen: Ints
+    ) -> tuple[list[Shape], NDArray[np.float64]]:
+        """Candidates from gradient descent, where they are wanted, and how its training went."""
+        if "gradient" not in self.candidates:
+            return [], np.empty(0)
+        from rwkplus.descriptive.gradient_miner import decoded_shapes  # needs PyTorch
+
+        shapes, training = decoded_shapes(reader.labelled(table), chosen, settings.sizes, settings.seed)
+        return list(labelled_shapes(sample, shapes)), training
+
+    def _learned(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        learned, arrays = super()._learned()
+        return learned | {"threshold": self.threshold_, "interrupted": self.interrupted_}, arrays
+
+    def _restore(self, learned: dict[str, Any], arrays: dict[str, Any]) -> None:
+        _Settings.of(self)
+        threshold, interrupted = learned.pop("threshold"), learned.pop("interrupted")
+        super()._restore(learned, arrays)
+        if not isinstance(interrupted, bool) or not isinstance(threshold, float) or not 0 <= threshold < np.inf:
+            raise ValueError("its threshold is no number, or it is unclear whether it was interrupted")
+        if self.saved_.size != len(self.patterns_):
+            raise ValueError("it saves description length by other patterns than it holds")
+        self.threshold_, self.interrupted_ = threshold, interrupted
+
+
+def _collected(
+    found: Iterable[Grown], tally: "Tally", settings: "_Settings", callback: Callback | None
+) -> tuple[list[Pattern], bool]:
+    """Count patterns as they are found, until there are enough; and whether Ctrl-C came before that."""
+    patterns: list[Pattern] = []
+    try:
+        for grown in found:
+            pattern = tally.count(grown.shape, grown.score)
+            if settings.open_ended and len(patterns) >= settings.fewest and pattern.gain < LITTLE_GAIN:
+                break
+            patterns.append(pattern)
+            if callback is not None:
+                total = None if settings.open_ended else settings.most
+                values = {"score": pattern.score, "support": pattern.support, "gain": pattern.gain}
+                callback(Progress("patterns", len(patterns), total, values))
+            if len(patterns) == settings.most:
+                break
+    except KeyboardInterrupt:
+        if not patterns:
+            raise
+        return patterns, True
+    return patterns, False
+
+
+def with_contrasts(patterns: list[Pattern], classes: Sequence[object] | None) -> list[Pattern]:
+    """Patterns that tell how classes differ in them, where there are classes."""
+    if classes is None or not patterns:
+        return patterns
+    contrasts = class_contrasts([pattern.graphs for pattern in patterns], classes)
+    return [replace(pattern, contrast=part) for pattern, part in zip(patterns, contrasts, strict=True)]
+
+
+class Tally:
+    """Counts patterns in all graphs, one after the other, and the edges that each covers beyond those before it."""
+
+    def __init__(
+        self, reader: Reader, table: GraphTable, database: MiningDatabase, criterion: str, n_jobs: int | None
     ) -> None:
-        before = np.zeros(database.rows.neighbor.size, bool)
-        for grown in search.one_after_the_other(sample, self.threshold_):
-            found = find_occurrences(database, grown.shape, self.n_jobs)
-            used = covered(database, used_entries(database, grown.shape, found.rows))
-            gain = float((used & ~before).mean())
-            if settings.open_ended and len(self.patterns_) >= settings.fewest and gain < LITTLE_GAIN:
-                return
-            before |= used
-            self.patterns_.append(
-                Pattern.of(
-                    self.reader_,
-                    grown.shape,
-                    database,
-                    found,
-                    table,
-                    criterion=self.criterion,
-                    score=grown.score,
-                    edge_coverage=float(used.mean()),
-                    gain=gain,
-                )
+        self.reader = reader
+        self.table = table
+        self.database = database
+        self.criterion = criterion
+        self.n_jobs = n_jobs
+        self.before = np.zeros(database.rows.neighbor.size, bool)
+
+    def count(self, shape: Shape, score: float) -> Pattern:
+        """The pattern of a shape, with its exact support."""
+        found = find_occurrences(self.database, shape, self.n_jobs)
+        used = covered(self.database, used_entries(self.database, shape, found.rows))
+        gain = float((used & ~self.before).mean())
+        self.before |= used
+        judged = {"criterion": self.criterion, "score": float(score)}
+        shares = {"edge_coverage": float(used.mean()), "gain": gain}
+        return Pattern.of(self.reader, shape, self.database, found, self.table, **judged, **shares)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What a miner was asked for."""
+
+    fewest: int
+    most: int
+    open_ended: bool  # whether the number of patterns was left open
+    sizes: tuple[int, int]
+    search_graphs: int
+    controlled: bool  # whether chance sets a threshold
+    seed: int
+
+    @classmethod
+    def of(cls, miner: Any) -> "_Settings":  # noqa: ANN401
+        """Check the parameters of a :class:`rwkplus.mining.PatternMiner`."""
+        check_choice("criterion", miner.criterion, Criterion)
+        check_choice("colors", miner.colors, Coloring)
+        listed = isinstance(miner.candidates, Collection) and not isinstance(miner.candidates, str)
+        if not listed or not {"grown"} <= set(miner.candidates) <= set(CANDIDATES):
+            raise ParameterError(
+                f"candidates must list 'grown' and may list 'sampled' and 'gradient', got {miner.candidates!r}."
             )
-            tell()
-            if len(self.patterns_) == settings.most:
-                return
+        for name, least in (("n_colors", 1), ("search_graphs", 2), ("beam_width", 1), ("n_controls", 0)):
+            check_integer(name, getattr(miner, name), least)
+        check_jobs(miner.n_jobs)
+        check_share("fidelity", miner.fidelity)
+        if miner.fidelity == 0:
+            raise ParameterError(f"fidelity must lie above 0 and at most at 1, got {miner.fidelity!r}.")
+        number = _range("n_patterns", miner.n_patterns, 1, (1, MAX_AUTO_PATTERNS))
+        open_ended = not isinstance(miner.n_patterns, Integral)
+        sizes = _range("pattern_size", miner.pattern_size, SMALLEST[miner.criterion], DEFAULT_SIZES[miner.criterion])
+        if "gradient" in miner.candidates and sizes[0] > LARGEST_HIDDEN:
+            raise ParameterError(
+                f"candidates by gradient have up to {LARGEST_HIDDEN} nodes, pattern_size asks for {sizes[0]}.",
+                Remedy("Leave them out: {candidates}.", candidates=("grown", "sampled")),
+            )
+        fewest, most = number[0] if open_ended else 1, number[1]
+        controlled = miner.n_controls > 0
+        return cls(fewest, most, open_ended, sizes, int(miner.search_graphs), controlled, seed_of(miner.random_state))
 
-    def _table(self, graphs: Graphs) -> GraphTable:
-        check_ignore(self.ignore)
-        return GraphTable.of(graphs, ignore=tuple(self.ignore))
+    @property
+    def max_edges(self) -> int:
+        """Edges of a pattern: few more than nodes, lest dense graphs take forever, but no wanted size is left out."""
+        low, high = self.sizes
+        return max(high + 6, low * (low - 1) // 2)
 
-    def _check_patterns(self) -> None:
-        check_is_fitted(self, "explained_")
-        if not self.patterns_:
-            raise GraphError("no patterns were found, so there is nothing to compare with.")
+    @property
+    def why_none(self) -> RWKPlusWarning:
+        """What it means that no pattern was found."""
+        if self.controlled:
+            return RWKPlusWarning(
+                "no pattern beats chance: rewiring the graphs at random gives scores as high.",
+                "Are the node labels informative?",
+                Remedy(
+                    "Small graphs often rewire into themselves: {n_controls} finds patterns without comparing.",
+                    n_controls=0,
+                ),
+            )
+        low, high = self.sizes
+        return RWKPlusWarning(
+            f"no pattern of {low if low == high else f'{low} to {high}'} nodes occurs more than labels and degrees "
+            "explain.",
+            "Are the node labels informative?",
+            Remedy("Setting {pattern_size} allows other sizes.", pattern_size=...),
+        )
+
+    def check_against(self, database: MiningDatabase) -> None:
+        """Refuse databases in which there is nothing to find; warn where little is."""
+        if database.num_graphs < 2:
+            raise GraphError(
+                "there is only one graph: patterns are what several graphs share.",
+                "Cut it into neighborhoods, one graph around every node, for instance with "
+                "torch_geometric.utils.k_hop_subgraph.",
+            )
+        check_edges(database)
+        largest = int(np.bincount(database.rows.graph).max())
+        if self.sizes[0] > largest:
+            raise ParameterError(
+                f"pattern_size asks for at least {self.sizes[0]} nodes, but the largest graph has {largest}.",
+                Remedy("Ask for fewer: {pattern_size}.", pattern_size=...),
+            )
+        if database.num_graphs < self.most and not self.open_ended:
+            warnings.warn(
+                f"{self.most} patterns are more than the {database.num_graphs} graphs: most will say little.",
+                RWKPlusWarning,
+                stacklevel=3,
+            )
+
+    def chosen_graphs(self, database: MiningDatabase) -> Ints:
+        """Graphs to search in, ascending."""
+        order = np.random.default_rng(self.seed).permutation(database.num_graphs)
+        return np.sort(order[: self.search_graphs])
+
+
+def check_edges(database: MiningDatabase) -> None:
+    """Refuse graphs without edges, in which there is nothing to find."""
+    if not database.num_edges:
+        raise GraphError("no graph has an edge: there are no patterns to find.")
+
+
+def check_jobs(n_jobs: object) -> None:
+    """Refuse what joblib would refuse later.
+
+    >>> check_jobs(None)
+    >>> check_jobs(-1)
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ParameterError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+
+
+def _range(name: str, given: int | Sequence[int] | str, least: int, auto: tuple[int, int]) -> tuple[int, int]:
+    if isinstance(given, str):
+        if given != "auto":
+            raise ParameterError(f"{name} must be a number, a range or 'auto', got {given!r}.")
+        return auto
+    ends = tuple(given) if isinstance(given, Collection) else (given, given)
+    if len(ends) != 2 or not all(map(is_positive_integer, ends)) or not least <= ends[0] <= ends[1]:
+        raise ParameterError(f"{name} must be at least {least}, or a range such as (3, 8); got {given!r}.")
+    return int(ends[0]), int(ends[1])

@@ -5,13 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.testbeds import bipartite_graphs, copies, prism
-from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.compression import CompressedWalks
+from rwkplus.data.testbeds import bipartite_graphs, copies, prism, triangle_chains
 from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import adjacency
-from rwkplus.descriptive.walk_database import PlainWalks
-from rwkplus.descriptive.walk_features import canonical_cycles
+from rwkplus.descriptive.walk_database import CompressedWalks, PlainWalks, canonical_cycles
 from rwkplus.functional.explained import RIDGE
 from rwkplus.graphs import as_batch
 from tests.strategies import colored_graphs, data_list, random_graphs

@@ -4,12 +4,20 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from experiments.testbeds import bipartite_graphs, butterfly, chain_patterns, copies, prism, ring, tailed_triangle
-from rwkplus.datasets.generators import triangle_chains
+from experiments.recovery import matches_strictly, recovered
+from rwkplus.data.testbeds import (
+    bipartite_graphs,
+    butterfly,
+    chain_patterns,
+    copies,
+    prism,
+    ring,
+    tailed_triangle,
+    triangle_chains,
+)
 from rwkplus.descriptive.gradient import explained_patterns
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.mining.edit_distance import weighted_edit_distance
-from rwkplus.mining.recovery import matches_strictly, recovered
 
 QUICK = {"restarts": 4, "epochs": 60, "kicks": 4}
 
@@ -76,10 +84,10 @@ def test_patterns_are_simple_graphs_with_labels():
 
 
 def test_progress_is_told():
-    lines = []
-    explained_patterns(triangle_chains(5), 1, 3, restarts=2, epochs=10, kicks=1, on_step=lines.append)
-    assert lines[0].startswith("epoch 10")
-    assert lines[-1].startswith("kick 1")
+    steps = []
+    found = explained_patterns(triangle_chains(5), 1, 3, restarts=2, epochs=10, kicks=1, callback=steps.append)
+    assert steps[0][:3] == ("epochs", 10, 10)
+    assert steps[-1] == ("kicks", 1, 1, {"explained": found.explained.max()})
 
 
 @pytest.mark.parametrize(

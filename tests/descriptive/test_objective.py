@@ -3,9 +3,8 @@ import math
 import pytest
 import torch
 
-from experiments.testbeds import ring, tailed_triangle
-from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.objective import Objective, similarity
+from rwkplus.data.testbeds import ring, tailed_triangle, triangle_chains
+from rwkplus.descriptive.rwk_cn import Objective, similarity
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty
 from rwkplus.graphs import as_batch

@@ -53,11 +53,9 @@ def test_restarts_differ_and_more_of_them_keep_the_first():
 
 def test_training_lowers_every_loss_and_tells_of_every_epoch():
     told = []
-    miner = DescriptiveKCN(1, 4, n_restarts=3, **FAST).fit(
-        copies(tailed_triangle(), 3), on_step=lambda *step: told.append(step)
-    )
-    assert [epoch for epoch, _ in told] == list(range(1, 13))
-    np.testing.assert_array_equal(told[4][1], miner.history_[4])
+    miner = DescriptiveKCN(1, 4, n_restarts=3, **FAST).fit(copies(tailed_triangle(), 3), callback=told.append)
+    assert [step[:3] for step in told] == [("epochs", epoch, 12) for epoch in range(1, 13)]
+    assert told[4].values == {"loss": miner.history_[4].min()}
     assert (miner.history_[-1] < miner.history_[0]).all()
 
 

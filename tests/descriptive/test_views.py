@@ -62,5 +62,5 @@ def test_what_cannot_be_seen_is_refused():
         seen([ring()], "degree")
     bonds = ring()
     nx.set_edge_attributes(bonds, "single", "label")
-    with pytest.raises(GraphError, match="edge colors"):
+    with pytest.raises(GraphError, match="edge labels"):
         seen([bonds], "labels")

@@ -99,7 +99,7 @@ def test_a_file_from_a_stranger_is_refused(saved, change):
 def test_patterns_from_a_stranger_are_refused(graphs, tmp_path, change):
     path = clone(DETECTORS["pattern"]).fit(graphs).save(tmp_path / "detector.safetensors")
     with pytest.raises(DataError, match=r"detector\.safetensors"):
-        load_detector(changed(path, lambda record, arrays: change(record["learned"]["fitted"]["patterns"])))
+        load_detector(changed(path, lambda record, arrays: change(record["learned"]["fitted"]["learned"]["patterns"])))
 
 
 def test_a_header_that_is_too_deep_is_refused(saved):

@@ -2,12 +2,12 @@ import networkx as nx
 import numpy as np
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
-from rwkplus.datasets import functional_groups
-from rwkplus.mining.candidates import labelled_shapes, rated_along_a_path, sampled_shapes
-from rwkplus.mining.chance import Chance
-from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.growth import Beam, grow_patterns
-from rwkplus.mining.shape import Shape
+from rwkplus.data import functional_groups
+from rwkplus.mining.search.chance import Chance
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.greedy import labelled_shapes, rated_along_a_path, sampled_shapes
+from rwkplus.mining.search.growth import Beam, grow_patterns
+from rwkplus.mining.search.occurrences import Shape
 from tests.strategies import arrays_of
 
 MOLECULES = MiningDatabase.of(arrays_of(functional_groups(40)))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rwkplus.mining.chance import divergence, evidence
+from rwkplus.mining.search.chance import divergence, evidence
 
 
 def test_divergence_is_zero_only_for_equal_coins():

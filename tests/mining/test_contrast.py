@@ -5,7 +5,7 @@ from scipy.stats import fisher_exact
 from rwkplus.datasets import planted_molecules
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.contrast import are_real_targets, class_contrasts
+from rwkplus.mining.contrast import class_contrasts, classes_to_contrast
 
 
 def test_counts_odds_and_probability_of_a_small_table():
@@ -53,14 +53,15 @@ def test_the_group_that_makes_the_difference_is_told_by_the_miner():
 def test_several_columns_are_refused_and_one_is_read():
     y = np.array([0, 1] * 5)
     assert class_contrasts([[0, 2]], y[:, None]) == class_contrasts([[0, 2]], y)
-    with pytest.raises(ParameterError, match=r"y has shape \(10, 2\): give one class per graph"):
+    with pytest.raises(ParameterError, match=r"y has shape \(10, 2\)\. Give one class per graph"):
         class_contrasts([[0, 2]], np.stack([y, 1 - y], 1))
 
 
 def test_real_targets_have_no_classes():
-    assert are_real_targets([0.5, 1.0])
-    assert are_real_targets(np.array([[0.5, 1.0], [2.0, 3.0]]))
-    assert not any(are_real_targets(y) for y in ([0.0, 1.0], [0, 1], ["0.5", "a"], [0.0, np.nan]))
+    assert classes_to_contrast([0.5, 1.0], 2) is None
+    assert classes_to_contrast(np.array([[0.5, 1.0], [2.0, 3.0]]), 2) is None
+    for y in ([0.0, 1.0], [0, 1], ["0.5", "a"], [0.0, 1.0, np.nan]):
+        assert classes_to_contrast(y, len(y)) is y
     miner = PatternMiner(1, criterion="blocks", n_controls=0, beam_width=4)
     miner.fit(planted_molecules(20), np.linspace(0, 1, 20))
     assert miner.patterns_[0].contrast == ()

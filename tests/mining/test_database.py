@@ -6,7 +6,7 @@ from torch_geometric.data import Data
 
 from rwkplus.datasets import functional_groups
 from rwkplus.errors import GraphError, RWKPlusWarning
-from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.search.database import MiningDatabase
 from tests.strategies import arrays_of
 
 

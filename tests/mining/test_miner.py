@@ -190,19 +190,30 @@ def interrupt(*arguments):
 @pytest.mark.parametrize("where", ["control", "one_after_the_other"])
 def test_before_the_first_pattern_there_is_nothing_to_keep(molecules, monkeypatch, where):
     """An empty result would look as if there were no patterns."""
-    monkeypatch.setattr(f"rwkplus.mining.search.Search.{where}", interrupt)
+    monkeypatch.setattr(f"rwkplus.mining.search.greedy.Search.{where}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         PatternMiner(n_controls=0).fit(molecules)
 
 
 def test_an_interrupted_miner_keeps_its_patterns(molecules):
     with pytest.warns(RWKPlusWarning, match="interrupted: 1 patterns"):
-        miner = PatternMiner(3, n_controls=0, random_state=0).fit(molecules, on_pattern=interrupt)
+        miner = PatternMiner(3, n_controls=0, random_state=0).fit(molecules, callback=interrupt)
     assert miner.interrupted_
     assert miner.transform(molecules[:4]).shape == (4, 1)
 
 
 def test_a_single_class_is_refused_before_the_work(molecules, monkeypatch):
-    monkeypatch.setattr("rwkplus.mining.search.Search.control", interrupt)
+    monkeypatch.setattr("rwkplus.mining.search.greedy.Search.control", interrupt)
     with pytest.raises(ParameterError, match="only the class '1'"):
         PatternMiner().fit(molecules, [1] * len(molecules))
+
+
+def test_a_callback_hears_of_controls_and_patterns(molecules):
+    steps = []
+    miner = PatternMiner(2, n_controls=2, beam_width=5).fit(molecules, callback=steps.append)
+    assert [step[:3] for step in steps] == [
+        ("controls", 1, 2),
+        ("controls", 2, 2),
+        *(("patterns", k + 1, 2) for k in range(len(miner.patterns_))),
+    ]
+    assert [step.values["score"] for step in steps] == [*miner.control_, *(p.score for p in miner.patterns_)]

@@ -9,10 +9,10 @@ import torch
 from sklearn.exceptions import NotFittedError
 from torch_geometric.data import Data
 
-from rwkplus.descriptive.decoded import decoded_shapes
+from rwkplus.descriptive.gradient_miner import decoded_shapes
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.occurrences import LISTED
+from rwkplus.mining.search.occurrences import LISTED
 from rwkplus.table import GraphTable
 from rwkplus.table.intervals import AttributeClasses
 
@@ -204,7 +204,7 @@ def test_gradient_candidates_come_from_graphs_drawn_at_random(monkeypatch):
         empty = np.zeros((0, 0, 3, 3), int)
         return SimpleNamespace(history=np.zeros(1), adjacency=empty, colors=empty[..., 0])
 
-    monkeypatch.setattr("rwkplus.descriptive.decoded.explained_patterns", explained)
+    monkeypatch.setattr("rwkplus.descriptive.gradient_miner.explained_patterns", explained)
     table = GraphTable.of([labelled(nx.path_graph(3), letter * 3) for letter in "a" * 60 + "b" * 60])
     decoded_shapes(table, np.arange(120), (3, 3), 0)
     assert trained["labels"] == {0, 1}
@@ -225,15 +225,19 @@ def test_without_controls_nothing_is_said_about_them():
         quick(1, 4).fit([nx.path_graph(4)] * 3)
 
 
-def test_a_failed_fit_leaves_nothing_that_answers():
+def test_a_failed_fit_changes_nothing():
     triangles = [labelled(nx.cycle_graph(3), "ABC")] * 6
-    miner = quick(1, criterion="blocks").fit(triangles)
+    miner = quick(1, criterion="blocks")
     with pytest.raises(GraphError, match="only one graph"):
         miner.fit(triangles[:1])
     for call in (miner.transform, miner.score):
         with pytest.raises(NotFittedError):
             call(triangles)
     assert "<svg" not in miner._repr_html_()
+    fitted = dict(vars(miner.fit(triangles)))
+    with pytest.raises(GraphError, match="only one graph"):
+        miner.fit(triangles[:1])
+    assert vars(miner) == fitted
 
 
 def test_patterns_are_columns_of_a_table():

@@ -1,10 +1,7 @@
 import networkx as nx
 import pytest
 
-from rwkplus.datasets import planted_groups
-from rwkplus.mining import Pattern
-from rwkplus.mining.known import Finding, find_known
-from rwkplus.mining.naming import describe
+from rwkplus.mining.patterns import describe
 
 
 @pytest.mark.parametrize(
@@ -23,14 +20,3 @@ from rwkplus.mining.naming import describe
 def test_forms_have_names(graph, labels, name):
     nx.set_node_attributes(graph, dict(zip(sorted(graph), labels, strict=True)), "label")
     assert describe(graph) == name
-
-
-def test_known_groups_are_found_in_the_smallest_pattern_that_has_them():
-    nitro = Pattern(("N", "O", "O"), ((0, 1, "="), (0, 2, "-")), "blocks", 1.0, 1, 1, (), 1.0, 1.0, 1.0)
-    larger = Pattern(
-        ("C", "N", "O", "O"), ((0, 1, "-"), (1, 2, "="), (1, 3, "-")), "blocks", 1.0, 1, 1, (), 1.0, 1.0, 1.0
-    )
-    groups = planted_groups()
-    assert find_known([larger, nitro], groups)["nitro"] == Finding(1, 0)
-    assert find_known([larger], groups)["nitro"] == Finding(0, 1)
-    assert find_known([larger], groups)["carboxyl"] is None

@@ -1,7 +1,6 @@
 import numpy as np
 
-from rwkplus.mining.occurrences import distinct_occurrences
-from rwkplus.mining.shape import Shape
+from rwkplus.mining.search.occurrences import Shape, distinct_occurrences
 
 
 def test_embeddings_that_differ_by_a_symmetry_are_one_occurrence():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rwkplus.mining.search import control_threshold
+from rwkplus.mining.search.greedy import control_threshold
 
 
 def test_chance_rarely_exceeds_the_threshold():

@@ -2,8 +2,8 @@ import networkx as nx
 import numpy as np
 from hypothesis import given
 
-from rwkplus.mining.shape import Shape
-from tests.ops.test_embeddings import labelled_graphs, shape_of
+from rwkplus.mining.search.occurrences import Shape
+from tests.loops.test_embeddings import labelled_graphs, shape_of
 
 
 @given(labelled_graphs())

@@ -4,7 +4,6 @@ import pytest
 from experiments.testbeds import copies, tailed_triangle
 from rwkplus.datasets.generators import triangle_chains
 from rwkplus.errors import ParameterError
-from rwkplus.mining.controls import copied_patterns, majority_label
 
 
 def test_pieces_are_connected_and_occur():

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.shape import Shape
-from rwkplus.ops.embeddings import Ints
+from rwkplus.loops.embeddings import Ints
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.occurrences import Shape
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,14 @@ class Chance:
         )
 
     def end_share(self, label: int, edge: int, neighbor: int) -> float:
-        """Share of the ends at nodes of ``label`` that have this edge and neighbor; what was never seen is rare."""
+        """Share of the ends at nodes of ``label`` that have this edge and neighbor; what was never seen is rare.
+
+        >>> from rwkplus.loops.embeddings import Adjacency
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> round(Chance.of(triangle).end_share(0, 0, 0), 3)
+        1.0
+        """
         num_labels, num_edge_labels = self.label_ends.size, self.edge_share.size
         code = (label * num_edge_labels + edge) * num_labels + neighbor
         place = int(np.searchsorted(self.seen, code))
@@ -56,7 +63,7 @@ class Chance:
         return float((times + 0.5) / (self.label_ends[label] + 0.5 * num_edge_labels * num_labels))
 
 
-class Expected(NamedTuple):
+class _Expected(NamedTuple):
     """What the configuration model expects of an extension."""
 
     graphs: int  # graphs that have the positions in question
@@ -78,14 +85,14 @@ class SpareEnds:
         self.graph = graph
         self._known: dict[tuple[int, int], Ints] = {}
 
-    def of_new_node(self, i: int, edge: int, label: int) -> "Expected":
+    def of_new_node(self, i: int, edge: int, label: int) -> "_Expected":
         """What chance expects of this neighbor at position ``i``."""
         rows = self._distinct(i, i)
         spare = self.chance.degree[self.embeddings[rows, i]] - self.used[rows, i]
         share = min(self.chance.end_share(self.labels[i], edge, label), 1 - 1e-9)  # 1 where all is one label
         return self._mean(rows, spare * np.log1p(-share))
 
-    def of_new_edge(self, i: int, j: int, edge: int) -> "Expected":
+    def of_new_edge(self, i: int, j: int, edge: int) -> "_Expected":
         """What chance expects of an edge between positions ``i`` and ``j``."""
         rows = self._distinct(i, j)
         nodes = self.embeddings[rows][:, [i, j]]
@@ -102,15 +109,19 @@ class SpareEnds:
             self._known[i, j] = present[np.unique(pair, return_index=True)[1]]
         return self._known[i, j]
 
-    def _mean(self, rows: Ints, log_absent: Floats) -> Expected:
+    def _mean(self, rows: Ints, log_absent: Floats) -> _Expected:
         graph = self.graph[rows]
         there = np.bincount(graph) > 0
         absent = np.exp(np.bincount(graph, log_absent)[there])
-        return Expected(int(there.sum()), float(1 - absent.mean()), float(-np.expm1(log_absent).mean()))
+        return _Expected(int(there.sum()), float(1 - absent.mean()), float(-np.expm1(log_absent).mean()))
 
 
 def divergence(observed: float, expected: float) -> float:
-    """Kullback-Leibler divergence of two coins, in nats."""
+    """Kullback-Leibler divergence of two coins, in nats.
+
+    >>> divergence(0.5, 0.5), round(divergence(0.9, 0.5), 3)
+    (0.0, 0.368)
+    """
     p = min(max(observed, 1e-12), 1 - 1e-12)
     q = min(max(expected, 1e-9), 1 - 1e-9)
     return float(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
@@ -121,6 +132,11 @@ def evidence(holds: int, graphs: int, expected: float, fidelity: float) -> float
 
     If it belongs, it holds in a share of at least ``fidelity`` of the graphs that have the pattern; by chance
     it holds in a share of at most ``expected``. Negative where chance explains ``holds`` of ``graphs`` better.
+
+    >>> round(evidence(holds=18, graphs=20, expected=0.1, fidelity=0.7), 1)
+    35.2
+    >>> round(evidence(holds=2, graphs=20, expected=0.1, fidelity=0.7), 1)
+    -15.9
     """
     share = holds / graphs
     beyond_chance = divergence(share, expected) if share > expected else 0.0

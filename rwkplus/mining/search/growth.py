@@ -1,14 +1,20 @@
-"""Beam search along real embeddings: patterns grow edge by edge and never stop occurring."""
+"""Beam search along real embeddings: patterns grow edge by edge and never stop occurring.
+
+Maximal patterns are ranked by the evidence for their edges, building blocks by what they save.
+"""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rwkplus.mining.chance import Chance, SpareEnds, evidence
-from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.shape import Shape
-from rwkplus.ops.embeddings import Ints, group_by_kind, grow_embeddings
+from rwkplus.loops.embeddings import Ints, group_by_kind, grow_embeddings
+from rwkplus.mining.search.chance import Chance, SpareEnds, evidence
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.occurrences import Shape, disjoint, used_entries
+
+LABEL_COST = 2.0
+"""Nats to write down one node or edge of a building block."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,13 @@ class Beam:
 def grow_patterns(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[Grown]:
     """Yield the patterns of the beam, level by level: all with one edge, then with two, ...
 
-    Extensions are ranked by evidence against the configuration model (see :mod:`rwkplus.mining.chance`).
+    Extensions are ranked by evidence against the configuration model (see :mod:`rwkplus.mining.search.chance`).
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> [len(grown.shape.edges) for grown in grow_patterns(triangle, Beam(min_support=1), seed=0)]
+    [1, 2, 3]
     """
     rng = np.random.default_rng(seed)
     chance = Chance.of(database)
@@ -85,7 +97,14 @@ def grow_patterns(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[G
 
 
 def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
-    """All patterns of one edge."""
+    """All patterns of one edge.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> [grown.shape.edges for grown in single_edges(triangle, min_support=1)]
+    [((0, 1, 0),)]
+    """
     rows = database.rows
     first, second = rows.label[database.source], rows.label[rows.neighbor]
     kind = (first * database.num_edge_labels + rows.edge_label) * database.num_labels + second
@@ -105,7 +124,7 @@ def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
     return grown
 
 
-def choice_cost(database: MiningDatabase, shape: Shape) -> float:
+def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
     """Nats charged for one more edge: the logarithm of the number of extensions one could have chosen."""
     new_nodes = shape.size * database.num_labels
     closing = shape.size * (shape.size - 1) / 2
@@ -134,7 +153,7 @@ def extensions(
     groups = group_by_kind(kind, graph[row], database.num_graphs)
     if used is None:
         used = np.broadcast_to(shape.joined.sum(0), grown.embeddings.shape)
-    cost = choice_cost(database, shape)
+    cost = _choice_cost(database, shape)
     spare = SpareEnds(chance, shape, grown.embeddings, used, graph)
     for k in np.flatnonzero(groups.graphs >= beam.min_support).tolist():
         members = groups.order[groups.bounds[k] : groups.bounds[k + 1]]
@@ -152,3 +171,42 @@ def extensions(
             row[members],
             None if closes else node[members],
         )
+
+
+def grow_blocks(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[Grown]:
+    """Yield candidates for the pattern that explains most, level by level; the best so far go on growing.
+
+    A block's score is the number of occurrences that share no edge, times the surprise of one under the
+    configuration model, which is what a reader saves who knows the block, minus the cost of writing it down.
+    """
+    rng = np.random.default_rng(seed)
+    chance = Chance.of(database)
+    front = [rated_block(database, grown) for grown in single_edges(database, beam.min_support)]
+    while front:
+        yield from front
+        ahead: dict[tuple[int, int, int], tuple[float, Extension]] = {}
+        for grown in front:
+            for extension in extensions(database, chance, grown, beam):
+                hope = _hope(grown, extension)
+                known = ahead.get(extension.shape.fingerprint)
+                if known is None or known[0] < hope:
+                    ahead[extension.shape.fingerprint] = (hope, extension)
+        promising = sorted(ahead.values(), key=lambda pair: -pair[0])[: 2 * beam.width]
+        carried = [
+            rated_block(database, extension.carry_out(database.rows.graph, beam.max_per_graph, rng))
+            for _, extension in promising
+        ]
+        front = sorted(carried, key=lambda grown: -grown.score)[: beam.width]
+
+
+def _hope(grown: Grown, extension: Extension) -> float:
+    """Score if the embeddings that can be extended hold their share of the occurrences."""
+    share = np.unique(extension.rows).size / len(grown.embeddings)
+    return share * grown.score * extension.surprise / max(grown.surprise, 1e-9)  # 0 where all edges are alike
+
+
+def rated_block(database: MiningDatabase, grown: Grown) -> Grown:
+    """Score a grown pattern as a building block."""
+    occurrences = int(disjoint(database, used_entries(database, grown.shape, grown.embeddings)).sum())
+    cost = LABEL_COST * (grown.shape.size + len(grown.shape.edges))
+    return replace(grown, score=occurrences * grown.surprise - cost)

@@ -4,11 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
-from rwkplus.mining.completion import exact_embeddings
-from rwkplus.mining.database import MiningDatabase
-from rwkplus.mining.occurrences import distinct_occurrences, find_occurrences
-from rwkplus.mining.shape import Shape
-from rwkplus.ops.embeddings import find_entries, group_by_kind, grow_embeddings, pack
+from rwkplus.loops.embeddings import find_entries, group_by_kind, grow_embeddings, pack
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.occurrences import Shape, distinct_occurrences, exact_embeddings, find_occurrences
 from tests.strategies import arrays_of
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from experiments.testbeds import chain_patterns, ring
 from rwkplus.errors import ShapeError
-from rwkplus.mining.recovery import matches_labels, matches_strictly, recovered
 
 P1, P2 = chain_patterns()
 TRIANGLE = 1 - np.eye(3, dtype=int)

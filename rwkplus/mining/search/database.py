@@ -9,14 +9,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError, RWKPlusWarning
-from rwkplus.ops.embeddings import Adjacency, Ints
+from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
+from rwkplus.loops.embeddings import Adjacency, Ints
 from rwkplus.table.arrays import GraphArrays
 
 
 @dataclass(frozen=True)
 class MiningDatabase:
-    """Graphs as sparse rows with node and edge labels, and what chance needs to know about them."""
+    """Graphs as sparse rows with node and edge labels, and what chance needs to know about them.
+
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1).num_edges
+    3
+    """
 
     rows: Adjacency
     num_graphs: int
@@ -48,16 +53,34 @@ class MiningDatabase:
 
     @cached_property
     def source(self) -> Ints:
-        """Row of every entry of the adjacency."""
+        """Row of every entry of the adjacency.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> triangle.source
+        array([0, 0, 1, 1, 2, 2])
+        """
         return np.repeat(np.arange(self.rows.label.size), np.diff(self.rows.indptr))
 
     @cached_property
     def degree(self) -> Ints:
-        """Edges of every node."""
+        """Edges of every node.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> triangle.degree
+        array([2, 2, 2])
+        """
         return np.diff(self.rows.indptr)
 
     def entry_keys(self, *, reverse: bool = False) -> Ints:
-        """Number of every entry of the adjacency by its nodes and label: ascending; or that of its reverse."""
+        """Number of every entry of the adjacency by its nodes and label: ascending; or that of its reverse.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> triangle.entry_keys(), triangle.entry_keys(reverse=True)
+        (array([1, 2, 3, 5, 6, 7]), array([3, 6, 1, 7, 2, 5]))
+        """
         ends = (self.rows.neighbor, self.source) if reverse else (self.source, self.rows.neighbor)
         return (ends[0] * self.rows.label.size + ends[1]) * self.num_edge_labels + self.rows.edge_label
 
@@ -67,7 +90,13 @@ class MiningDatabase:
         return self.rows.neighbor.size // 2
 
     def blocks(self, max_nodes: int) -> "Iterator[tuple[int, MiningDatabase]]":
-        """Cut into blocks of whole graphs of about ``max_nodes`` nodes, each with the number of its first node."""
+        """Cut into blocks of whole graphs of about ``max_nodes`` nodes, each with the number of its first node.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> [first for first, _ in triangle.blocks(max_nodes=2)]  # graphs are never cut
+        [0]
+        """
         graph, total = self.rows.graph, self.rows.label.size
         first = 0
         while first < total:
@@ -85,7 +114,13 @@ class MiningDatabase:
             first = last
 
     def without_edges(self, covered: NDArray[np.bool_]) -> "MiningDatabase":
-        """Return the database without the marked entries of its adjacency."""
+        """Return the database without the marked entries of its adjacency.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+        >>> triangle.without_edges(np.array([1, 0, 1, 0, 0, 0], bool)).num_edges
+        2
+        """
         kept = ~covered
         indptr = np.concatenate([[0], np.cumsum(kept)])[self.rows.indptr]
         rows = self.rows._replace(
@@ -94,7 +129,13 @@ class MiningDatabase:
         return MiningDatabase(rows, self.num_graphs, self.num_labels, self.num_edge_labels)
 
     def graphs_subset(self, chosen: Ints) -> "MiningDatabase":
-        """Return some of the graphs, renumbered; ``chosen`` ascends."""
+        """Return some of the graphs, renumbered; ``chosen`` ascends.
+
+        >>> rows = Adjacency(*map(np.array, ([0, 1, 2, 3, 4], [1, 0, 3, 2], [0] * 4, [0] * 4, [0, 0, 1, 1])))
+        >>> two_edges = MiningDatabase(rows, num_graphs=2, num_labels=1, num_edge_labels=1)
+        >>> two_edges.graphs_subset(np.array([1])).rows.neighbor
+        array([1, 0])
+        """
         kept = np.isin(self.rows.graph, chosen)
         number = np.cumsum(kept) - 1
         entries = kept[self.source]
@@ -152,7 +193,7 @@ def _check_labels(graphs: GraphArrays, edge_label: Ints) -> None:
     ):
         if (label < 0).any():
             i = int(owner[np.argmax(label < 0)])
-            raise GraphError(f"graph {i}: {what} has no label (a row of zeros). Patterns need one on all of them.")
+            raise GraphError(f"graph {i}: {what} has no label (a row of zeros).", "Patterns need one on all of them.")
 
 
 def _keys(graphs: GraphArrays, source: Ints, target: Ints, edge_label: Ints) -> Ints:
@@ -174,6 +215,7 @@ def _check_undirected(graphs: GraphArrays, key: Ints, edge_label: Ints) -> None:
             return
         i = int(graphs.graph[lonely[0] // graphs.num_edge_labels // graphs.num_nodes])
         raise GraphError(
-            f"graph {i}: there is an edge without its reverse of the same label. Patterns are undirected: read the "
-            "edges as undirected ones, or add the reverse ones (networkx: .to_undirected(), PyG: ToUndirected())."
+            f"graph {i}: there is an edge without its reverse of the same label. Patterns are undirected.",
+            Remedy("Read the edges as undirected ones: {directed}.", directed=False),
+            "Add the reverse ones, for instance by .to_undirected() of networkx or ToUndirected() of PyG.",
         )

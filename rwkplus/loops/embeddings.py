@@ -41,6 +41,12 @@ def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1) -> Ints
         graphs: The database.
         plan: The pattern.
         limit: Embeddings kept per graph, the first found; all by default.
+
+    >>> triangle = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> from rwkplus.mining.search.occurrences import Shape
+    >>> edge = Shape((0, 0), ((0, 1, 0),))
+    >>> find_embeddings(triangle, edge.plan).tolist()
+    [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
     """
     found: Ints = _find(*graphs, *plan, limit)
     return found
@@ -59,6 +65,12 @@ def grow_embeddings(
     Returns:
         For every extension: the embedding's row, the position it starts from, the later position it closes a
         cycle with (``n`` for a new node), the edge's label, and the new node (-1 for none).
+
+    >>> triangle = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> path = np.array([[0, 1, 2]]), np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], bool)
+    >>> row, start, end, edge, node = grow_embeddings(triangle, *path)
+    >>> start, end, node  # the edge that closes the path
+    (array([0]), array([2]), array([-1]))
     """
     grown: tuple[Ints, Ints, Ints, Ints, Ints] = _grow(
         graphs.indptr, graphs.neighbor, graphs.edge_label, embeddings, joined
@@ -79,6 +91,10 @@ def group_by_kind(kind: Ints, graph: Ints, num_graphs: int) -> Groups:
     """Sort items by kind and count the graphs that have each kind.
 
     Kinds are small numbers as a rule, and counting beats sorting; otherwise they are made small first.
+
+    >>> groups = group_by_kind(np.array([7, 3, 7]), np.array([0, 0, 1]), 2)
+    >>> groups.kinds, groups.graphs
+    (array([3, 7]), array([1, 2]))
     """
     kinds, small = None, kind
     if kind.size and int(kind.max()) > 4 * kind.size + 1_000_000:
@@ -113,6 +129,11 @@ def find_entries(
 
     Of parallel edges it is the one with ``label[k]``; where a distorted copy has none of this label, any. Both
     directions of an edge are given by the entry in the row of its smaller node; rows are sorted.
+
+    >>> indptr, neighbor, label = np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2, np.int64)
+    >>> zero, one = np.array([0]), np.array([1])
+    >>> find_entries(indptr, neighbor, label, np.array([[1, 0]]), zero, one, zero)
+    array([[0]])
     """
     entries = np.full((embeddings.shape[0], first.size), -1, np.int64)
     for e in range(embeddings.shape[0]):
@@ -132,7 +153,11 @@ def find_entries(
 
 @njit(cache=True, nogil=True)
 def pack(entries: Any, num_entries: int) -> Any:
-    """Choose rows of ``entries (count, edges)`` that share no entry with an earlier chosen row."""
+    """Choose rows of ``entries (count, edges)`` that share no entry with an earlier chosen row.
+
+    >>> pack(np.array([[0, 1], [1, 2], [2, 3]]), 4)
+    array([ True, False,  True])
+    """
     taken = np.zeros(num_entries, np.bool_)
     chosen = np.zeros(entries.shape[0], np.bool_)
     for e in range(entries.shape[0]):

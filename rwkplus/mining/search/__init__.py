@@ -1,0 +1,1 @@
+"""How patterns are searched for: shapes grown along real occurrences, judged against chance, one after the other."""

@@ -1,0 +1,272 @@
+"""Patterns one after the other: find the best, take away what it explains, go on.
+
+Growth climbs edge by edge and can miss what pays off only when complete, such as a ring. So candidates also come from
+samples, which see rings as a whole, and from gradient descent, which sees the database as a whole. Every candidate
+occurs: what has no support is dropped.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.loops.embeddings import find_embeddings
+from rwkplus.mining.search.chance import Chance, divergence
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.growth import (
+    Beam,
+    Extension,
+    Grown,
+    extensions,
+    grow_blocks,
+    grow_patterns,
+    rated_block,
+    single_edges,
+)
+from rwkplus.mining.search.occurrences import LIMIT, Shape, covered, exact_embeddings, near_embeddings, used_entries
+from rwkplus.types import Callback, Progress
+
+Criterion = Literal["maximal", "blocks"]
+
+FINALISTS = 3
+NEARLY = 0.9
+"""A larger block must save a tenth more than a smaller one: blocks are to be read."""
+
+CONTROL_GRAPHS = 100
+"""Graphs that a control rewires: the evidence that chance makes up hardly depends on their number."""
+
+SAMPLES = 600
+KEPT = 30
+LARGEST_SAMPLE = 6
+
+CONTRADICTION = 5.0
+"""Nats of evidence against an edge that outweigh what distorted copies say for it."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What to look for, and how."""
+
+    criterion: Criterion
+    beam: Beam
+    min_size: int
+    seed: int
+    sample: bool = True
+    """Whether subgraphs sampled from the database join the pool of candidates."""
+    given: Sequence[Shape] = ()
+    """Further candidates, such as decoded hidden graphs."""
+
+    def best(self, database: MiningDatabase) -> Grown | None:
+        """Return the best pattern by the criterion, or None where there is nothing to gain."""
+        pool = self._pool(database)
+        if self.criterion == "maximal":
+            pool = [complete(database, grown, self.beam) for grown in self._finalists(pool)]
+        fitting = [grown for grown in pool if self._fits(grown)]
+        best = max(fitting, key=lambda grown: grown.score, default=None)
+        if best is None or self.criterion == "maximal":
+            return best
+        nearly = [grown for grown in fitting if grown.score >= NEARLY * best.score]
+        return min(nearly, key=lambda grown: (grown.shape.size, -grown.score))
+
+    def _fits(self, grown: Grown) -> bool:
+        return grown.shape.size >= self.min_size and grown.score > 0
+
+    def _finalists(self, pool: list[Grown]) -> list[Grown]:
+        """The best that are large enough, and smaller ones that are better: completion may make them larger."""
+        ranked = sorted(pool, key=lambda grown: -grown.score)
+        fitting = [grown for grown in ranked if self._fits(grown)]
+        return fitting[:FINALISTS] + [grown for grown in ranked[:FINALISTS] if not self._fits(grown)]
+
+    def _pool(self, database: MiningDatabase) -> list[Grown]:
+        """Grow, sample and take what was given: every candidate occurs and is judged alike."""
+        blocks = self.criterion == "blocks"
+        grow = grow_blocks if blocks else grow_patterns
+        pool = {grown.shape.fingerprint: grown for grown in grow(database, self.beam, self.seed)}
+        chance = Chance.of(database)
+        sampled = sampled_shapes(database, self.beam, np.random.default_rng(self.seed)) if self.sample else []
+        for shape in (*sampled, *self.given):
+            if shape.fingerprint not in pool:
+                grown = rated_along_a_path(database, chance, shape, self.beam)
+                if grown is not None:
+                    pool[shape.fingerprint] = rated_block(database, grown) if blocks else grown
+        return list(pool.values())
+
+    def one_after_the_other(self, database: MiningDatabase, threshold: float) -> Iterator[Grown]:
+        """Yield patterns, each found where the ones before leave something unexplained.
+
+        Every maximal pattern must beat the ``threshold`` of chance. Of blocks the first must: if the database has
+        any structure, the others say how the rest of it is put together.
+        """
+        while (best := self.best(database)) is not None and best.score > threshold:
+            yield best
+            threshold = 0.0 if self.criterion == "blocks" else threshold
+            embeddings, _ = near_embeddings(database, best.shape)
+            database = database.without_edges(covered(database, used_entries(database, best.shape, embeddings)))
+
+    def control(self, database: MiningDatabase, repeats: int, callback: Callback | None = None) -> NDArray[np.float64]:
+        """Return the best scores on databases rewired at random: what chance alone achieves."""
+        rng = np.random.default_rng(self.seed)
+        chosen = np.sort(rng.permutation(database.num_graphs)[:CONTROL_GRAPHS])
+        part = database.graphs_subset(chosen)
+        scores = np.zeros(repeats)
+        for k in range(repeats):
+            best = self.best(part.shuffled(rng))
+            scores[k] = 0.0 if best is None else best.score
+            if callback is not None:
+                callback(Progress("controls", k + 1, repeats, {"score": float(scores[k])}))
+        return scores
+
+
+def control_threshold(scores: NDArray[np.float64]) -> float:
+    """Return the score that chance exceeds about once in a hundred times, from a fitted Gumbel distribution.
+
+    Likelihood ratios under chance exceed ``s`` nats with probability ``exp(-s)`` at most, so that the scale of their
+    maximum is about 1; a few controls may by accident vary less.
+
+    >>> control_threshold(np.zeros(0)), round(control_threshold(np.array([9.0, 10.0, 11.0])), 1)
+    (0.0, 14.0)
+    """
+    if scores.size < 2:
+        return float(scores.max(initial=0.0))
+    scale = max(float(scores.std(ddof=1)) * np.sqrt(6) / np.pi, 1.0)
+    location = float(scores.mean()) - np.euler_gamma * scale
+    return max(float(location - scale * np.log(-np.log(0.99))), 0.0)
+
+
+def sampled_shapes(database: MiningDatabase, beam: Beam, rng: np.random.Generator) -> list[Shape]:
+    """Draw connected induced subgraphs of three to six nodes; return those met most often.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
+    >>> rng = np.random.default_rng(0)
+    >>> {(shape.size, len(shape.edges)) for shape in sampled_shapes(triangle, Beam(), rng)}
+    {(3, 3)}
+    """
+    met: Counter[tuple[int, int, int]] = Counter()
+    shapes: dict[tuple[int, int, int], Shape] = {}
+    largest = min(LARGEST_SAMPLE, beam.max_size)
+    if largest < 3 or not database.num_edges:
+        return []
+    for _ in range(SAMPLES):
+        shape = _sample(database, int(rng.integers(3, largest, endpoint=True)), rng)
+        if len(shape.edges) <= beam.max_edges:
+            met[shape.fingerprint] += 1
+            shapes.setdefault(shape.fingerprint, shape)
+    return [shapes[key] for key, times in met.most_common(KEPT) if times > 1]
+
+
+def labelled_shapes(database: MiningDatabase, shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """Give shapes without edge labels the labels they most often have in the database; drop what never occurs."""
+    rows = database.rows
+    blank = rows._replace(edge_label=np.zeros_like(rows.edge_label))
+    label_of = dict(
+        zip(zip(database.source.tolist(), rows.neighbor.tolist(), strict=True), rows.edge_label, strict=True)
+    )
+    for shape in shapes:
+        found = find_embeddings(blank, shape.occurrence_plan, 20)
+        if not len(found):
+            continue
+        place = {v: k for k, v in enumerate(shape.search_order)}
+        labels = Counter(
+            tuple(int(label_of[row[place[i]], row[place[j]]]) for i, j, _ in shape.edges) for row in found.tolist()
+        )
+        best = labels.most_common(1)[0][0]
+        yield Shape(shape.labels, tuple((i, j, e) for (i, j, _), e in zip(shape.edges, best, strict=True)))
+
+
+def rated_along_a_path(database: MiningDatabase, chance: Chance, shape: Shape, beam: Beam) -> Grown | None:
+    """Grow a given shape edge by edge, so that it is judged like those that growth found; None without support."""
+    grown, place = _first_edge(database, shape, beam)
+    left = list(shape.edges[1:])
+    while grown is not None and left:
+        wanted = next(edge for edge in left if edge[0] in place or edge[1] in place)
+        left.remove(wanted)
+        grown = _step(database, chance, grown, shape, wanted, place, beam)
+    return grown
+
+
+def _first_edge(database: MiningDatabase, shape: Shape, beam: Beam) -> tuple[Grown | None, dict[int, int]]:
+    i, j, edge = shape.edges[0]
+    i, j = (i, j) if shape.labels[i] <= shape.labels[j] else (j, i)
+    start = Shape((shape.labels[i], shape.labels[j]), ((0, 1, edge),))
+    known = {grown.shape: grown for grown in single_edges(database, beam.min_support)}
+    return known.get(start), {i: 0, j: 1}
+
+
+def _step(
+    database: MiningDatabase,
+    chance: Chance,
+    grown: Grown,
+    shape: Shape,
+    wanted: tuple[int, int, int],
+    place: dict[int, int],
+    beam: Beam,
+) -> Grown | None:
+    u, v, edge = wanted if wanted[0] in place else (wanted[1], wanted[0], wanted[2])
+    closes = v in place
+    if closes:
+        target = grown.shape.with_edge(min(place[u], place[v]), max(place[u], place[v]), edge)
+    else:
+        target = grown.shape.with_node(place[u], edge, shape.labels[v])
+        place[v] = grown.shape.size
+    for extension in extensions(database, chance, grown, replace(beam, max_edges=len(shape.edges) + 1)):
+        if extension.shape == target:
+            return extension.carry_out(database.rows.graph, beam.max_per_graph, np.random.default_rng(0))
+    return None
+
+
+def _sample(database: MiningDatabase, size: int, rng: np.random.Generator) -> Shape:
+    """One connected induced subgraph: begin at a random edge and add random neighbors."""
+    rows = database.rows
+    entry = int(rng.integers(rows.neighbor.size))
+    nodes = [int(database.source[entry]), int(rows.neighbor[entry])]
+    while len(nodes) < size:
+        around = [rows.neighbor[rows.indptr[v] : rows.indptr[v + 1]] for v in nodes]
+        border = np.setdiff1d(np.concatenate(around), nodes)
+        if not border.size:
+            break
+        nodes.append(int(rng.choice(border)))
+    place = {v: k for k, v in enumerate(nodes)}
+    edges = {}
+    for v in nodes:
+        for p in range(rows.indptr[v], rows.indptr[v + 1]):
+            w = int(rows.neighbor[p])
+            if w in place and place[v] < place[w]:
+                edges[place[v], place[w]] = int(rows.edge_label[p])
+    return Shape(tuple(int(rows.label[v]) for v in nodes), tuple((i, j, e) for (i, j), e in sorted(edges.items())))
+
+
+def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
+    """Add edges that the distorted copies of a pattern support beyond chance, one after the other.
+
+    A pattern of ten edges of which each copy lost a fifth is complete in one graph out of ten; its last edge
+    is seen in few complete copies but in many incomplete ones.
+    """
+    chance = Chance.of(database)
+    while True:
+        embeddings, used = near_embeddings(database, grown.shape)
+        loose = replace(grown, embeddings=embeddings)
+        ahead = (more for more in extensions(database, chance, loose, beam, used) if more.score > grown.score)
+        for extension in sorted(ahead, key=lambda extension: -extension.score):
+            extended = _carried_out(database, extension)
+            if extended.support >= beam.min_support and not _contradicted(grown, extended, beam):
+                grown = extended
+                break
+        else:
+            return grown
+
+
+def _carried_out(database: MiningDatabase, extension: Extension) -> Grown:
+    embeddings = exact_embeddings(database, extension.shape, LIMIT)
+    support = np.unique(database.rows.graph[embeddings[:, 0]]).size
+    return Grown(extension.shape, embeddings, support, extension.score, extension.surprise)
+
+
+def _contradicted(grown: Grown, extended: Grown, beam: Beam) -> bool:
+    """Whether complete copies lack the new edge more often than fidelity allows: then it is not part of them."""
+    share = extended.support / grown.support
+    return share < beam.fidelity and grown.support * divergence(share, beam.fidelity) > CONTRADICTION
