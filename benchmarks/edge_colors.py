@@ -6,9 +6,9 @@ from torch_geometric.data import Batch
 from benchmarks.kernel_conv import interleaved_milliseconds
 from benchmarks.measure import record
 from rwkplus.data.molecule_sets import MOLECULE_SETS
-from rwkplus.models.encoders import OneHots
+from rwkplus.models.gnn import OneHots
 from rwkplus.nn import RWKPlusConv
-from rwkplus.ops import conv as operators
+from rwkplus.nn import conv_operator as operators
 
 GRAPHS, CHANNELS, STEPS = 128, 128, 2
 

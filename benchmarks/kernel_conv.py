@@ -11,9 +11,8 @@ from torch_geometric.data import Batch
 from benchmarks.measure import record
 from benchmarks.padded import PaddedConv, PaddedEgonets, PaddedKerGNN
 from rwkplus.data import load
-from rwkplus.graphs import EgoNets, egonets_of
 from rwkplus.models import KerGNN
-from rwkplus.nn import KernelConv
+from rwkplus.nn import EgoNets, KernelConv, egonets_of
 
 GRAPHS, HIDDEN_NODES, MAX_NODES, FEATURES = 64, 6, 10, 8
 TURNS, CALLS = 7, 5

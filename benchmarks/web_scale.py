@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from benchmarks.measure import record
-from rwkplus.data.csr_graph import CSRGraph
-from rwkplus.data.web_graph import WebGraph
+from rwkplus.large.csr_graph import CSRGraph
+from rwkplus.large.web_graph import WebGraph
 from rwkplus.models.gnn import GNN
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
 from rwkplus.tasks.layerwise import layerwise_outputs

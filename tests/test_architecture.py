@@ -11,8 +11,8 @@ import rwkplus
 
 ROOT = Path(rwkplus.__file__).parent
 LAYERS = [
-    "errors", "tensors", "files", "result_files", "types", "saving", "table", "ops", "functional", "graphs", "io",
-    "data", "loader", "kernels", "nn", "models", "tasks", "viz", "mining", "detect", "descriptive", "reports",
+    "errors", "tensors", "files", "result_files", "types", "saving", "table", "loops", "ops", "functional", "nn",
+    "graphs", "io", "large", "data", "kernels", "models", "tasks", "viz", "mining", "detect", "descriptive", "reports",
     "evaluate", "reproduce", "cli",
 ]  # fmt: skip
 LATER = {("table", "io"), ("mining", "descriptive")}
@@ -99,7 +99,7 @@ def test_commands_without_networks_run_where_there_is_no_torch(command, tmp_path
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("room", ["nn", "models", "tasks", "functional", "loader", "descriptive", "graphs"])
+@pytest.mark.parametrize("room", ["nn", "models", "tasks", "functional", "large", "descriptive", "graphs"])
 def test_the_tensor_wing_says_what_it_needs(room):
     code = f"import sys; sys.modules['torch'] = None; import rwkplus.{room}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

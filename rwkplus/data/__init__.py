@@ -10,18 +10,14 @@ from rwkplus.data.screens import Screen, load_screen
 from rwkplus.data.synthetic import functional_groups
 
 if TYPE_CHECKING:
-    from rwkplus.data.csr_graph import CSRGraph
     from rwkplus.data.molecule_sets import MoleculeSet, load_molhiv, load_molpcba, load_zinc
     from rwkplus.data.node_sets import load_nodes, node_split, pubmed_topology, without_copies
-    from rwkplus.data.web_graph import WebGraph
 
 __all__ = [
     "NODE_SETS",
     "REGISTRY",
-    "CSRGraph",
     "MoleculeSet",
     "Screen",
-    "WebGraph",
     "anomalous_chains",
     "anomalous_molecules",
     "functional_groups",
@@ -38,10 +34,8 @@ __all__ = [
     "without_copies",
 ]
 TENSORS = {
-    "csr_graph": ("CSRGraph",),
     "molecule_sets": ("MoleculeSet", "load_molhiv", "load_molpcba", "load_zinc"),
     "node_sets": ("load_nodes", "node_split", "pubmed_topology", "without_copies"),
-    "web_graph": ("WebGraph",),
 }
 """What needs PyTorch, by module: imported when it is asked for (extra: ``nn``)."""
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty, feature_penalty, sparsity_penalty
-from rwkplus.models.kcn import KCN
+from rwkplus.nn.kernel_conv import KernelLayer
 
 Loss = Literal["log", "raw"]
 DiversityLoss = Literal["raw", "log", "cosine"]
@@ -39,7 +39,7 @@ class Objective:
     feature_sparsity: float = 0.0
     """Weight of the L1 norm of the features."""
 
-    def __call__(self, model: KCN, graphs: ViewedGraphs, restarts: int) -> Tensor:
+    def __call__(self, model: KernelLayer, graphs: ViewedGraphs, restarts: int) -> Tensor:
         """Loss of every restart, ``(R,)``: hidden graphs are the restarts' sets one after the other."""
         scores = model.view_scores(graphs.x, graphs.edge_index, graphs.batch, graphs.edge_weight, graphs.num_graphs)
         loss = -similarity(scores, graphs.count, self.loss, self.average)
@@ -54,7 +54,7 @@ class Objective:
             total = total + self.diversity * self._overlap(model, adj, restarts)
         return total
 
-    def _overlap(self, model: KCN, adj: Tensor, restarts: int) -> Tensor:
+    def _overlap(self, model: KernelLayer, adj: Tensor, restarts: int) -> Tensor:
         overlap = adj.new_zeros(restarts)
         for x in model.hidden.views:
             mean = diversity_penalty(

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.descriptive.objective import Average, DiversityLoss, Loss, Objective
 from rwkplus.descriptive.views import View, ViewedGraphs
 from rwkplus.graphs import as_batch
-from rwkplus.models.kcn import KCN
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
+from rwkplus.nn.kernel_conv import KernelLayer
 from rwkplus.table import Graphs
 from rwkplus.types import check_choice, check_integer, seed_of
 
@@ -157,11 +157,11 @@ class DescriptiveKCN(BaseEstimator):
         """Hidden graphs of all restarts before training, for views of ``widths`` features: ``(R k, M, ...)``."""
         return self._model(tuple(widths), seed_of(self.random_state)).hidden
 
-    def _model(self, widths: tuple[int, ...], seed: int) -> KCN:
-        model = KCN(
-            self.n_restarts * self.n_patterns,
-            self.pattern_size,
+    def _model(self, widths: tuple[int, ...], seed: int) -> KernelLayer:
+        model = KernelLayer(
             widths,
+            self.n_restarts * self.n_patterns,
+            hidden_nodes=self.pattern_size,
             kernel=self.kernel,
             steps=self.steps,
             combine=self.combine,
@@ -205,7 +205,7 @@ def draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 0
 
 
 def train(
-    model: KCN,
+    model: KernelLayer,
     graphs: ViewedGraphs,
     objective: Objective,
     restarts: int,

@@ -9,12 +9,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
-from rwkplus.functional.closed_walks import closed_walks, closed_walks_by_ends
-from rwkplus.functional.propagate import Propagate, bank_propagation, check_edges
-from rwkplus.functional.walks import Normalize, walk_steps
-from rwkplus.ops.csr import check_ends
-from rwkplus.ops.precision import full_precision
-from rwkplus.ops.transforms import can_look
+from rwkplus.functional.walks import (
+    Normalize,
+    Propagate,
+    bank_propagation,
+    closed_walks,
+    closed_walks_by_ends,
+    walk_steps,
+)
+from rwkplus.tensors import can_look, check_edge_index, full_precision
 
 
 class WalkOptions(TypedDict, total=False):
@@ -152,7 +155,7 @@ def graphs_of_edges(
     edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"], num_graphs: int | None = None
 ) -> Int[Tensor, "2 E"]:
     """Graph of both ends of every edge; refuses edges between graphs, and more graphs than there should be."""
-    check_ends(edge_index, batch.numel())
+    check_edge_index(edge_index, batch.numel())
     if num_graphs is not None and batch.numel() and int(batch.max()) >= num_graphs:
         raise ShapeError(f"batch names {int(batch.max()) + 1} graphs but num_graphs is {num_graphs}.")
     ends = batch[edge_index]
@@ -187,7 +190,6 @@ def _rwk(
     check_bank(x, hidden_x, hidden_adj, steps)
     check_batch(x, batch)
     if x.device.type == "cpu" and can_look():  # an accelerator would have to wait
-        check_edges(edge_index)
         graphs_of_edges(edge_index, batch, options.get("num_graphs"))
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
     return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=match_all, **options)

@@ -13,9 +13,9 @@ from torch_geometric.data import Batch, Data
 
 from rwkplus.data import load
 from rwkplus.functional.egonet_kernels import Egonets
-from rwkplus.functional.product_graph import rwk_plus_by_product_graph
+from rwkplus.functional.reference import rwk_plus_by_product_graph
 from rwkplus.models import KerGNN
-from rwkplus.models.gin import GIN
+from rwkplus.models.gnn import GIN
 from rwkplus.nn import KernelConv
 from rwkplus.result_files import save_result
 from rwkplus.tasks.batches import Batches

@@ -16,10 +16,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.registry import cache_folder
-from rwkplus.data.web_graph import WebGraph
 from rwkplus.errors import DataError
+from rwkplus.large.csr_graph import CSRGraph
+from rwkplus.large.web_graph import WebGraph
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
 from rwkplus.reproduce.results import add_entries, add_row, finished, run_folder
 from rwkplus.tasks.loop import Checkpoints

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from rwkplus.ops.collective import rank_and_world, share_of_batches
+from rwkplus.nn.collective import rank_and_world, share_of_batches
 from rwkplus.tasks.randomness import generator
 
 Index = NDArray[np.int64]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 
 from rwkplus.errors import ParameterError
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.nn.collective import rank_and_world
 from rwkplus.tasks.metrics import metric_for
 from rwkplus.tasks.processes import cat_over_processes, sum_over_processes
 from rwkplus.tasks.settings import Settings

@@ -13,7 +13,7 @@ from rwkplus.data.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.models.files import MODEL_FILE
 from rwkplus.models.registry import build, name_of, name_to_save
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.nn.collective import rank_and_world
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
 from rwkplus.tasks.dataset import GraphDataset, check_fields, fitted_params
 from rwkplus.tasks.graph_task import GraphTask

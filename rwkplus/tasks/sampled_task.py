@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs.node_numbers import node_numbers
+from rwkplus.large.csr_graph import CSRGraph, check_stored
+from rwkplus.large.node_numbers import node_numbers
 from rwkplus.models.gnn import GNN
 from rwkplus.models.registry import build
-from rwkplus.nn.conv_cache import one_graph
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.nn.collective import rank_and_world
+from rwkplus.nn.rwk_plus_conv import one_graph
 from rwkplus.tasks.graph_task import GraphTask, Judged
 from rwkplus.tasks.layerwise import layerwise_outputs
 from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs

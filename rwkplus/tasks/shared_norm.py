@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.nn.collective import rank_and_world
 from rwkplus.tasks.processes import sum_over_processes
 
 

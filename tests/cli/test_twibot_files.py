@@ -2,7 +2,7 @@ import typer
 from typer.testing import CliRunner
 
 from rwkplus.cli.twibot import twibot
-from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.large.csr_graph import CSRGraph
 from tests.data.twibot.raw import write_raw
 
 

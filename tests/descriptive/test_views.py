@@ -6,7 +6,7 @@ from rwkplus.data.testbeds import bipartite_graphs, copies, ring, tailed_triangl
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import as_batch
-from rwkplus.models.kcn import KCN
+from rwkplus.nn.kernel_conv import KernelLayer
 from rwkplus.table import GraphTable
 
 
@@ -15,7 +15,9 @@ def seen(graphs, *views, **options):
 
 
 def scores(graphs):
-    model = KCN(3, 3, graphs.widths, steps=3, generator=torch.Generator().manual_seed(1)).double()
+    model = KernelLayer(
+        graphs.widths, 3, hidden_nodes=3, combine="sum", steps=3, generator=torch.Generator().manual_seed(1)
+    ).double()
     return model(graphs.x.double(), graphs.edge_index, graphs.batch, graphs.edge_weight, graphs.num_graphs)
 
 

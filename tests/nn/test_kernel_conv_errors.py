@@ -3,8 +3,7 @@ import torch
 from torch_geometric.data import Data
 
 from rwkplus.errors import ParameterError, ShapeError
-from rwkplus.graphs import EgoNets
-from rwkplus.nn import KernelConv
+from rwkplus.nn import EgoNets, KernelConv
 from tests.nn.kernel_conv_choices import BATCH, layer
 
 
@@ -80,5 +79,5 @@ def test_a_wrong_first_input_does_not_fix_the_size(x, message):
 
 
 def test_features_of_another_precision_are_refused():
-    with pytest.raises(ParameterError, match=r"x is torch\.float32 but KernelConv.* torch\.float64: call x\.to"):
+    with pytest.raises(ParameterError, match=r"x is torch\.float32 but KernelConv.* torch\.float64. Call x\.to"):
         layer()(BATCH.x.float(), BATCH.edge_index)

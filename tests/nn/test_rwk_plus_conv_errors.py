@@ -16,7 +16,7 @@ from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, featu
         (((features(), features()), EDGES), ParameterError, "bipartite"),
         ((features().numpy(), EDGES), ParameterError, "x must be a tensor, got ndarray"),
         ((features().float(), EDGES), ParameterError, r"x.to\(torch.float64\), or .to\(torch.float32\) on the layer"),
-        ((features().long(), EDGES), ParameterError, r"torch.int64.*call x.to\(torch.float64\)\.$"),
+        ((features().long(), EDGES), ParameterError, r"torch.int64.*Call x.to\(torch.float64\)\.$"),
         ((features().to("meta"), EDGES), ParameterError, "meta"),
         ((features()[:, :3], EDGES), ShapeError, r"\(8, 3\).*\(N, 5\)"),
         ((features()[0], EDGES), ShapeError, r"\(N, 5\)"),
@@ -42,7 +42,7 @@ def test_inputs_that_do_not_fit_are_named(arguments, error, message, fused):
     ("edge_attr", "error", "message"),
     [
         (None, ParameterError, "no edge_attr"),
-        (TYPES + 1, GraphError, "edge_attr holds numbers from 1 to 3"),
+        (TYPES + 1, GraphError, "edge_attr names colors from 1 to 3 but there are 3 colors"),
         (TYPES[:4], ShapeError, "integers"),
         (torch.rand(EDGES.size(1), C + 1), ShapeError, "floats"),
     ],

@@ -3,8 +3,8 @@ import torch
 from torch_geometric.data import Batch
 
 from rwkplus.data import load
-from rwkplus.functional.product_graph import rwk_plus_by_product_graph
-from rwkplus.graphs import EgoNets
+from rwkplus.functional.reference import rwk_plus_by_product_graph
+from rwkplus.nn import EgoNets
 from rwkplus.reproduce import scalability
 from rwkplus.reproduce.scalability import _network, run_scalability
 from rwkplus.reproduce.scalability_tables import scalability_page

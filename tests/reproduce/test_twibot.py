@@ -8,8 +8,8 @@ import typer
 from typer.testing import CliRunner
 
 from rwkplus.cli.reproduce.twibot import twibot
-from rwkplus.data.web_graph import WebGraph
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.large.web_graph import WebGraph
 from rwkplus.reproduce import twibot as twibot_rows
 from rwkplus.reproduce.twibot import SETTINGS, Plan, _guarded, run_twibot
 from rwkplus.reproduce.twibot_tables import twibot_page

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.nn.collective import rank_and_world
 from rwkplus.tasks import GraphTask, train
 from tests.tasks.toy import QUICK, SMALL, rings
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rwkplus.data.twibot.tables import Block, Table
 from rwkplus.data.twibot.users import Index, UserIds, parse_id
 from rwkplus.errors import DataError
-from rwkplus.ops.undirected import Edges
+from rwkplus.large.undirected import Edges
 
 FOLLOWS = ("followers", "following")
 COLUMNS = ("source_id", "relation", "target_id")

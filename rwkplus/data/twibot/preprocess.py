@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rwkplus.data.csr_graph import CSRGraph, GraphFiles
 from rwkplus.data.twibot.edges import FOLLOWS, EdgeProgress, gather_edges, read_pairs
 from rwkplus.data.twibot.encoders import SentenceEncoder, Vectors, make_encoder
 from rwkplus.data.twibot.users import LABELS, METRICS, SPLITS, UserIds, read_column, read_descriptions, read_users
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import damaged, read_json, write_whole
-from rwkplus.ops.undirected import undirected_csr
+from rwkplus.large.csr_graph import CSRGraph, GraphFiles
+from rwkplus.large.undirected import undirected_csr
 from rwkplus.types import check_integer
 
 RAW_FILES = ("user.json", "edge.csv", "label.csv", "split.csv")

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.twibot import make_encoder, preprocess
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.large.csr_graph import CSRGraph
 from tests.data.twibot.raw import users, write_raw
 
 ROOT = Path(__file__).parents[3]
