@@ -1,7 +1,8 @@
 """PyTorch, imported first by every room that needs it so that its absence is told once and well; checks of tensors.
 
 Whatever follows torch's operations one by one (compilers, :mod:`torch.func`, tracers) cannot look at values and cannot
-see into compiled loops; autocast changes types on the way. Layers ask here what is going on.
+see into compiled loops; autocast changes types on the way; several processes may share the work. Layers ask here what
+is going on.
 """
 
 from collections.abc import Callable
@@ -9,12 +10,16 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from rwkplus.errors import GraphError, MissingExtraError, ParameterError, ShapeError
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import GraphError, MissingExtraError, ParameterError, Remedy, ShapeError
 
 try:
     import torch
     import torch_geometric  # noqa: F401
     from torch import Tensor
+    from torch import distributed as dist
     from torch.autograd import forward_ad
 except ImportError as error:
     raise MissingExtraError("this part of rwkplus needs PyTorch and PyG: pip install 'rwkplus[nn]'.") from error
@@ -115,7 +120,7 @@ def check_edge_index(edge_index: object, num_nodes: int | None = None, **values:
             layout = "" if edge_index.layout == torch.strided else f" with {edge_index.layout}"
             found = f"{edge_index.dtype} {tuple(edge_index.shape)}{layout}"
         raise ShapeError(
-            f"edge_index must hold both ends of every edge as integers (2, E), got {found}.",
+            f"edge_index must be a tensor (2, E) of node numbers, got {found}.",
             "Call edge_index.long() on other numbers; for matrices, see torch_geometric.utils: dense_to_sparse, "
             "to_edge_index.",
         )
@@ -143,3 +148,53 @@ def check_range(field: str, numbers: Tensor, size: int, things: str) -> None:
     low, high = (int(bound) for bound in numbers.aminmax()) if numbers.numel() else (0, -1)
     if low < 0 or high >= size:
         raise GraphError(f"{field} names {things} from {low} to {high} but there are {size} {things}, counted from 0.")
+
+
+def rank_and_world() -> tuple[int, int]:
+    """Number of this process, and how many take part in the run."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    return 0, 1
+
+
+def share_of_batches(
+    order: NDArray[np.int64], num_batches: int, rank: int, world: int, things: str
+) -> list[NDArray[np.int64]]:
+    """What a process has of every batch: batches and shares are as even as possible, and none is empty.
+
+    Args:
+        order: What is divided, one after the other.
+        num_batches: Number of batches.
+        rank: Number of the process.
+        world: How many processes there are.
+        things: What is divided, for the error.
+    """
+    if order.size // num_batches < world:
+        raise ParameterError(
+            f"{order.size} {things} in {num_batches} batches are too few for {world} processes: each needs one of "
+            "every batch.",
+            Remedy("Use fewer processes, {devices}, or larger batches.", devices=max(1, order.size // num_batches)),
+        )
+    return [np.array_split(batch, world)[rank] for batch in np.array_split(order, num_batches)]
+
+
+class _Sum(torch.autograd.Function):
+    """Every process has the sum, and the loss of each depends on it, so gradients are summed alike."""
+
+    @staticmethod
+    def forward(ctx: object, value: Tensor) -> Tensor:
+        total = value.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: object, grad: Tensor) -> Tensor:
+        total = grad.contiguous().clone()
+        dist.all_reduce(total)
+        return total
+
+
+def all_sum(value: Tensor) -> Tensor:
+    """Add up a tensor that every process has; gradients flow back to all of them."""
+    total: Tensor = _Sum.apply(value)  # type: ignore[no-untyped-call]
+    return total

@@ -1,6 +1,6 @@
 """One large graph: stored on disk, drawn at web scale, cut into clusters, and read in mini-batches (extra: ``nn``).
 
-Imports the table's plumbing, :mod:`rwkplus.loops` and :mod:`rwkplus.nn.collective`; networks and training are above.
+Imports the table's plumbing, :mod:`rwkplus.loops` and :mod:`rwkplus.tensors`; networks and training are above.
 """
 
 import rwkplus.tensors  # noqa: F401

@@ -15,7 +15,7 @@ from rwkplus.large.csr_graph import CSRGraph, check_stored
 from rwkplus.large.node_numbers import Nodes, node_numbers
 from rwkplus.large.sampling import Part, Sampler
 from rwkplus.loops.random_streams import new_key
-from rwkplus.nn.collective import share_of_batches
+from rwkplus.tensors import share_of_batches
 from rwkplus.types import check_integer
 
 Index = NDArray[np.int64]

@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import global_add_pool
 
 from rwkplus.errors import ParameterError
-from rwkplus.functional.egonet_kernels import Egonets
+from rwkplus.functional.kernels import Egonets
 from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm, node_features, takes_kernel_options
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv, KernelLayer, KernelOptions
 from rwkplus.nn.transforms import EgoNets, egonets_of, extract_egonets

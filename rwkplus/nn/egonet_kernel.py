@@ -19,8 +19,7 @@ from torch import Tensor
 from torch import distributed as dist
 
 from rwkplus.errors import ParameterError
-from rwkplus.functional.egonet_kernels import Egonets, check_egonets
-from rwkplus.functional.kernels import color_similarity, finite_scores
+from rwkplus.functional.kernels import Egonets, check_egonets, color_similarity, finite_scores
 from rwkplus.nn.egonet_groups import (
     Floats,
     Group,

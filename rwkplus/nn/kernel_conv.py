@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from rwkplus.errors import ParameterError, Remedy, ShapeError
-from rwkplus.functional.egonet_kernels import Egonets, egonet_scores, whole_graphs
-from rwkplus.functional.kernels import check_batch, rwk_minus, rwk_plus
+from rwkplus.functional.kernels import Egonets, check_batch, egonet_scores, rwk_minus, rwk_plus, whole_graphs
 from rwkplus.nn.egonet_kernel import compiled_egonet_scores
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.norms import Placement, StepNorm

@@ -9,8 +9,8 @@ from torch.nn.functional import batch_norm
 
 from rwkplus.errors import ParameterError
 from rwkplus.functional.walks import Normalize, step_moments, step_norm
-from rwkplus.nn.collective import all_sum, rank_and_world
 from rwkplus.nn.egonet_kernel import StepNormState
+from rwkplus.tensors import all_sum, rank_and_world
 
 Placement = Literal["propagate", "readout"]
 

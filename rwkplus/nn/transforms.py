@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.functional.colors import return_probabilities
-from rwkplus.functional.egonet_kernels import Egonets
+from rwkplus.functional.kernels import Egonets
 from rwkplus.nn.egonet_search import edge_hashes, egonet_kinds, find_egonets, merge_kinds, row_hashes
 from rwkplus.tensors import check_edge_index
 from rwkplus.types import check_integer

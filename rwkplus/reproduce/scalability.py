@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from torch_geometric.data import Batch, Data
 
 from rwkplus.data import load
-from rwkplus.functional.egonet_kernels import Egonets
+from rwkplus.functional.kernels import Egonets
 from rwkplus.functional.reference import rwk_plus_by_product_graph
 from rwkplus.models import KerGNN
 from rwkplus.models.gnn import GIN

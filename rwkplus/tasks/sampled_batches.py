@@ -14,8 +14,8 @@ from rwkplus.large import ClusterLoader, NeighborLoader
 from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.large.loaders import PartLoader
 from rwkplus.large.node_clusters import clusters
-from rwkplus.nn.collective import rank_and_world
 from rwkplus.tasks.settings import Settings
+from rwkplus.tensors import rank_and_world
 from rwkplus.types import check_choice
 
 Cut = Literal["clusters", "neighbors", "full"]

@@ -19,7 +19,6 @@ from rwkplus.large.csr_graph import CSRGraph, check_stored
 from rwkplus.large.node_numbers import node_numbers
 from rwkplus.models.gnn import GNN
 from rwkplus.models.registry import build
-from rwkplus.nn.collective import rank_and_world
 from rwkplus.nn.rwk_plus_conv import one_graph
 from rwkplus.tasks.graph_task import GraphTask, Judged
 from rwkplus.tasks.layerwise import layerwise_outputs
@@ -34,6 +33,7 @@ from rwkplus.tasks.sampled_batches import Cutting
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Classes
 from rwkplus.tasks.trained import device_of
+from rwkplus.tensors import rank_and_world
 
 METRIC = "positive_f1"
 """Of two classes, of which the second is often rare."""

@@ -23,7 +23,6 @@ def model(graphs, num_hidden):
         graphs.widths,
         num_hidden,
         hidden_nodes=3,
-        combine="sum",
         generator=torch.Generator().manual_seed(0),
         combine="last",
     )

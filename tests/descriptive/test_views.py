@@ -18,7 +18,7 @@ def scores(graphs):
     model = KernelLayer(
         graphs.widths, 3, hidden_nodes=3, combine="sum", steps=3, generator=torch.Generator().manual_seed(1)
     ).double()
-    return model(graphs.x.double(), graphs.edge_index, graphs.batch, graphs.edge_weight, graphs.num_graphs)
+    return model(graphs.x.double(), graphs.edge_index, graphs.batch, graphs.edge_weight, num_graphs=graphs.num_graphs)
 
 
 @pytest.mark.parametrize("views", [("labels",), ("labels", "identity"), ("gat",)])

@@ -241,7 +241,7 @@ def test_what_would_be_lost_is_refused_by_name(name, value, message):
     [
         ("edge_index", None, "got NoneType"),
         ("edge_index", torch.eye(4).to_sparse(), "with torch.sparse_coo"),
-        ("edge_index", torch.rand(2, 4), r"integers \(2, E\), got torch.float32 \(2, 4\)"),
+        ("edge_index", torch.rand(2, 4), r"\(2, E\) of node numbers, got torch.float32 \(2, 4\)"),
         ("edge_index", torch.ones(3, 4, dtype=torch.long), r"got torch.int64 \(3, 4\)"),
         ("x", torch.rand(4, 3).to_sparse_csr(), r"x is torch.float32 with torch.sparse_csr.*\.to_dense"),
         ("x", torch.rand(4, 3).bfloat16(), r"x is torch.bfloat16.*\.float"),
