@@ -195,13 +195,12 @@ class FixedScale(nn.Module):
         """Take the mean over batches of their means and deviations; one that is not finite says nothing."""
         x = x.to(self.mean.dtype)  # another type under autocast
         share, mean, deviation = 1 / (int(self.seen) + 1), x.mean(0), x.std(0, correction=0)
-        if not bool((mean + deviation).isfinite().all()):
-            return
-        self.mean.lerp_(mean, share)
-        self.deviation.lerp_(torch.where(deviation > self.eps, deviation, 1), share)
-        self.seen += 1
+        if bool((mean + deviation).isfinite().all()):
+            self.mean.lerp_(mean, share)
+            self.deviation.lerp_(torch.where(deviation > self.eps, deviation, 1), share)
+            self.seen += 1
         if rank_and_world()[1] > 1:
-            for part in (self.mean, self.deviation):
+            for part in (self.mean, self.deviation, self.seen):
                 dist.broadcast(part, 0)
 
     def __repr__(self) -> str:

@@ -29,7 +29,8 @@ class EgoNets(BaseTransform):
     their numbers; ``max_nodes`` keeps the first of them. Edges, their weights and colors refer to that order, so that
     features and adjacency cannot fall apart. The result depends neither on the order of edges nor on batches, and a
     whole ``Batch`` can be transformed as well as its graphs. Works as ``transform`` and ``pre_transform`` of data sets;
-    :meth:`batched` transforms many small graphs an order of magnitude faster than one call for each.
+    many small graphs take half the time in :meth:`batched`, and a ``Batch`` of them less than a tenth, because most of
+    the rest is spent on making ``Data``.
 
     The fields are named such that PyG batches them: ``ego_index`` numbers nodes and is counted on from graph to graph,
     ``ego_link`` numbers members within their egonet and is not. :func:`egonets_of` reads them.
@@ -54,7 +55,7 @@ class EgoNets(BaseTransform):
         _check_graph(data)
         given = data.edge_index, data.num_nodes, data.x, data.get("edge_weight"), data.get("edge_attr")
         egonets, color = self._found(*given)
-        return self._keep(data, egonets, color, edge_hash_of(data))
+        return self._keep(data, egonets, color, edge_hash_of(data), self._extent(data.edge_index.device))
 
     def batched(self, graphs: Sequence[Data]) -> list[Data]:
         """Transform many graphs at once: shallow copies of them, as one call for each would give.
@@ -69,15 +70,21 @@ class EgoNets(BaseTransform):
             return [self(data) for data in graphs]
         nodes = torch.tensor([data.num_nodes for data in graphs])
         first = nodes.cumsum(0) - nodes
-        edge_index = torch.cat([data.edge_index.long() + begin for data, begin in zip(graphs, first, strict=True)], 1)
+        edge_index = torch.cat([data.edge_index for data in graphs], 1).long()
+        graph = torch.arange(len(graphs)).repeat_interleave(torch.tensor([data.num_edges for data in graphs]))
+        wrong = ((edge_index < 0) | (edge_index >= nodes[graph])).any(0).nonzero()
+        if wrong.numel():
+            data = graphs[int(graph[wrong[0]])]
+            check_edge_index(data.edge_index, data.num_nodes)
+        edge_index += first[graph]
         x, weight, attr = (_joined(graphs, field) for field in ("x", *PER_EDGE))
         egonets, color = self._found(edge_index, int(nodes.sum()), x, weight, attr)
         bounds = torch.cat([first, nodes.sum().view(1)])
         hashes = None if _is_rounded(weight, attr) else edge_hashes(edge_index, bounds, weight, attr)
         colors = [None] * len(graphs) if color is None else color.split(nodes.tolist())
         known = [None] * len(graphs) if hashes is None else hashes.split(1)
-        parts = zip(graphs, _cut(egonets, nodes), colors, known, strict=True)
-        return [self._keep(copy(data), *part) for data, *part in parts]
+        parts, extent = zip(graphs, _cut(egonets, nodes), colors, known, strict=True), self._extent("cpu")
+        return [self._keep(copy(data), own, color, edges, extent) for data, own, color, edges in parts]
 
     def _found(
         self, edge_index: Tensor, num_nodes: int, x: Tensor | None, weight: Tensor | None, attr: Tensor | None
@@ -89,14 +96,17 @@ class EgoNets(BaseTransform):
             egonets = egonets._replace(kind=_kinds(color, egonets))
         return egonets, color
 
-    def _keep(self, data: Data, egonets: Egonets, color: Tensor | None, edges: Tensor | None) -> Data:
-        found = dict(zip(FIELDS, egonets, strict=False)) | {"ego_color": color, "ego_edges": edges}
+    def _extent(self, device: torch.device | str) -> Tensor:
+        return _extent(self.hops, self.max_nodes, device)
+
+    def _keep(self, data: Data, egonets: Egonets, color: Tensor | None, edges: Tensor | None, extent: Tensor) -> Data:
+        found = dict(zip(FIELDS, egonets, strict=False))
+        found |= {"ego_color": color, "ego_edges": edges, "ego_extent": extent}
         for field, value in found.items():
             if value is not None:
                 data[field] = value
             elif field in data:  # from an earlier time
                 del data[field]
-        data.ego_extent = _extent(self.hops, self.max_nodes, data.edge_index.device)
         return data
 
     def __repr__(self) -> str:
@@ -275,15 +285,17 @@ def _are_alike(graphs: Sequence[Data]) -> bool:
     """Whether their tensors can be joined, on the CPU, and each graph is a single one with edges of its own."""
 
     def form(data: Data) -> object:
-        fields = [data.get(field) for field in ("x", *PER_EDGE)]
-        return [None if value is None else (value.dtype, value.shape[1:], value.device.type) for value in fields]
+        x, weight, attr = (data.get(field) for field in ("x", *PER_EDGE))
+        check_edge_index(data.edge_index, edge_weight=weight, edge_attr=attr)
+        if data.get("batch") is not None or (x is not None and len(x) != data.num_nodes):
+            return None
+        values = [value for value in (data.edge_index, x, weight, attr) if value is not None]
+        on_cpu = all(value.device.type == "cpu" for value in values)
+        kinds = [value is not None and (value.dtype, value.shape[1:]) for value in (x, weight, attr)]
+        return kinds if on_cpu else None
 
-    def plain(data: Data) -> bool:
-        edges, n, x = data.edge_index, data.num_nodes, data.get("x")
-        check_edge_index(edges, n, **{field: data.get(field) for field in PER_EDGE})
-        return data.get("batch") is None and edges.device.type == "cpu" and (x is None or len(x) == n)
-
-    return all(plain(data) and form(data) == form(graphs[0]) for data in graphs)
+    first = form(graphs[0])
+    return first is not None and all(form(data) == first for data in graphs)
 
 
 def _joined(graphs: Sequence[Data], field: str) -> Tensor | None:

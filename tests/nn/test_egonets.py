@@ -68,6 +68,35 @@ def test_batches_of_egonets_are_egonets_of_batches(graphs, extent):
         assert torch.equal(before[field], after[field])
 
 
+@given(st.lists(anything, min_size=0, max_size=4), extents, st.booleans())
+def test_many_graphs_at_once_are_like_one_by_one(graphs, extent, bare):
+    transform, graphs = EgoNets(*extent), data_list(graphs)
+    for graph in graphs if bare else ():
+        del graph.x, graph.edge_weight
+        graph.ego_weight = torch.ones(1)  # from an earlier time
+    fields = [list(graph.keys()) for graph in graphs]
+    for one, found in zip([transform(graph) for graph in graphs], transform.batched(graphs), strict=True):
+        assert sorted(one.keys()) == sorted(found.keys())
+        assert all(torch.equal(one[field], found[field]) for field in list(one.keys()) if torch.is_tensor(one[field]))
+    assert [list(graph.keys()) for graph in graphs] == fields  # those given are left alone
+
+
+def test_graphs_of_different_forms_are_transformed_at_once_all_the_same():
+    graphs = data_list(random_graphs(3, real=True))
+    graphs[1].edge_weight = torch.ones(graphs[1].num_edges)
+    graphs[2].x = graphs[2].x.float()
+    for one, found in zip([EgoNets()(graph) for graph in graphs], EgoNets().batched(graphs), strict=True):
+        assert torch.equal(one.ego_kind, found.ego_kind)
+        assert torch.equal(one.ego_edges, found.ego_edges)
+
+
+def test_a_wrong_graph_among_many_is_refused():
+    graphs = data_list(random_graphs(2, real=True))
+    graphs[1].edge_index = graphs[1].edge_index + 1  # a node of the next graph, if there were one
+    with pytest.raises(GraphError, match="names nodes"):
+        EgoNets().batched([graphs[1], graphs[0]])
+
+
 def test_loaders_batch_egonets_and_batches_give_them_back():
     transform, graphs = EgoNets(2, 4), data_list(random_graphs(5, real=True))
     transformed = [transform(graph) for graph in graphs]
