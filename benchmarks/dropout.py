@@ -10,7 +10,7 @@ from benchmarks.kernel_conv import interleaved_milliseconds
 from benchmarks.measure import record
 from rwkplus.datasets.molecule_sets import MOLECULE_SETS
 from rwkplus.models import GNN, gnn
-from rwkplus.ops.dropout import dropout
+from rwkplus.models.gnn import dropout
 
 GRAPHS, CHANNELS, SHARE = 128, 128, 0.5
 

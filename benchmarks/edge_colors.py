@@ -8,7 +8,7 @@ from benchmarks.measure import record
 from rwkplus.datasets.molecule_sets import MOLECULE_SETS
 from rwkplus.models.encoders import OneHots
 from rwkplus.nn import RWKPlusConv
-from rwkplus.ops import conv as operators
+from rwkplus.nn import conv_operator as operators
 
 GRAPHS, CHANNELS, STEPS = 128, 128, 2
 

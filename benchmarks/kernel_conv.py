@@ -13,7 +13,7 @@ from benchmarks.padded import PaddedConv, PaddedEgonets, PaddedKerGNN
 from rwkplus.datasets import load_graphs
 from rwkplus.graphs import EgoNets, egonets_of
 from rwkplus.models import KerGNN
-from rwkplus.nn import KernelConv
+from rwkplus.nn import EgoNets, KernelConv, egonets_of
 
 GRAPHS, HIDDEN_NODES, MAX_NODES, FEATURES = 64, 6, 10, 8
 TURNS, CALLS = 7, 5

@@ -1,4 +1,4 @@
-"""Kernels of whole graphs with hidden graphs: plain torch, compiled loops, and nodes merged by kind."""
+"""Kernels of whole graphs with hidden graphs: plain torch, and compiled loops."""
 
 from itertools import product
 
@@ -10,15 +10,13 @@ from benchmarks.measure import record
 from rwkplus.datasets import load_graphs
 from rwkplus.graphs import one_hot_degree
 from rwkplus.nn import KernelLayer
-from rwkplus.ops.egonet_kinds import row_hashes
-from rwkplus.ops.walk_kinds import walk_kinds
 
 GRAPHS = 128
 SIZES = [(8, 5, 2), (16, 10, 3)]
-WAYS = {"torch": (False, False), "compiled": (True, False), "merged": (True, True)}
+WAYS = {"torch": False, "compiled": True}
 
 
-def step(batch, compiled, merged, num_hidden, hidden_nodes, steps, kernel, step_norm):
+def step(batch, compiled, num_hidden, hidden_nodes, steps, kernel, step_norm):
     """A function that goes forward and backward once, and returns output and gradients added up so far."""
     layer = KernelLayer(
         batch.num_node_features,
@@ -30,10 +28,9 @@ def step(batch, compiled, merged, num_hidden, hidden_nodes, steps, kernel, step_
         compiled=compiled,
         generator=torch.Generator().manual_seed(0),
     )
-    kinds = walk_kinds(row_hashes(batch.x), batch.edge_index, steps) if merged else None
 
     def both_passes():
-        output = layer(batch.x, batch.edge_index, batch.batch, num_graphs=batch.num_graphs, kinds=kinds)
+        output = layer(batch.x, batch.edge_index, batch.batch, num_graphs=batch.num_graphs)
         output.sum().backward()
         return output.detach(), *(parameter.grad for parameter in layer.parameters())
 
@@ -50,7 +47,7 @@ def main():
     for (colors, batch), size, kernel, step_norm in product(
         batches.items(), SIZES, ("rwk+", "rwk-"), (None, "propagate")
     ):
-        ways = [step(batch, *way, *size, kernel, step_norm) for way in WAYS.values()]
+        ways = [step(batch, way, *size, kernel, step_norm) for way in WAYS.values()]
         check_agreement([way() for way in ways])
         times = dict(zip(WAYS, interleaved_milliseconds(ways), strict=True))
         rows.append(
@@ -63,13 +60,11 @@ def main():
                 "steps": size[2],
                 **{f"{way} ms": time for way, time in times.items()},
                 "torch / compiled": times["torch"] / times["compiled"],
-                "compiled / merged": times["compiled"] / times["merged"],
             }
         )
     about = (
         f"Forward and backward, {GRAPHS} graphs of NCI1, one thread; the two hidden-graph sizes are iGAD's, and so are "
-        "degrees as colors. *Merged*: nodes whose walks meet the same colors are walked from once. Outputs and "
-        "gradients of all three ways agree."
+        "degrees as colors. Outputs and gradients of both ways agree."
     )
     record("kernel_layer", "Kernels of whole graphs with hidden graphs", about, rows)
 

@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 import torch
 from torch.nn.functional import cross_entropy
 
-from rwkplus.data import CSRGraph, WebGraph
-from rwkplus.loader import NeighborLoader
+from rwkplus.large import CSRGraph, NeighborLoader, WebGraph
 from rwkplus.models import GNN
 from rwkplus.tasks import Settings, layerwise_outputs, train_sampled
 

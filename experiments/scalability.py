@@ -20,7 +20,7 @@ from rwkplus.datasets import load_graphs
 from rwkplus.functional.egonet_kernels import Egonets
 from rwkplus.functional.product_graph import rwk_plus_by_product_graph
 from rwkplus.models import KerGNN
-from rwkplus.models.gin import GIN
+from rwkplus.models.gnn import GIN
 from rwkplus.nn import KernelConv
 from rwkplus.tasks.batches import Batches
 from rwkplus.tasks.dataset import GraphDataset

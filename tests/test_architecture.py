@@ -99,7 +99,7 @@ def test_commands_without_networks_run_where_there_is_no_torch(command, tmp_path
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("room", ["nn", "models", "tasks", "functional", "loader", "descriptive", "graphs"])
+@pytest.mark.parametrize("room", ["nn", "models", "tasks", "functional", "large", "descriptive", "graphs"])
 def test_the_tensor_wing_says_what_it_needs(room):
     code = f"import sys; sys.modules['torch'] = None; import rwkplus.{room}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

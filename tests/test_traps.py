@@ -1,9 +1,10 @@
 """Mistakes that published code for these networks has made, each with a test that fails if it is made again.
 
 Elsewhere: the adjacency of an egonet in another order than its features
-(``tests/graphs/test_egonets.py::test_links_are_the_edges_between_members_in_the_order_of_the_members``), padding that
-leaks through StepNorm (``tests/nn/test_step_norm.py::test_padding_counts_nowhere``), the adjacency normalized anew in
-every forward pass (``tests/nn/test_rwk_plus_conv_use.py::test_the_cache_holds_until_the_type_changes``).
+(``tests/nn/test_egonets.py::test_links_are_the_edges_between_members_in_the_order_of_the_members``), padding that
+leaks through StepNorm (``tests/nn/test_kernel_conv.py::test_step_norm_sees_real_nodes_only``), the adjacency
+normalized anew in every forward pass
+(``tests/nn/test_rwk_plus_conv_use.py::test_the_cache_holds_until_the_type_changes``).
 """
 
 from types import SimpleNamespace
@@ -14,10 +15,9 @@ import torch
 from torch import nn
 from torch_geometric.data import Batch
 
-from rwkplus.graphs import EgoNets
 from rwkplus.models import GNN, RWNN, KerGNN
 from rwkplus.models.registry import MODELS, register
-from rwkplus.nn import KernelConv, KernelLayer, RWKPlusConv, StepNorm
+from rwkplus.nn import EgoNets, KernelConv, KernelLayer, RWKPlusConv, StepNorm
 from rwkplus.tasks import Place, cross_validate, cross_validation, train
 from rwkplus.tasks.job import Job
 from tests.tasks.toy import QUICK, SMALL, rings

@@ -14,8 +14,8 @@ from torch import Tensor
 from rwkplus.descriptive.views import View, ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty, feature_penalty, sparsity_penalty
 from rwkplus.graphs import as_batch
-from rwkplus.models.kcn import KCN
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
+from rwkplus.nn.kernel_conv import KernelLayer
 from rwkplus.table import Graphs
 from rwkplus.types import Callback, Progress, check_choice, check_integer, seed_of
 
@@ -260,11 +260,11 @@ class DescriptiveKCN(BaseEstimator):
         """Hidden graphs of all restarts before training, for views of ``widths`` features: ``(R k, M, ...)``."""
         return self._model(tuple(widths), seed_of(self.random_state)).hidden
 
-    def _model(self, widths: tuple[int, ...], seed: int) -> KCN:
-        model = KCN(
-            self.n_restarts * self.n_patterns,
-            self.pattern_size,
+    def _model(self, widths: tuple[int, ...], seed: int) -> KernelLayer:
+        model = KernelLayer(
             widths,
+            self.n_restarts * self.n_patterns,
+            hidden_nodes=self.pattern_size,
             kernel=self.kernel,
             steps=self.steps,
             combine=self.combine,

@@ -1,14 +1,23 @@
-"""Pure functions: tensors in, tensors out. Every formula of the paper lives here once."""
+"""Every formula of the paper, once: tensors in, tensors out, no state and no processes (extra: ``nn``).
+
+Imports :mod:`rwkplus.tensors` and errors, nothing else of this library.
+"""
 
 import rwkplus.tensors  # noqa: F401
-from rwkplus.functional.colors import structural_colors
+from rwkplus.functional.colors import return_probabilities, structural_colors
 from rwkplus.functional.convolution import rwk_plus_conv
-from rwkplus.functional.egonet_kernels import Egonets, egonet_scores
-from rwkplus.functional.kernels import WalkOptions, classical_rwk, color_similarity, rwk_minus, rwk_plus
-from rwkplus.functional.product_graph import product_graph, rwk_plus_by_product_graph
-from rwkplus.functional.propagate import bank_propagation, sparse_product
+from rwkplus.functional.kernels import (
+    Egonets,
+    WalkOptions,
+    classical_rwk,
+    color_similarity,
+    egonet_scores,
+    rwk_minus,
+    rwk_plus,
+)
+from rwkplus.functional.reference import product_graph, rwk_plus_by_product_graph
 from rwkplus.functional.regularizers import diversity_penalty, sparsity_penalty
-from rwkplus.functional.walks import walk_steps
+from rwkplus.functional.walks import bank_propagation, sparse_product, walk_steps
 
 __all__ = [
     "Egonets",
@@ -19,6 +28,7 @@ __all__ = [
     "diversity_penalty",
     "egonet_scores",
     "product_graph",
+    "return_probabilities",
     "rwk_minus",
     "rwk_plus",
     "rwk_plus_by_product_graph",

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import elu, leaky_relu, relu
 
 from rwkplus.errors import ParameterError
-from rwkplus.functional.propagate import sparse_product
+from rwkplus.functional.walks import node_ranks, sparse_product
 
 StructuralColors = Literal["gat", "gin", "random-walk"]
 
@@ -46,7 +46,7 @@ def structural_colors(
     if batch is None:
         batch = torch.zeros(num_nodes, dtype=torch.long, device=edge_index.device)
     if kind == "random-walk":
-        colors = _return_probabilities(edge_index, batch, dim)
+        colors = return_probabilities(edge_index, batch, dim)
     elif kind in ("gat", "gin"):
         layer = _attend if kind == "gat" else _isomorphism
         colors = identity_colors(batch) if x is None else x
@@ -68,12 +68,26 @@ def identity_colors(batch: Int[Tensor, " N"], width: int | None = None) -> Float
     return colors
 
 
-def node_ranks(batch: Int[Tensor, " N"]) -> Int[Tensor, " N"]:
-    """Number of each node within its graph, in whatever order the nodes of all graphs stand."""
-    sizes = torch.bincount(batch)
-    grouped = torch.argsort(batch, stable=True)
-    places = torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch[grouped]]
-    return torch.empty_like(places).index_copy_(0, grouped, places)
+def return_probabilities(
+    edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"], steps: int
+) -> Float[Tensor, "N steps"]:
+    """Probability that a walk of 1, 2, ... ``steps`` edges returns to its first node.
+
+    At each step a walk takes one of the edges that lead on, parallel ones included, each as likely as the others.
+
+    >>> triangle = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
+    >>> return_probabilities(triangle, torch.zeros(3, dtype=torch.long), 3)[0]
+    tensor([0.0000, 0.5000, 0.2500])
+    """
+    # All graphs start their i-th node in column i: walks never leave their graph.
+    start = identity_colors(batch)
+    degree = torch.bincount(edge_index[0], minlength=batch.numel()).clamp(min=1)
+    weight = 1 / degree[edge_index[0]].to(start.dtype)
+    reached, columns = start, []
+    for _ in range(steps):
+        reached = sparse_product(edge_index, reached, weight)
+        columns.append((reached * start).sum(1))
+    return torch.stack(columns, 1)
 
 
 def whitened(colors: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
@@ -104,18 +118,6 @@ def _isomorphism(x: Tensor, edge_index: Tensor, dim: int, generator: torch.Gener
     h = x + sparse_product(edge_index, x)
     h = relu(h @ _glorot(x.size(1), dim, generator).to(x))
     return h @ _glorot(dim, dim, generator).to(x)
-
-
-def _return_probabilities(edge_index: Tensor, batch: Tensor, dim: int) -> Tensor:
-    # All graphs start their i-th node in column i: walks never leave their graph.
-    start = identity_colors(batch)
-    degree = torch.bincount(edge_index[0], minlength=batch.numel()).clamp(min=1)
-    weight = 1 / degree[edge_index[0]].to(start.dtype)
-    reached, columns = start, []
-    for _ in range(dim):
-        reached = sparse_product(edge_index, reached, weight)
-        columns.append((reached * start).sum(1))
-    return torch.stack(columns, 1)
 
 
 def _glorot(rows: int, columns: int, generator: torch.Generator) -> Tensor:

@@ -7,9 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from rwkplus.functional.propagate import Propagate
-from rwkplus.functional.walks import walk_steps
-from rwkplus.ops.transforms import can_look
+from rwkplus.functional.walks import Propagate, walk_steps
+from rwkplus.tensors import can_look
 
 Readout = Literal["last", "sum", "concat"]
 

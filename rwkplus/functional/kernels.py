@@ -1,20 +1,23 @@
-"""Random walk kernels of a batch of sparse graphs with a bank of small graphs: scores ``(T, B, K)``."""
+"""Random walk kernels of sparse graphs, or of egonets of their nodes, with a bank of small graphs: ``(T, B, K)``."""
 
 from collections.abc import Iterator
 from math import isfinite
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
-from rwkplus.functional.closed_walks import closed_walks, closed_walks_by_ends
-from rwkplus.functional.propagate import Propagate, bank_propagation, check_edges
-from rwkplus.functional.walks import Normalize, walk_steps
-from rwkplus.ops.csr import check_ends
-from rwkplus.ops.precision import full_precision
-from rwkplus.ops.transforms import can_look
+from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, ShapeError
+from rwkplus.functional.walks import (
+    Normalize,
+    Propagate,
+    bank_propagation,
+    closed_walks,
+    closed_walks_by_ends,
+    walk_steps,
+)
+from rwkplus.tensors import can_look, check_edge_index, full_precision
 
 
 class WalkOptions(TypedDict, total=False):
@@ -49,6 +52,55 @@ class WalkOptions(TypedDict, total=False):
 
     readout: Normalize | None
     """Applied to the matched walks ``(N, K, M)`` of each step before they are summed; later steps do not see it."""
+
+
+class Egonets(NamedTuple):
+    """Subgraphs around B nodes, mostly all of a batch, without padding; :class:`rwkplus.nn.EgoNets` finds them.
+
+    Example:
+        The path of three nodes, each with its neighbors.
+
+        >>> from rwkplus.nn import extract_egonets
+        >>> egonets = extract_egonets(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+        >>> [members.tolist() for members in egonets.member.split(egonets.size.tolist())]
+        [[0, 1], [1, 0, 2], [2, 1]]
+    """
+
+    member: Int[Tensor, " R"]
+    """Members of all egonets one after the other, each center first."""
+
+    size: Int[Tensor, " B"]
+    """Members of each."""
+
+    link: Int[Tensor, "F 2"]
+    """Directed edges between members, egonet by egonet, as positions within the egonet."""
+
+    link_count: Int[Tensor, " B"]
+    """Edges of each egonet."""
+
+    weight: Float[Tensor, " F"] | None = None
+    """Weights of those edges; 1 by default."""
+
+    attr: Float[Tensor, "F C"] | None = None
+    """Colors of those edges; used where hidden graphs have edge colors."""
+
+    kind: Int[Tensor, " B"] | None = None
+    """Equal numbers for egonets that are alike in node features and edges; see :func:`rwkplus.nn.merge_egonets`."""
+
+    multiplicity: Int[Tensor, " B"] | None = None
+    """How often each egonet occurs, which is what StepNorm wants to know; once by default."""
+
+    @property
+    def owner(self) -> Tensor:
+        """Egonet of every member: ``(R,)``."""
+        nodes = torch.arange(self.size.numel(), device=self.size.device)
+        return nodes.repeat_interleave(self.size, output_size=self.member.numel())
+
+    @property
+    def edge_index(self) -> Tensor:
+        """Links between members, counted through all egonets as if these were graphs of their own: ``(2, F)``."""
+        first = self.size.cumsum(0) - self.size
+        return self.link.t() + first.repeat_interleave(self.link_count, output_size=self.link.size(0))
 
 
 def rwk_plus(
@@ -136,6 +188,70 @@ def classical_rwk(
     return bank_scores(y0.to(hidden_adj.dtype), edge_index, batch, hidden_adj, steps, num_graphs=num_graphs)
 
 
+def egonet_scores(
+    x: Float[Tensor, "N D"],
+    egonets: Egonets,
+    hidden_x: Float[Tensor, "K M _D"],
+    hidden_adj: Float[Tensor, "K M M"],
+    *,
+    steps: int,
+    match_all: bool = True,
+    hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
+    closed: bool = False,
+    include_zero_step: bool = False,
+    normalize: Normalize | None = None,
+    readout: Normalize | None = None,
+) -> Float[Tensor, "T B K"]:
+    r"""Kernel of the egonet of every node with every hidden graph, :math:`K^{(i)}(\mathrm{Sub}_G[v], W_j)`.
+
+    The same numbers as :func:`rwk_plus` and :func:`rwk_minus` with egonets as graphs of their own, but nodes meet
+    hidden nodes once, not once per egonet. :class:`rwkplus.nn.KernelConv` gives the same by compiled loops where it
+    can.
+
+    Args:
+        x: Node features.
+        egonets: Neighborhood of every node.
+        hidden_x: Node features of the hidden graphs.
+        hidden_adj: Their weighted adjacencies.
+        steps: Longest walk, counted in edges.
+        match_all: Match every node of a walk (RWK+) or only its ends (RWK-).
+        hidden_edge_attr: Edge colors of the hidden graphs, compared with those of ``egonets`` by inner product.
+        closed: Count only walks that return to where they began.
+        include_zero_step: Put the zero-edge term before the first step.
+        normalize: Applied to the walks ``(R, K, M)`` of each step between lines 4 and 5, StepNorm's place.
+        readout: Applied to the matched walks ``(R, K, M)`` of each step before they are summed.
+
+    Returns:
+        One score per step, egonet and hidden graph.
+
+    Example:
+        Two nodes of one color joined by an edge, against an edge of that color: four pairs of one-edge walks each.
+
+        >>> from rwkplus.nn import extract_egonets
+        >>> edges, x = torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 1)
+        >>> egonet_scores(x, extract_egonets(edges, 2), x[None], 1 - torch.eye(2)[None], steps=1).flatten()
+        tensor([4., 4.])
+    """
+    check_egonets(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
+    y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
+    return bank_scores(
+        y0.index_select(0, egonets.member),
+        egonets.edge_index,
+        egonets.owner,
+        hidden_adj,
+        steps,
+        match_all=match_all,
+        edge_weight=egonets.weight,
+        edge_attr=None if hidden_edge_attr is None else egonets.attr,
+        hidden_edge_attr=hidden_edge_attr,
+        closed=closed,
+        include_zero_step=include_zero_step,
+        num_graphs=egonets.size.numel(),
+        normalize=normalize,
+        readout=readout,
+    )
+
+
 def color_similarity(x: Float[Tensor, "N D"], hidden_x: Float[Tensor, "K M D"]) -> Float[Tensor, "N K M"]:
     """Inner product of every node with every hidden node: the paper's S, and Y0 of Algorithm 1."""
     similarity: Tensor = (x @ hidden_x.flatten(0, 1).t()).unflatten(1, hidden_x.shape[:2])
@@ -152,7 +268,7 @@ def graphs_of_edges(
     edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"], num_graphs: int | None = None
 ) -> Int[Tensor, "2 E"]:
     """Graph of both ends of every edge; refuses edges between graphs, and more graphs than there should be."""
-    check_ends(edge_index, batch.numel())
+    check_edge_index(edge_index, batch.numel())
     if num_graphs is not None and batch.numel() and int(batch.max()) >= num_graphs:
         raise ShapeError(f"batch names {int(batch.max()) + 1} graphs but num_graphs is {num_graphs}.")
     ends = batch[edge_index]
@@ -164,6 +280,30 @@ def graphs_of_edges(
             f"{int(ends[1, edge])}: batch must name the graph of each node."
         )
     return ends
+
+
+def whole_graphs(
+    edge_index: Int[Tensor, "2 E"],
+    batch: Int[Tensor, " N"],
+    num_graphs: int | None = None,
+    weight: Float[Tensor, " E"] | None = None,
+    attr: Float[Tensor, "E C"] | None = None,
+) -> Egonets:
+    """Graphs of a batch in the form of egonets, one for each graph, so that the same loops walk on them."""
+    check_edge_index(edge_index, edge_weight=weight, edge_attr=attr)
+    size = torch.bincount(batch, minlength=num_graphs or 0)
+    ends = graphs_of_edges(edge_index, batch, num_graphs)
+    first, member = size.cumsum(0) - size, torch.arange(batch.numel(), device=batch.device)
+    position = member
+    if bool((batch[1:] < batch[:-1]).any()):
+        member = batch.argsort(stable=True)
+        position = torch.empty_like(member).index_copy_(0, member, position)
+    link = (position[edge_index] - first[ends]).t()
+    if bool((ends[0, 1:] < ends[0, :-1]).any()):
+        order = ends[0].argsort(stable=True)
+        link, ends = link[order], ends[:, order]
+        weight, attr = (None if part is None else part[order] for part in (weight, attr))
+    return Egonets(member, size, link, torch.bincount(ends[0], minlength=size.numel()), weight, attr)
 
 
 def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
@@ -187,7 +327,6 @@ def _rwk(
     check_bank(x, hidden_x, hidden_adj, steps)
     check_batch(x, batch)
     if x.device.type == "cpu" and can_look():  # an accelerator would have to wait
-        check_edges(edge_index)
         graphs_of_edges(edge_index, batch, options.get("num_graphs"))
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
     return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=match_all, **options)
@@ -295,6 +434,21 @@ def check_bank(x: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> N
             f"hidden_adj must be (K, M, M) for hidden_x (K, M, D), got {tuple(hidden_adj.shape)} "
             f"and {tuple(hidden_x.shape)}."
         )
+
+
+def check_egonets(
+    x: Tensor, egonets: Egonets, hidden_x: Tensor, hidden_adj: Tensor, hidden_edge_attr: Tensor | None, steps: int
+) -> None:
+    """Refuse nodes, egonets and hidden graphs that do not fit together."""
+    check_bank(x, hidden_x, hidden_adj, steps)
+    if hidden_edge_attr is not None:
+        colors = 0 if egonets.attr is None else egonets.attr.size(1)
+        if colors != hidden_edge_attr.size(-1):
+            raise ShapeError(
+                f"edge_attr has {colors} columns but edges of hidden graphs have {hidden_edge_attr.size(-1)} colors.",
+                "Give as many columns.",
+                Remedy("Or make the layer with {edge_dim}.", edge_dim=colors),
+            )
 
 
 def finite_scores(scores: Tensor) -> Tensor:

@@ -1,19 +1,26 @@
-"""The two walk recurrences, one step at a time: Algorithm 1 (RWK+) and its end-matching relative (RWK-)."""
+"""Algorithm 1 one step at a time (RWK+), its end-matching relative (RWK-), closed walks, and what goes in between.
 
-from collections.abc import Callable, Iterator, Sequence
+Line 4 of Algorithm 1 is one step of both walkers at once, ``Y <- A_G Y A_H^T``; :func:`bank_propagation` makes it, also
+for colored edges. StepNorm, BatchNorm over hidden graphs and then a sigmoid, has its place after it.
+"""
 
-from jaxtyping import Float
-from torch import Tensor
+from collections.abc import Callable, Iterator
 
-from rwkplus.functional.propagate import Propagate
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, einsum
 
+from rwkplus.errors import ShapeError
+from rwkplus.tensors import check_edge_index
+
+Propagate = Callable[[Tensor], Tensor]
 Normalize = Callable[[Tensor, int], Tensor]
 """Maps the walks ``(N, K, M)`` of a step, counted from 1, such as :class:`rwkplus.nn.StepNorm`."""
 
 
 def walk_steps(
-    y0: Float[Tensor, "N K M ..."] | Sequence[Float[Tensor, "_ K M ..."]],
-    propagate: Propagate | Sequence[Propagate],
+    y0: Float[Tensor, "N K M ..."],
+    propagate: Propagate,
     steps: int,
     *,
     match_all: bool = True,
@@ -25,23 +32,222 @@ def walk_steps(
     A generator, so that a caller wanting only the last step keeps one tensor alive.
 
     Args:
-        y0: Similarity of every node to every hidden node. A list, where other nodes stand for all others after each
-            step: of those at first, after one step, and so on.
-        propagate: One step of both walkers, :math:`Y \mapsto A_G Y A_H^\top`; a list of all steps likewise.
+        y0: Similarity of every node to every hidden node.
+        propagate: One step of both walkers, :math:`Y \mapsto A_G Y A_H^\top`.
         steps: Longest walk, counted in edges.
         match_all: Match the colors of every node of a walk (RWK+, Eq. 9) or only of its two
             ends (RWK-, Eq. 6).
         start: Where walks may begin, one column per choice; everywhere by default.
         normalize: ``normalize(y, step)`` is applied between lines 4 and 5, StepNorm's place.
     """
-    first, *later = [y0] * (steps + 1) if isinstance(y0, Tensor) else y0
-    moves = [propagate] * steps if callable(propagate) else propagate
-    y = first if start is None else first * start
-    for step, (move, similarity) in enumerate(zip(moves, later, strict=True), 1):
-        y = move(y)  # line 4: A_G Y A_H^T
+    y = y0 if start is None else y0 * start
+    for step in range(1, steps + 1):
+        y = propagate(y)  # line 4: A_G Y A_H^T
         if normalize is not None:
             y = normalize(y, step)
-        matched = similarity * y  # line 5
+        matched = y0 * y  # line 5
         yield matched
         if match_all:
-            y = similarity * matched  # line 6: intermediate nodes are matched twice (s^2 in Eq. 10)
+            y = y0 * matched  # line 6: intermediate nodes are matched twice (s^2 in Eq. 10)
+
+
+def closed_walks(
+    y0: Float[Tensor, "N K M"],
+    propagate: Propagate,
+    batch: Int[Tensor, " N"],
+    steps: int,
+    *,
+    match_all: bool,
+    num_graphs: int,
+) -> Iterator[Float[Tensor, "N K M"]]:
+    """Yield per step the walks of the product graph that end where they began.
+
+    All graphs start their i-th node at the same time: walks never leave their graph, so one column per hidden start
+    node keeps them apart.
+    """
+    sizes = torch.bincount(batch, minlength=num_graphs)
+    rank = node_ranks(batch)
+    same_hidden = torch.eye(y0.size(2), dtype=y0.dtype, device=y0.device)
+    returned = [torch.zeros_like(y0) for _ in range(steps)]
+    for i in range(int(sizes.max()) if num_graphs else 0):
+        start = (rank == i).to(y0.dtype).view(-1, 1, 1, 1) * same_hidden
+        walks = walk_steps(y0.unsqueeze(-1), propagate, steps, match_all=match_all, start=start)
+        for step, matched in enumerate(walks):
+            returned[step] = returned[step] + (matched * start).sum(-1)
+    yield from returned
+
+
+def closed_walks_by_ends(
+    y0: Float[Tensor, "N K M"],
+    edge_index: Int[Tensor, "2 E"],
+    hidden_adj: Float[Tensor, "K M M"],
+    batch: Int[Tensor, " N"],
+    steps: int,
+    *,
+    edge_weight: Float[Tensor, " E"] | None = None,
+    num_graphs: int,
+) -> Iterator[Float[Tensor, "N K M"]]:
+    r"""Yield what :func:`closed_walks` yields if only the ends are matched, and edges have no colors.
+
+    Nothing ties the two walkers together on their way, so their returns multiply:
+    :math:`s(v, h)^2 (A_G^i)_{vv} (A_H^i)_{hh}`. This saves the product graph, a factor :math:`K M^2`.
+    """
+    matched, power = y0 * y0, hidden_adj
+    for step, returns in enumerate(_returns(edge_index, batch, steps, edge_weight, num_graphs, y0.dtype)):
+        power = power @ hidden_adj if step else power
+        yield matched * returns * power.diagonal(dim1=1, dim2=2)
+
+
+def _returns(
+    edge_index: Tensor, batch: Tensor, steps: int, weight: Tensor | None, num_graphs: int, dtype: torch.dtype
+) -> Iterator[Float[Tensor, "N 1 1"]]:
+    """Closed walks of every node, step by step: those shared with a graph of one node and a loop."""
+    loop = torch.ones(1, 1, 1, dtype=dtype, device=batch.device)
+    propagate = bank_propagation(edge_index, loop, edge_weight=weight)
+    everywhere = loop.expand(batch.numel(), 1, 1)
+    return closed_walks(everywhere, propagate, batch, steps, match_all=False, num_graphs=num_graphs)
+
+
+def node_ranks(batch: Int[Tensor, " N"]) -> Int[Tensor, " N"]:
+    """Number of each node within its graph, in whatever order the nodes of all graphs stand."""
+    sizes = torch.bincount(batch)
+    grouped = torch.argsort(batch, stable=True)
+    places = torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch[grouped]]
+    return torch.empty_like(places).index_copy_(0, grouped, places)
+
+
+def sparse_product(
+    edge_index: Int[Tensor, "2 E"],
+    y: Float[Tensor, "S ..."],
+    weight: Float[Tensor, " E"] | None = None,
+    num_rows: int | None = None,
+) -> Float[Tensor, "N ..."]:
+    """Multiply the sparse matrix with entries ``weight`` at ``(edge_index[0], edge_index[1])`` by ``y``.
+
+    Entry ``(u, v)`` is the edge from ``u`` to ``v``: row ``u`` of the result gathers the rows ``v``
+    that a walker standing on ``u`` can reach next. The result has the type of ``y``.
+    """
+    source, target = edge_index
+    reached = y.index_select(0, target)
+    if weight is not None:
+        reached = reached * weight.view(-1, *[1] * (y.dim() - 1)).to(y.dtype)
+    total = y.new_zeros(y.size(0) if num_rows is None else num_rows, *y.shape[1:])
+    return total.index_add(0, source, reached)
+
+
+def bank_propagation(
+    edge_index: Int[Tensor, "2 E"],
+    hidden_adj: Float[Tensor, "K M M"],
+    *,
+    edge_weight: Float[Tensor, " E"] | None = None,
+    edge_type: Int[Tensor, " E"] | None = None,
+    edge_attr: Float[Tensor, "E C"] | None = None,
+    hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
+) -> Propagate:
+    r"""Return the function :math:`Y \mapsto \sum_c A_G^{(c)} Y A_H^{(c)\top}` on tensors ``(N, K, M, ...)``.
+
+    Without edge colors there is a single channel. Discrete edge colors (``edge_type``) split the
+    edges of G among the channels, so all channels together cost one sparse product; continuous ones
+    (``edge_attr``) cost one per channel. Both compare with ``hidden_edge_attr`` by inner product.
+    """
+    check_edge_index(edge_index, edge_weight=edge_weight, edge_type=edge_type, edge_attr=edge_attr)
+    if edge_type is None and edge_attr is None:
+        if hidden_edge_attr is not None:
+            raise ShapeError(
+                "the hidden graphs have edge colors but the input graphs have none: "
+                "pass edge_type or edge_attr, or leave hidden_edge_attr out."
+            )
+        return lambda y: sparse_product(edge_index, einsum("klm,nkm...->nkl...", hidden_adj, y), edge_weight)
+    if hidden_edge_attr is None:
+        raise ShapeError(
+            "the input graphs have edge colors but the hidden graphs have none: "
+            "pass hidden_edge_attr of shape (K, M, M, C), or leave edge_type and edge_attr out."
+        )
+    channels = hidden_adj.unsqueeze(-1) * hidden_edge_attr
+    if edge_type is not None:
+        if edge_attr is not None:
+            raise ShapeError("edge_type and edge_attr are two ways to color the same edges: pass only one of them.")
+        _check_types(edge_type, channels.size(-1))
+        return _typed_propagation(edge_index, channels, edge_weight, edge_type)
+    assert edge_attr is not None  # one of the two is given: checked above
+    if edge_attr.shape[1:] != channels.shape[-1:]:
+        raise ShapeError(
+            f"edges must have the {channels.size(-1)} colors of the hidden graphs "
+            f"(edge_attr: {tuple(edge_attr.shape)}, hidden_edge_attr: {tuple(hidden_edge_attr.shape)}): "
+            "give both the same number of columns C, edge_attr as (E, C)."
+        )
+    return _attributed_propagation(edge_index, channels, edge_weight, edge_attr)
+
+
+def _check_types(edge_type: Tensor, num_types: int) -> None:
+    # A type out of range would silently read the row of another node. No check inside torch.compile.
+    if torch.compiler.is_compiling() or edge_type.numel() == 0:
+        return
+    lowest, highest = (int(bound) for bound in edge_type.aminmax())
+    if lowest < 0 or highest >= num_types:
+        raise ShapeError(
+            f"edge_type holds types from {lowest} to {highest} but hidden_edge_attr has {num_types} channels: "
+            "types count from 0 and each needs a channel."
+        )
+
+
+def _typed_propagation(
+    edge_index: Tensor, channels: Tensor, edge_weight: Tensor | None, edge_type: Tensor
+) -> Propagate:
+    num_types = channels.size(-1)
+    source, target = edge_index
+    # Rows (node, type): an edge of type c only reads the copy of its target mixed by A_H^(c).
+    typed_index = torch.stack([source, target * num_types + edge_type])
+
+    def propagate(y: Tensor) -> Tensor:
+        mixed = einsum("klmc,nkm...->nckl...", channels, y).flatten(0, 1)
+        return sparse_product(typed_index, mixed, edge_weight, num_rows=y.size(0))
+
+    return propagate
+
+
+def _attributed_propagation(
+    edge_index: Tensor, channels: Tensor, edge_weight: Tensor | None, edge_attr: Tensor
+) -> Propagate:
+    weights = edge_attr if edge_weight is None else edge_attr * edge_weight.view(-1, 1)
+
+    def propagate(y: Tensor) -> Tensor:
+        total = torch.zeros_like(y)
+        for c in range(channels.size(-1)):
+            mixed = einsum("klm,nkm...->nkl...", channels[..., c], y)
+            total = total + sparse_product(edge_index, mixed, weights[:, c])
+        return total
+
+    return propagate
+
+
+def step_moments(
+    y: Float[Tensor, "N K M"], add_up: Callable[[Tensor], Tensor] | None = None
+) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"], Float[Tensor, " K"]]:
+    """Mean and variance of the walks of each hidden graph, and of how many values; 0 of none.
+
+    Args:
+        y: Walks of one step.
+        add_up: Adds up sums over all processes of a run; there is one by default.
+    """
+    dtype, y = y.dtype, y.float() if y.dtype in (torch.half, torch.bfloat16) else y  # half cannot count to 100,000
+    sums, number = y.sum((0, 2)), y.new_full((y.size(1),), y.size(0) * y.size(2))
+    if add_up is not None:
+        sums, number = add_up(torch.stack([sums, number]))
+    mean = sums / number.clamp(min=1)
+    squares = (y - mean.unsqueeze(-1)).square().sum((0, 2))
+    var = (squares if add_up is None else add_up(squares)) / number.clamp(min=1)
+    return mean.to(dtype), var.to(dtype), number
+
+
+def step_norm(
+    y: Float[Tensor, "N K M"],
+    mean: Float[Tensor, " K"],
+    var: Float[Tensor, " K"],
+    weight: Float[Tensor, " K"],
+    bias: Float[Tensor, " K"],
+    eps: float,
+) -> Float[Tensor, "N K M"]:
+    """Standardize the walks of each hidden graph, rescale them and squash them into (0, 1)."""
+    scale = (weight * (var + eps).rsqrt()).unsqueeze(-1)
+    return torch.sigmoid((y - mean.unsqueeze(-1)) * scale + bias.unsqueeze(-1))

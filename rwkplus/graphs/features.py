@@ -9,8 +9,8 @@ from torch_geometric.utils import degree
 
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs.convert import graph_list
-from rwkplus.ops.csr import check_ends
 from rwkplus.table import Graphs
+from rwkplus.tensors import check_edge_index
 
 
 def one_hot(graphs: Graphs, field: str = "x", num_labels: int | None = None) -> list[Data]:
@@ -83,7 +83,7 @@ def _degrees(i: int, graph: Data) -> Tensor:
         raise GraphError(f"graph {i} has no edge_index. A graph without edges has torch.empty(2, 0, dtype=torch.long).")
     num_nodes = graph.num_nodes or 0
     try:
-        check_ends(edge_index, num_nodes)
+        check_edge_index(edge_index, num_nodes)
     except GraphError as error:
         raise GraphError(f"graph {i}: {error}") from error
     degrees: Tensor = degree(edge_index[0], num_nodes, dtype=torch.long)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rwkplus.kernels.node_colors import ColorTable
 from rwkplus.kernels.sequence_tree import Level, SequenceTree
-from rwkplus.ops.random_streams import STEP, mix
+from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.table.arrays import GraphArrays
 
 Hashes = NDArray[np.uint64]

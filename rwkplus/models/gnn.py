@@ -1,25 +1,29 @@
-"""One backbone for every graph convolution, so that comparisons differ in nothing but the layer."""
+"""One backbone for every graph convolution, so that comparisons differ in nothing but the layer; and PyG's GIN."""
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
+from torch_geometric.nn import models as pyg_models
 from torch_geometric.nn.inits import reset
 
-from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs.closed_walks import ClosedWalks
-from rwkplus.models.encoders import Embeddings, OneHots
+from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.models.heads import graphs_of, node_features
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
-from rwkplus.ops.dropout import dropout
+from rwkplus.nn.transforms import ClosedWalks
+from rwkplus.tensors import is_transformed
 from rwkplus.types import check_choice, check_integer, check_share
 
 Conv = Literal["RWKPlusConv", "GCNConv", "GINConv", "GINEConv"]
 Level = Literal["node", "graph"]
 Pool = Literal["sum", "mean"]
+LEVELS = 1 << 16
+"""Of shares to drop: a random number for each entry has 16 bits."""
 POOLS = {"sum": global_add_pool, "mean": global_mean_pool}
 
 
@@ -43,7 +47,7 @@ class GNN(nn.Module):
         pool: ``"sum"`` or ``"mean"`` over the nodes of a graph.
         categories: For discrete nodes, the number of values in each column of ``x``; every value learns a vector.
         closed_walks: For graphs, also read how likely walks of up to so many edges return to each node, which tells
-            rings apart (:class:`rwkplus.graphs.ClosedWalks`); 0 for not.
+            rings apart (:class:`rwkplus.nn.ClosedWalks`); 0 for not.
         edge_channels: Width of continuous ``edge_attr``.
         edge_categories: For discrete edges, the number of values in each column of ``edge_attr``.
         normalize: Whether ``RWKPlusConv`` and ``GCNConv`` normalize the adjacency; otherwise they add up neighbors.
@@ -159,6 +163,149 @@ class GNN(nn.Module):
         x = node_features(data, self, self.in_channels)
         encoded: Tensor = self.encoder(_thinned(x, self.input_dropout) if self.training and self.input_dropout else x)
         return encoded
+
+
+class GIN(nn.Module):
+    """PyG's GIN with a sum over nodes and the head of the kernel networks: the yardstick beside them.
+
+    Args:
+        in_channels: Node features.
+        out_channels: Outputs per graph.
+        hidden_channels: Width of all layers.
+        layers: Rounds of message passing.
+        dropout: Share of activations dropped.
+        norm: ``"batch_norm"``, ``"graph_norm"``, any other of PyG's names, or None.
+    """
+
+    reads = ("x",)
+    pre_transform = None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        hidden_channels: int = 16,
+        layers: int = 2,
+        dropout: float = 0.0,
+        norm: str | None = "batch_norm",
+    ) -> None:
+        super().__init__()
+        check_integer("layers", layers, 1)
+        check_integer("hidden_channels", hidden_channels, 1)
+        check_share("dropout", dropout)
+        self.in_channels = in_channels
+        self.layers = pyg_models.GIN(in_channels, hidden_channels, layers, dropout=float(dropout), norm=norm)
+        self.head = MLP([hidden_channels, hidden_channels, out_channels], dropout=float(dropout), norm=norm)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self.layers.reset_parameters()
+        self.head.reset_parameters()
+
+    def forward(self, batch: Data) -> Tensor:
+        """Outputs of every graph: ``(B, out_channels)``."""
+        x = self.layers(node_features(batch, self, self.in_channels), batch.edge_index)
+        outputs: Tensor = self.head(global_add_pool(x, *graphs_of(batch)))
+        return outputs
+
+
+class _Columns(nn.Module):
+    """Number the values of all columns through: integers ``(N, F)``, each column after the one before it.
+
+    -1 marks a blank, a value that nobody has seen: it gets the number after all others and stands for nothing.
+
+    Args:
+        categories: Number of values in each column; they count from 0.
+        field: Name of the input, for messages.
+    """
+
+    def __init__(self, categories: Sequence[int], field: str) -> None:
+        super().__init__()
+        if not categories or min(categories) < 1:
+            raise ParameterError(f"categories of {field} must be numbers of at least 1, got {list(categories)}.")
+        self.categories = tuple(categories)
+        self.field = field
+        self.blank = sum(categories)
+        self.first = [0, *accumulate(categories)][:-1]
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Check and shift the values."""
+        values = values.view(-1, 1) if values.dim() == 1 else values
+        if values.is_floating_point() or values.size(1) != len(self.categories):
+            raise ShapeError(
+                f"{self.field} is {tuple(values.shape)} of {values.dtype}; expected a column of integers for each of "
+                f"the {len(self.categories)} categories {list(self.categories)}."
+            )
+        values = values.long()
+        if not torch.compiler.is_compiling():
+            self._check_range(values)
+        return torch.where(values < 0, self.blank, values + values.new_tensor(self.first))
+
+    def _check_range(self, values: Tensor) -> None:
+        wrong = ((values < -1) | (values >= values.new_tensor(self.categories))).nonzero()
+        if wrong.numel():
+            row, column = wrong[0].tolist()
+            raise GraphError(
+                f"{self.field} holds {int(values[row, column])} in row {row} of column {column}, which has "
+                f"{self.categories[column]} categories, counted from 0; -1 is a blank."
+            )
+
+
+class Embeddings(nn.Module):
+    """A learned vector for every value of every column, added up over the columns; blanks add nothing."""
+
+    def __init__(self, categories: Sequence[int], channels: int, field: str) -> None:
+        super().__init__()
+        self.columns = _Columns(categories, field)
+        blank = self.columns.blank
+        self.table = nn.EmbeddingBag(blank + 1, channels, mode="sum", padding_idx=blank)
+
+    def reset_parameters(self) -> None:
+        """Draw all vectors anew."""
+        self.table.reset_parameters()
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Vectors ``(N, channels)`` of integers ``(N, F)``."""
+        vectors: Tensor = self.table(self.columns(values))
+        return vectors
+
+
+class OneHots(nn.Module):
+    """The columns as one-hot colors side by side; blanks have none."""
+
+    def __init__(self, categories: Sequence[int], field: str) -> None:
+        super().__init__()
+        self.columns = _Columns(categories, field)
+        self.width = sum(categories)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Colors ``(N, sum of categories)`` of integers ``(N, F)``."""
+        hot = self.columns(values)
+        colors = torch.zeros(hot.size(0), self.width + 1, device=hot.device)
+        return colors.scatter_(1, hot, 1.0)[:, :-1]  # without the blanks
+
+
+def dropout(x: Tensor, share: float, training: bool = True) -> Tensor:
+    """What :func:`torch.nn.functional.dropout` does, with the share of dropped entries rounded to 1/65536.
+
+    It reads 16 random bits for each entry, several times faster on CPUs than torch's Bernoulli draws.
+
+    Args:
+        x: A dense tensor.
+        share: Share of entries that become zero, the others grow, so that means stay.
+        training: Whether to drop anything.
+    """
+    if not training or share == 0:
+        return x
+    if share == 1:
+        return x * 0
+    if x.device.type != "cpu" or torch.compiler.is_compiling() or is_transformed():
+        return functional.dropout(x, share)
+    dropped = min(round(share * LEVELS), LEVELS - 1)
+    words = torch.randint(-(1 << 63), (1 << 63) - 1, (-(-x.numel() // 4),), device="cpu")  # four entries each
+    kept = words.view(torch.int16)[: x.numel()].view(x.shape) >= dropped - LEVELS // 2
+    return x * kept.to(x.dtype).mul_(LEVELS / (LEVELS - dropped))
 
 
 def _thinned(x: Tensor, share: float) -> Tensor:

@@ -1,6 +1,9 @@
 """What networks share between their graphs and their outputs."""
 
-from typing import Literal
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal, TypeVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +12,13 @@ from torch_geometric.nn import MLP
 
 from rwkplus.errors import GraphError, ShapeError
 from rwkplus.functional.kernels import count_graphs
-from rwkplus.nn.fixed_scale import FixedScale
-from rwkplus.ops.precision import check_place, check_type
+from rwkplus.nn.kernel_conv import KernelModule, KernelOptions
+from rwkplus.nn.norms import FixedScale
+from rwkplus.tensors import check_place, check_type
 from rwkplus.types import check_choice, check_share
 
 Norm = Literal["batch", "fixed"]
+Init = TypeVar("Init", bound=Callable[..., None])
 
 
 def node_features(data: Data, network: nn.Module, in_channels: int) -> Tensor:
@@ -48,3 +53,36 @@ def make_head(channels: int, mlp_channels: int | None, out_channels: int, norm: 
     check_share("dropout", dropout)
     sizes = [channels, out_channels] if mlp_channels is None else [channels, mlp_channels, out_channels]
     return MLP(sizes, norm="batch_norm" if norm == "batch" else None, dropout=float(dropout))
+
+
+def takes_kernel_options(**defaults: Unpack[KernelOptions]) -> Callable[[Init], Init]:
+    """Let a network pass all of :class:`~rwkplus.nn.KernelOptions` on to its layers, with defaults of its own.
+
+    Its signature names them, so that editors, ``help`` and :mod:`rwkplus.models.registry` see them.
+
+    >>> class Network:
+    ...     @takes_kernel_options(steps=2)
+    ...     def __init__(self, **options):
+    ...         self.options = options
+    >>> Network(kernel="rwk-").options
+    {'steps': 2, 'kernel': 'rwk-'}
+    """
+    given: dict[str, Any] = {**defaults}
+
+    def decorate(init: Init) -> Init:
+        @wraps(init)
+        def with_defaults(self: object, *arguments: object, **options: object) -> None:
+            init(self, *arguments, **given | options)
+
+        signature = inspect.signature(init)
+        own = [part for part in signature.parameters.values() if part.kind is not inspect.Parameter.VAR_KEYWORD]
+        known = inspect.signature(KernelModule.__init__).parameters
+        options = [
+            known[name].replace(default=given.get(name, known[name].default))
+            for name in KernelOptions.__annotations__
+            if name not in ("generator", "compiled")  # neither can be written down as JSON
+        ]
+        with_defaults.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        return with_defaults  # type: ignore[return-value]
+
+    return decorate

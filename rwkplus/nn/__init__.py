@@ -1,12 +1,26 @@
-"""PyTorch shell: parameters and a call into :mod:`rwkplus.functional`."""
+"""Layers, with the transforms and compiled operators that they need beside them (extra: ``nn``).
+
+Parameters and state live here, formulas in :mod:`rwkplus.functional`. Imports that, and nothing of the rooms above.
+"""
 
 import rwkplus.tensors  # noqa: F401
-from rwkplus.nn.fixed_scale import FixedScale
 from rwkplus.nn.hidden_graphs import HiddenGraphs
-from rwkplus.nn.kernel_conv import KernelConv
-from rwkplus.nn.kernel_layer import KernelLayer
-from rwkplus.nn.kernel_module import KernelOptions
+from rwkplus.nn.kernel_conv import KernelConv, KernelLayer, KernelOptions
+from rwkplus.nn.norms import FixedScale, StepNorm
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
-from rwkplus.nn.step_norm import StepNorm
+from rwkplus.nn.transforms import ClosedWalks, EgoNets, egonets_of, extract_egonets, merge_egonets
 
-__all__ = ["FixedScale", "HiddenGraphs", "KernelConv", "KernelLayer", "KernelOptions", "RWKPlusConv", "StepNorm"]
+__all__ = [
+    "ClosedWalks",
+    "EgoNets",
+    "FixedScale",
+    "HiddenGraphs",
+    "KernelConv",
+    "KernelLayer",
+    "KernelOptions",
+    "RWKPlusConv",
+    "StepNorm",
+    "egonets_of",
+    "extract_egonets",
+    "merge_egonets",
+]

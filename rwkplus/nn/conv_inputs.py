@@ -1,5 +1,6 @@
 """The inputs of a graph convolution: whatever PyG takes as edges, checked and normalized."""
 
+from math import isfinite
 from typing import NamedTuple
 
 import torch
@@ -11,11 +12,10 @@ from torch_geometric.nn.dense.linear import Linear
 from torch_geometric.typing import Adj, SparseTensor
 from torch_geometric.utils import add_remaining_self_loops, is_torch_sparse_tensor, to_edge_index
 
-from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.errors import NumericError, ParameterError, Remedy, ShapeError
 from rwkplus.functional.convolution import split_by_color
-from rwkplus.ops.csr import to_csr, transpose
-from rwkplus.ops.precision import check_place, check_type
-from rwkplus.ops.transforms import can_look
+from rwkplus.nn.conv_operator import to_csr, transpose
+from rwkplus.tensors import can_look, check_edge_index, check_place, check_range, check_type
 
 
 class Adjacency(NamedTuple):
@@ -32,8 +32,8 @@ class Adjacency(NamedTuple):
         """Whether a cached matrix has the type and place of ``x``; another number of nodes is refused."""
         if x.size(-2) != self.num_nodes:
             raise ShapeError(
-                f"RWKPlusConv(cached=True) holds a graph of {self.num_nodes} nodes but got {x.size(-2)}: cache only "
-                "where there is a single graph, or call reset_cache() between graphs."
+                f"RWKPlusConv(cached=True) holds a graph of {self.num_nodes} nodes but got {x.size(-2)}.",
+                "Cache only where there is a single graph, or call reset_cache() between graphs.",
             )
         return self.weight.dtype == x.dtype and self.weight.device == x.device
 
@@ -57,13 +57,29 @@ def check_nodes(x: Tensor | tuple[Tensor, ...], linear: Linear) -> None:
     if isinstance(x, tuple | list):
         raise ParameterError(
             f"RWKPlusConv got a {type(x).__name__} of node features: its walks go on from the nodes they reach, so "
-            "bipartite graphs have no second step. SAGEConv and GraphConv take them."
+            "bipartite graphs have no second step.",
+            "SAGEConv and GraphConv take them.",
         )
     weight = linear.weight
     check_place("x", x, weight.device, "RWKPlusConv")
     check_type(x, weight.dtype, "RWKPlusConv")
-    if x.dim() < 2 or linear.in_channels not in (-1, x.size(-1)):
+    # Compared one by one: sizes are symbols inside of torch.compile(dynamic=True), which no tuple can be asked for.
+    if x.dim() < 2 or (linear.in_channels != -1 and x.size(-1) != linear.in_channels):
         raise ShapeError(f"x is {tuple(x.shape)} but RWKPlusConv takes (N, {linear.in_channels}).")
+
+
+def check_finite(logits: Tensor, x: Tensor) -> None:
+    """Refuse nan and inf in node features, which a sigmoid would turn into colors."""
+    if _is_finite(logits):
+        return
+    wrong = (~(x.to_dense() if x.layout != torch.strided else x).isfinite()).flatten().nonzero()
+    if wrong.numel() == 0:
+        raise NumericError(
+            "RWKPlusConv has parameters that are not finite, or too large for its features.",
+            "If training has diverged, use a smaller learning rate; or scale the features down.",
+        )
+    row = int(wrong[0]) // x.size(-1)
+    raise NumericError(f"x holds nan or inf in row {row}.", "Replace such values, or leave those nodes out.")
 
 
 def read_edges(edge_index: Adj, weight: Tensor | None, color: Tensor | None, x: Tensor, flow: str) -> Edges:
@@ -82,18 +98,18 @@ def read_edges(edge_index: Adj, weight: Tensor | None, color: Tensor | None, x: 
     num_nodes = x.size(-2)
     if isinstance(edge_index, SparseTensor) or is_torch_sparse_tensor(edge_index):
         return _from_sparse(edge_index, weight, color, num_nodes, flow)
-    if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.size(0) != 2:
-        found = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
-        raise ShapeError(f"edge_index must be a tensor (2, E), an EdgeIndex or a sparse adjacency, got {found}.")
-    check_place("edge_index", edge_index, x.device, "x")
-    if edge_index.is_floating_point() or edge_index.dtype == torch.bool:
-        raise ShapeError(f"edge_index must hold node numbers, got {edge_index.dtype}: call edge_index.long().")
-    if weight is not None and weight.shape != edge_index.shape[1:]:
-        raise ShapeError(f"there are {edge_index.size(1)} edges but edge_weight is {tuple(weight.shape)}.")
     if isinstance(edge_index, EdgeIndex):
         edge_index = edge_index.as_tensor()
-    _check_range("edge_index", edge_index, num_nodes, "nodes")
-    return Edges(edge_index.long(), weight, color)
+    check_edge_index(edge_index, edge_weight=weight)
+    check_place("edge_index", edge_index, x.device, "x")
+    if weight is not None and not _is_finite(weight):
+        edge = int((~weight.isfinite()).nonzero()[0, 0])
+        raise NumericError(
+            f"edge_weight of edge {edge} is nan or inf.", "Replace such weights, or leave those edges out."
+        )
+    if _can_read(edge_index):
+        check_range("edge_index", edge_index, num_nodes, "nodes")
+    return Edges(edge_index.long(), None if weight is None else weight.flatten(), color)
 
 
 def _from_sparse(adj: Adj, weight: Tensor | None, color: Tensor | None, num_nodes: int, flow: str) -> Edges:
@@ -101,11 +117,13 @@ def _from_sparse(adj: Adj, weight: Tensor | None, color: Tensor | None, num_node
         raise ShapeError(f"the sparse adjacency is {adj.size(0)} x {adj.size(1)} but x has {num_nodes} nodes.")
     if weight is not None or color is not None:
         raise ParameterError(
-            "a sparse adjacency carries its own weights and no edge colors: pass edge_index as (2, E) together with "
-            "edge_weight or edge_attr."
+            "a sparse adjacency carries its own weights and no edge colors.",
+            "Pass edge_index as (2, E) together with edge_weight or edge_attr.",
         )
     if flow != "source_to_target":
-        raise ParameterError("a sparse adjacency is read as transposed: use flow='source_to_target'.")
+        raise ParameterError(
+            "a sparse adjacency is read as transposed.", Remedy("Use {flow}.", flow="source_to_target")
+        )
     ends, weight = to_edge_index(adj)
     return Edges(ends.flip(0), weight)  # rows of the transposed adjacency are targets
 
@@ -117,7 +135,7 @@ def check_colors(edges: Edges, edge_dim: int | None) -> Edges:
         return edges
     if color is None or edge_dim is None:
         have, made = ("no edge_attr", f"edge_dim={edge_dim}") if color is None else ("edge_attr", "no edge_dim")
-        raise ParameterError(f"forward got {have} but the layer was made with {made}: give both or neither.")
+        raise ParameterError(f"forward got {have} but the layer was made with {made}.", "Give both or neither.")
     discrete = not color.is_floating_point()
     if color.shape not in ([(num_edges,), (num_edges, 1)] if discrete else [(num_edges, edge_dim)]):
         raise ShapeError(
@@ -126,7 +144,8 @@ def check_colors(edges: Edges, edge_dim: int | None) -> Edges:
         )
     if discrete:
         color = color.flatten().long()
-        _check_range("edge_attr", color, edge_dim, "colors")
+        if _can_read(color):
+            check_range("edge_attr", color, edge_dim, "colors")
     return edges._replace(color=color)
 
 
@@ -163,10 +182,11 @@ def _colored_loops(ends: Tensor, color: Tensor, num_nodes: int, loop_color: int)
     return colors
 
 
-def _check_range(field: str, numbers: Tensor, size: int, things: str) -> None:
-    # Reading values would break torch.compile and make an accelerator wait.
-    if numbers.device.type != "cpu" or numbers.numel() == 0 or not can_look():
-        return
-    low, high = (int(bound) for bound in numbers.aminmax())
-    if low < 0 or high >= size:
-        raise GraphError(f"{field} holds numbers from {low} to {high} but there are {size} {things}, counted from 0.")
+def _is_finite(values: Tensor) -> bool:
+    """Whether all values are finite, as far as they can be looked at; then so is their sum, which is cheaper."""
+    return not _can_read(values) or isfinite(values.detach().sum()) or bool(values.isfinite().all())
+
+
+def _can_read(values: Tensor) -> bool:
+    """Whether to look at values, which would break torch.compile and make an accelerator wait."""
+    return values.device.type == "cpu" and can_look()

@@ -1,18 +1,219 @@
-"""Kernels of the neighborhood of every node with hidden graphs."""
+"""Layers of kernels with hidden graphs: of the neighborhood of every node, and of whole graphs."""
 
-from typing import Literal, Unpack
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict, Unpack
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from rwkplus.functional.egonet_kernels import Egonets, merge_egonets
-from rwkplus.graphs.egonets import check_extent, extract_egonets
-from rwkplus.nn.kernel_module import KernelModule, KernelOptions
-from rwkplus.types import check_choice
+from rwkplus.errors import ParameterError, Remedy, ShapeError
+from rwkplus.functional.kernels import Egonets, check_batch, egonet_scores, rwk_minus, rwk_plus, whole_graphs
+from rwkplus.nn.egonet_kernel import compiled_egonet_scores
+from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
+from rwkplus.nn.norms import Placement, StepNorm
+from rwkplus.nn.transforms import check_extent, extract_egonets, merge_egonets
+from rwkplus.tensors import check_place, check_type, is_transformed, learns
+from rwkplus.types import Walks, check_choice, check_integer
 
+Kernel = Literal["rwk+", "rwk-"]
+StepCombine = Literal["sum", "mean", "last", "concat"]
 Aggregation = Literal["sum", "mean"]
+Route = Literal["compiled", "torch"]
 # Merging costs about as much as a quarter of the egonets.
 WORTH_MERGING = 0.75
+
+
+class KernelOptions(TypedDict, total=False):
+    """What layers of kernels, and networks of them, may be told beyond their sizes."""
+
+    hidden_nodes: int
+    """Nodes M of each hidden graph."""
+
+    steps: int
+    """Longest walk, counted in edges."""
+
+    kernel: Kernel
+    """``"rwk+"`` matches every node of a walk, ``"rwk-"`` only its ends."""
+
+    combine: StepCombine
+    """How scores of steps become outputs: ``"sum"``, ``"mean"``, ``"last"`` or ``"concat"``, shortest walks first."""
+
+    include_zero_step: bool
+    """Begin with the walks of no edge."""
+
+    walks: Walks
+    """``"open"``, or ``"closed"`` for walks that return to their first node, which see cycles."""
+
+    edge_dim: int | None
+    """Edge colors, matched at every step with learned ones; None for none."""
+
+    step_norm: Placement | None
+    """Where :class:`StepNorm` is placed, ``"propagate"`` or ``"readout"``; None for the kernel itself."""
+
+    adjacency: AdjacencyMap
+    """How edge parameters become weights."""
+
+    features: FeatureMap | Sequence[FeatureMap]
+    """How feature parameters become features."""
+
+    generator: torch.Generator | None
+    """Source of the initial values; torch's global one by default."""
+
+    compiled: bool | None
+    """Whether to use the compiled loops; by default wherever they apply."""
+
+
+class KernelModule(nn.Module):
+    """Hidden graphs and a kernel; layers say with which graphs they are compared.
+
+    Args:
+        in_channels: Features of a node, or -1 to read them off the first input.
+        num_hidden: Number of hidden graphs K.
+        options: See :class:`KernelOptions`.
+    """
+
+    def __init__(
+        self,
+        in_channels: int | Sequence[int],
+        num_hidden: int,
+        *,
+        hidden_nodes: int = 6,
+        steps: int = 3,
+        kernel: Kernel = "rwk+",
+        combine: StepCombine = "sum",
+        include_zero_step: bool = False,
+        walks: Walks = "open",
+        edge_dim: int | None = None,
+        step_norm: Placement | None = None,
+        adjacency: AdjacencyMap = "sigmoid",
+        features: FeatureMap | Sequence[FeatureMap] = "raw",
+        generator: torch.Generator | None = None,
+        compiled: bool | None = None,
+    ) -> None:
+        super().__init__()
+        check_choice("kernel", kernel, Kernel)
+        check_choice("combine", combine, StepCombine)
+        check_choice("walks", walks, Walks)
+        check_integer("steps", steps, 1)
+        if edge_dim is not None:
+            check_integer("edge_dim", edge_dim, 1)
+        if walks == "closed" and step_norm == "propagate":
+            raise ParameterError(
+                "closed walks cannot be normalized between their steps.",
+                Remedy("Use {step_norm}.", step_norm="readout"),
+            )
+        self.kernel: Kernel = kernel
+        self.steps = steps
+        self.combine: StepCombine = combine
+        self.include_zero_step = include_zero_step
+        self.walks: Walks = walks
+        self.compiled = compiled
+        self.norm = StepNorm(num_hidden, steps, step_norm)
+        self.hidden = HiddenGraphs(
+            num_hidden, hidden_nodes, in_channels, adjacency, features, generator, num_edge_features=edge_dim or 0
+        )
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw the hidden graphs anew and forget the statistics of steps."""
+        self.hidden.reset_parameters(generator)
+        self.norm.reset_parameters()
+
+    @property
+    def in_channels(self) -> int:
+        """Features of a node; -1 before the first input of a lazy layer."""
+        return sum(self.hidden.widths)
+
+    @property
+    def num_outputs(self) -> int:
+        """Numbers per graph or node: one per hidden graph, times the steps if these are concatenated.
+
+        >>> KernelLayer(5, 4, steps=3, combine="concat").num_outputs
+        12
+        """
+        per_graph = self.steps + self.include_zero_step if self.combine == "concat" else 1
+        return self.hidden.num_hidden * per_graph
+
+    def route(self, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None) -> Route:
+        """Which way walks along these edges take: compiled loops, or torch's operations one by one.
+
+        There are loops for open walks, normalized between their steps or not, in float32 and float64 on the CPU; none
+        for gradients by edges, and none inside of :mod:`torch.func`.
+
+        >>> KernelConv(5, 8).route(), KernelConv(5, 8, walks="closed").route()
+        ('compiled', 'torch')
+        """
+        own = self.hidden.edge_logits
+        on_cpu = own.device.type == "cpu" and own.dtype in (torch.float32, torch.float64)
+        wanted = on_cpu if self.compiled is None else self.compiled
+        known = self.walks == "open" and self.norm.placement != "readout"
+        learned = self._learns_edges(edge_weight, edge_attr)
+        return "compiled" if wanted and known and not learned and not is_transformed() else "torch"
+
+    def combined(self, scores: Tensor) -> Tensor:
+        """Turn the scores ``(T, B, K)`` of all steps into outputs ``(B, num_outputs)``.
+
+        >>> layer = KernelLayer(1, 2, steps=2, combine="last")
+        >>> layer.combined(torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]]))
+        tensor([[3., 4.]])
+        """
+        if self.combine == "concat":
+            return scores.transpose(0, 1).flatten(1)
+        if self.combine == "last":
+            return scores[-1]
+        return scores.sum(0) if self.combine == "sum" else scores.mean(0)
+
+    def scores(self, x: Tensor, egonets: Egonets) -> Tensor:
+        """Compare every egonet with every hidden graph, step by step: ``(T, B, K)``."""
+        graphs = x, egonets, self.hidden.x, self.hidden.adj
+        if self.route(egonets.weight, egonets.attr) == "torch":
+            return egonet_scores(
+                *graphs,
+                closed=self.walks == "closed",
+                normalize=self.norm.normalize,
+                readout=self.norm.readout,
+                **self._options(),
+            )
+        normalizes = self.norm.placement == "propagate"
+        scores, moments = compiled_egonet_scores(
+            *graphs, norm=self.norm.state if normalizes else None, **self._options()
+        )
+        if normalizes and self.training:
+            self.norm.update(slice(None), *moments)
+        return scores
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "steps": self.steps,
+            "match_all": self.kernel == "rwk+",
+            "hidden_edge_attr": self.hidden.edge_attr,
+            "include_zero_step": self.include_zero_step,
+        }
+
+    def _learns_edges(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
+        """Whether gradients by edges are wanted; without ``edge_dim``, their colors are not used."""
+        return learns(edge_weight, None if self.hidden.edge_colors is None else edge_attr)
+
+    def _expect(self, x: Tensor, **edges: object) -> None:
+        """Read open sizes off the node features, or refuse other features than before, and edges elsewhere."""
+        check_place("x", x, self.hidden.edge_logits.device, self)
+        for field, values in edges.items():
+            if values is not None:
+                check_place(field, values, x.device, "x")
+        if x.dim() != 2:
+            raise ShapeError(f"{self} expects node features (N, D), got {tuple(x.shape)}.")
+        if not x.is_floating_point():
+            raise ShapeError(f"{self} expects floating-point features, got {x.dtype}.", "Call x.float().")
+        self.hidden.initialize(x.size(-1))
+        if x.size(-1) != self.in_channels:
+            raise ShapeError(
+                f"{self} expects {self.in_channels} features per node, got {x.size(-1)}.",
+                "Were structural colors added to one side only?",
+            )
+        check_type(x, self.hidden.edge_logits.dtype, self)
+
+    def __repr__(self) -> str:
+        sizes = f"{self.in_channels}, {self.hidden.num_hidden}, hidden_nodes={self.hidden.hidden_nodes}"
+        return f"{type(self).__name__}({sizes}, steps={self.steps}, kernel={self.kernel!r}, route={self.route()!r})"
 
 
 class KernelConv(KernelModule):
@@ -20,7 +221,7 @@ class KernelConv(KernelModule):
 
     .. math:: h_v = [K(\mathrm{Sub}_G[v], W_1), \ldots, K(\mathrm{Sub}_G[v], W_k)]
 
-    Egonets are found in every call, or once and for all by :class:`rwkplus.graphs.EgoNets`::
+    Egonets are found in every call, or once and for all by :class:`rwkplus.nn.EgoNets`::
 
         data = EgoNets(hops=1, max_nodes=10)(data)
         conv(data.x, egonets_of(data, hops=1, max_nodes=10))
@@ -45,7 +246,7 @@ class KernelConv(KernelModule):
         >>> conv(x, edge_index).shape
         torch.Size([3, 8])
         >>> conv
-        KernelConv(5, 8, hidden_nodes=6, steps=2, kernel='rwk+', hops=1, max_nodes=10)
+        KernelConv(5, 8, hidden_nodes=6, steps=2, kernel='rwk+', route='compiled', hops=1, max_nodes=10)
     """
 
     def __init__(
@@ -83,14 +284,13 @@ class KernelConv(KernelModule):
             edge_weight: Weights ``(E,)``.
             edge_attr: Edge colors ``(E, edge_dim)``; ignored without ``edge_dim``.
             merge: Compute egonets that are alike once. Say so only if ``x`` is, or is a function of each row of, what
-                :class:`rwkplus.graphs.EgoNets` found as ``x``, and no gradient by that is wanted; done where it saves
-                time.
+                :class:`rwkplus.nn.EgoNets` found as ``x``, and no gradient by that is wanted; done where it saves time.
         """
         egonets = edge_index
         if isinstance(egonets, Egonets):
-            self.expect(x)
+            self._expect(x)
         else:
-            self.expect(x, edge_index=edge_index, edge_weight=edge_weight, edge_attr=edge_attr)
+            self._expect(x, edge_index=edge_index, edge_weight=edge_weight, edge_attr=edge_attr)
             egonets = extract_egonets(egonets, x.size(0), self.hops, self.max_nodes, edge_weight, edge_attr)
         if merge and self._can_merge(x, egonets):
             distinct, which = merge_egonets(egonets)
@@ -111,12 +311,120 @@ class KernelConv(KernelModule):
         """
         if egonets.kind is None or x.device.type != "cpu" or torch.compiler.is_compiling():
             return False
-        edges, placement = (egonets.weight, egonets.attr), self.norm.placement
-        counts = placement is None or (placement == "propagate" and self.uses_loops(*edges))
-        return counts and not self.learns_edges(*edges)
+        edges = egonets.weight, egonets.attr
+        counts = self.norm.placement is None or self.route(*edges) == "compiled"
+        return counts and not self._learns_edges(*edges)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, hops={self.hops}, max_nodes={self.max_nodes})"
+
+
+class KernelLayer(KernelModule):
+    r"""Similarity of every graph to every hidden graph, :math:`[K(G, W_1), \ldots, K(G, W_k)]`, step by step.
+
+    Args:
+        in_channels: Features of a node, or -1 to read them off the first input. Several widths make several views of a
+            node, whose kernels are added up; they share the hidden edges.
+        num_hidden: Number of hidden graphs.
+        options: See :class:`KernelOptions`; steps are concatenated by default.
+
+    Shapes:
+        - node features ``(N, in_channels)``, edges ``(2, E)``, graph of each node ``(N,)``
+        - output ``(B, num_outputs)``
+
+    Example:
+        >>> import torch
+        >>> layer = KernelLayer(-1, 4, steps=2)
+        >>> x, edge_index = torch.ones(3, 5), torch.tensor([[0, 1], [1, 0]])
+        >>> layer(x, edge_index, batch=torch.tensor([0, 0, 1])).shape
+        torch.Size([2, 8])
+        >>> layer
+        KernelLayer(5, 4, hidden_nodes=6, steps=2, kernel='rwk+', route='compiled')
+    """
+
+    def __init__(self, in_channels: int | Sequence[int], num_hidden: int, **options: Unpack[KernelOptions]) -> None:
+        options.setdefault("combine", "concat")
+        super().__init__(in_channels, num_hidden, **options)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        num_graphs: int | None = None,
+    ) -> Tensor:
+        """Compare graphs with hidden graphs.
+
+        Args:
+            x: Node features of all graphs.
+            edge_index: Directed edges; give undirected edges twice.
+            batch: Graph of each node; one graph by default.
+            edge_weight: Weights ``(E,)``.
+            edge_attr: Edge colors ``(E, edge_dim)``, of a single one also ``(E,)``; ignored without ``edge_dim``.
+            num_graphs: Number of graphs; read off ``batch`` by default.
+        """
+        self._expect(x, edge_index=edge_index, batch=batch, edge_weight=edge_weight, edge_attr=edge_attr)
+        if batch is None:
+            batch, num_graphs = edge_index.new_zeros(x.size(0)), 1
+        check_batch(x, batch)
+        if edge_attr is not None and edge_attr.dim() == 1:
+            edge_attr = edge_attr.unsqueeze(1)
+        if len(self.hidden.widths) > 1:
+            return self.view_scores(x, edge_index, batch, edge_weight, num_graphs).sum(0)
+        if self.route(edge_weight, edge_attr) == "compiled":
+            graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
+            return self.combined(self.scores(x, graphs))
+        colors = None if self.hidden.edge_colors is None else edge_attr
+        return self._walked(x, self.hidden.x, edge_index, batch, edge_weight, num_graphs, edge_attr=colors)
+
+    def route(self, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None) -> Route:
+        """Which way walks along these edges take; loops over whole graphs do not fit into compiled models."""
+        return "torch" if torch.compiler.is_compiling() else super().route(edge_weight, edge_attr)
+
+    def view_scores(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor,
+        edge_weight: Tensor | None = None,
+        num_graphs: int | None = None,
+    ) -> Tensor:
+        """Outputs by each view of a node: ``(V, B, num_outputs)``."""
+        self._expect(x)
+        views = zip(x.split(self.hidden.widths, 1), self.hidden.views, strict=True)
+        rest = edge_index, batch, edge_weight, num_graphs
+        return torch.stack([self._walked(part, hidden_x, *rest) for part, hidden_x in views])
+
+    def _walked(
+        self,
+        x: Tensor,
+        hidden_x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor,
+        edge_weight: Tensor | None,
+        num_graphs: int | None,
+        *,
+        edge_attr: Tensor | None = None,
+    ) -> Tensor:
+        """Outputs by torch's operations."""
+        options = self._options()
+        scores = (rwk_plus if options.pop("match_all") else rwk_minus)(
+            x,
+            edge_index,
+            batch,
+            hidden_x,
+            self.hidden.adj,
+            edge_weight=edge_weight,
+            edge_attr=edge_attr,
+            closed=self.walks == "closed",
+            num_graphs=num_graphs,
+            normalize=self.norm.normalize,
+            readout=self.norm.readout,
+            **options,
+        )
+        return self.combined(scores)
 
 
 def _compact(x: Tensor, egonets: Egonets) -> tuple[Tensor, Egonets]:

@@ -1,20 +1,39 @@
 """RWK+Conv: a graph convolution that walks several steps and matches colors at each, in the place of ``GCNConv``."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
-from torch_geometric.nn import MessagePassing
-from torch_geometric.nn.inits import zeros
+from torch_geometric.nn import Aggregation, GCNConv, MessagePassing
+from torch_geometric.nn.dense.linear import Linear
+from torch_geometric.nn.inits import glorot, zeros
 from torch_geometric.typing import Adj
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, Remedy
 from rwkplus.functional.convolution import Readout, rwk_plus_conv
-from rwkplus.nn.conv_inputs import Adjacency, Edges, adjacency, check_colors, check_nodes, normalized, read_edges
-from rwkplus.nn.conv_parameters import HiddenColors, draw_hidden_adj
-from rwkplus.ops.conv import fused_conv
-from rwkplus.ops.transforms import is_transformed
+from rwkplus.nn.conv_inputs import (
+    Adjacency,
+    Edges,
+    adjacency,
+    check_colors,
+    check_finite,
+    check_nodes,
+    normalized,
+    read_edges,
+)
+from rwkplus.nn.conv_operator import fused_conv
+from rwkplus.tensors import is_transformed
 from rwkplus.types import check_choice, check_integer
 
+# How much larger than Glorot's parameters begin. Where similarities begin, around 1/2, the slope of the sigmoid and the
+# square that colors an intermediate node are both 1/4, and signals must not fade over the steps. Rows of the hidden
+# adjacency begin with a sum of zero, so that they do not drown in what all nodes have in common.
+GAIN = 4.0
+CACHES = ("_cached", "_cached_edge_index", "_cached_adj_t")
+"""Where ``RWKPlusConv`` and ``GCNConv`` keep a normalized adjacency."""
 OVERRIDABLE = ("message", "aggregate", "update")
 # Where PyG lets hooks watch or change what a layer does: compiled loops would go past them.
 HOOKED = [f"{part}_forward{when}" for part in ("propagate", "message", "aggregate") for when in ("_pre", "")]
@@ -61,6 +80,9 @@ class RWKPlusConv(MessagePassing):
             Second derivatives need ``False``: whether they will be asked for, a layer cannot know.
         recompute: Keep only :math:`Y_0` for the backward pass and walk again there: less memory, more time.
         flow: ``"source_to_target"``, or the other way round.
+        aggr: How walkers that arrive at a node are joined. Compiled loops add them up; all else goes through torch.
+        node_dim: Which dimension of ``x`` counts nodes; -2 in ``(..., N, D)``.
+        options: Further ones of PyG's ``MessagePassing``.
 
     Shapes:
         - **input:** node features ``(N, D)``; edges ``(2, E)`` as a tensor or ``EdgeIndex``, or the transposed
@@ -89,8 +111,18 @@ class RWKPlusConv(MessagePassing):
         fused: bool = True,
         recompute: bool = False,
         flow: str = "source_to_target",
+        aggr: str | Aggregation = "add",
+        node_dim: int = -2,
+        **options: Any,  # noqa: ANN401
     ) -> None:
-        super().__init__(aggr="add", flow=flow)
+        if isinstance(aggr, list | tuple):
+            raise ParameterError(
+                f"walks go on from what is reached, which several aggregations would widen; got aggr={aggr!r}.",
+                Remedy("Give a single one, such as {aggr}.", aggr="mean"),
+            )
+        super().__init__(aggr, flow=flow, **options)
+        self._nodes_at = node_dim  # walks see (..., N, M) whatever the input has
+        self._adds_up = aggr in ("add", "sum") and not options
         if add_self_loops is None:
             add_self_loops = normalize
         _check_arguments(in_channels, out_channels, steps, combine, edge_dim, add_self_loops and not normalize)
@@ -106,7 +138,7 @@ class RWKPlusConv(MessagePassing):
         self.fused = fused
         self.recompute = recompute
         self.num_colors = 1 if edge_dim is None else edge_dim + add_self_loops
-        self.hidden_x = HiddenColors(in_channels, out_channels, bias)
+        self.hidden_x = _HiddenColors(in_channels, out_channels, bias)
         self.hidden_adj = nn.Parameter(torch.empty(self.num_colors, out_channels, out_channels))
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
@@ -115,7 +147,7 @@ class RWKPlusConv(MessagePassing):
         """Draw all parameters anew and forget the cached adjacency."""
         super().reset_parameters()
         self.hidden_x.reset_parameters()
-        draw_hidden_adj(self.hidden_adj)
+        _draw_hidden_adj(self.hidden_adj)
         zeros(self.bias)
         self.reset_cache()
 
@@ -127,8 +159,15 @@ class RWKPlusConv(MessagePassing):
         self, x: Tensor, edge_index: Adj, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
     ) -> Tensor:
         """Walk ``steps`` steps from every node."""
+        if self._nodes_at != -2 and isinstance(x, Tensor) and x.dim() > 1:
+            x = x.movedim(self._nodes_at, -2)
+        walked = self._walks_of(x, edge_index, edge_weight, edge_attr)
+        return walked if self._nodes_at == -2 else walked.movedim(-2, self._nodes_at)
+
+    def _walks_of(self, x: Tensor, edge_index: Adj, edge_weight: Tensor | None, edge_attr: Tensor | None) -> Tensor:
         check_nodes(x, self.hidden_x)
         logits = self.hidden_x(x)
+        check_finite(logits, x)
         matrix = self._adjacency(logits, edge_index, edge_weight, edge_attr)
         # All colors side by side, to be multiplied from the right: (M, C * M).
         hidden_adj = self.hidden_adj.permute(2, 0, 1).flatten(1)
@@ -204,6 +243,7 @@ class RWKPlusConv(MessagePassing):
     def _can_fuse(self, logits: Tensor, matrix: Adjacency) -> bool:
         return (
             self.fused
+            and self._adds_up
             and logits.device.type == "cpu"
             and logits.dim() == 2
             and logits.dtype in (torch.float32, torch.float64)
@@ -224,7 +264,10 @@ def _check_arguments(
     in_channels: int, out_channels: int, steps: int, combine: str, edge_dim: int | None, bare_loops: bool
 ) -> None:
     if isinstance(steps, bool):
-        raise ParameterError("steps must be a number of edges. What GCNConv calls improved is given by name here.")
+        raise ParameterError(
+            "steps must be a number of edges: what GCNConv calls improved is given by name here.",
+            Remedy("Give {improved}.", improved=True),
+        )
     check_integer("in_channels", in_channels, -1)
     check_integer("out_channels", out_channels, 1)
     check_integer("steps", steps, 1)
@@ -232,4 +275,56 @@ def _check_arguments(
         check_integer("edge_dim", edge_dim, 1)
     check_choice("combine", combine, Readout)
     if bare_loops:
-        raise ParameterError("add_self_loops needs normalize; without it, add self-loops to edge_index beforehand.")
+        raise ParameterError(
+            "add_self_loops needs normalize.",
+            Remedy("Use {normalize}.", normalize=True),
+            "Or add self-loops to edge_index beforehand.",
+        )
+
+
+@contextmanager
+def one_graph(model: nn.Module) -> Iterator[None]:
+    """Let the convolutions inside a network cache the adjacency of the one graph they see in this block.
+
+    Afterwards it is forgotten: a cache that lived on would be used for the next graph of the same size, silently.
+    """
+    convs = [part for part in model.modules() if isinstance(part, RWKPlusConv | GCNConv)]
+    before = [conv.cached for conv in convs]
+    try:
+        for conv in convs:
+            conv.cached = True
+            _forget(conv)
+        yield
+    finally:
+        for conv, cached in zip(convs, before, strict=True):
+            conv.cached = cached
+            _forget(conv)
+
+
+def _forget(conv: nn.Module) -> None:
+    for cache in CACHES:
+        if hasattr(conv, cache):
+            setattr(conv, cache, None)
+
+
+class _HiddenColors(Linear):
+    """Similarity to the hidden nodes: a linear layer that begins four times as large, also when its size comes late."""
+
+    def __init__(self, in_channels: int, out_channels: int, bias: bool) -> None:
+        super().__init__(in_channels, out_channels, bias, weight_initializer="glorot", bias_initializer="zeros")
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, if their sizes are known."""
+        super().reset_parameters()
+        if self.in_channels > 0:
+            self.weight *= GAIN
+
+
+@torch.no_grad()
+def _draw_hidden_adj(hidden_adj: Tensor) -> None:
+    """Fill adjacencies ``(C, M, M)``; a single hidden node has nothing to be balanced with."""
+    glorot(hidden_adj)
+    hidden_adj *= GAIN
+    if hidden_adj.size(-1) > 1:
+        hidden_adj -= hidden_adj.mean(-1, keepdim=True)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from rwkplus.ops.collective import rank_and_world, share_of_batches
 from rwkplus.tasks.randomness import generator
+from rwkplus.tensors import rank_and_world, share_of_batches
 
 Index = NDArray[np.int64]
 EVALUATION_SIZE = 512

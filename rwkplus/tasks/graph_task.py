@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 
 from rwkplus.errors import ParameterError
-from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.metrics import metric_for
 from rwkplus.tasks.processes import cat_over_processes, sum_over_processes
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Target
+from rwkplus.tensors import rank_and_world
 
 Judged = tuple[Tensor, Tensor]  # outputs (B, C) and encoded labels
 

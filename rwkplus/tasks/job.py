@@ -13,7 +13,6 @@ from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.models.files import MODEL_FILE
 from rwkplus.models.registry import build, name_of, name_to_save
-from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
 from rwkplus.tasks.dataset import GraphDataset, check_fields, fitted_params
 from rwkplus.tasks.graph_task import GraphTask
@@ -25,6 +24,7 @@ from rwkplus.tasks.randomness import isolated
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import goal_of
 from rwkplus.tasks.trained import TrainedModel, outputs_of
+from rwkplus.tensors import rank_and_world
 
 Model = str | type[nn.Module]
 HISTORY_FILE, RESUME_FILE = "history.csv", "resume.safetensors"

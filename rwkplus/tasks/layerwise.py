@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, GINConv
 
-from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import ParameterError
+from rwkplus.large.csr_graph import CSRGraph, check_stored
 from rwkplus.models.gnn import GNN
+from rwkplus.nn.conv_loops import over_rows, sparse_product
+from rwkplus.nn.conv_operator import CSR, fused_conv
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
-from rwkplus.ops.conv import fused_conv
-from rwkplus.ops.conv_loops import over_rows, sparse_product
-from rwkplus.ops.csr import CSR
 from rwkplus.tasks.precision import dtype_of
 
 BLOCK = 1 << 14

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 from torch_geometric.data import Data
 
-from rwkplus.graphs.node_numbers import Nodes
+from rwkplus.large.node_numbers import Nodes
 from rwkplus.tasks.loop import OnEpoch
 from rwkplus.tasks.network_estimator import NetworkEstimator, refuse_weights
 from rwkplus.tasks.node_model import TrainedNodes

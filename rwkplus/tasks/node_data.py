@@ -13,8 +13,9 @@ from torch_geometric.utils import is_torch_sparse_tensor
 
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.graphs.node_numbers import Nodes, check_edge_index, node_numbers
+from rwkplus.large.node_numbers import Nodes, node_numbers
 from rwkplus.tasks.precision import in_precision_of
+from rwkplus.tensors import check_edge_index
 
 EDGE_FIELDS = ("edge_attr", "edge_weight")
 

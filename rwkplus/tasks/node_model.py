@@ -12,10 +12,10 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, ShapeError
 from rwkplus.files import damaged
-from rwkplus.graphs.node_numbers import Nodes
+from rwkplus.large.node_numbers import Nodes
 from rwkplus.models.files import ModelFile, read_model, write_model
 from rwkplus.models.registry import name_to_save
-from rwkplus.nn.conv_cache import one_graph
+from rwkplus.nn.rwk_plus_conv import one_graph
 from rwkplus.tasks.metrics import all_scores
 from rwkplus.tasks.node_data import check_known, chosen_nodes, node_labels, read_graph
 from rwkplus.tasks.progress import Row

@@ -13,9 +13,9 @@ from torch_geometric.data import Data
 
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import ParameterError
-from rwkplus.graphs.node_numbers import Nodes
+from rwkplus.large.node_numbers import Nodes
 from rwkplus.models.registry import build, parameters_of
-from rwkplus.nn.conv_cache import one_graph
+from rwkplus.nn.rwk_plus_conv import one_graph
 from rwkplus.tasks.graph_task import GraphTask
 from rwkplus.tasks.job import Model
 from rwkplus.tasks.loop import OnEpoch, run_epochs

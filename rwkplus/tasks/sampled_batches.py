@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
-from rwkplus.loader import ClusterLoader, NeighborLoader
-from rwkplus.loader.base import PartLoader
-from rwkplus.ops.clusters import clusters
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.large import ClusterLoader, NeighborLoader
+from rwkplus.large.csr_graph import CSRGraph
+from rwkplus.large.loaders import PartLoader
+from rwkplus.large.node_clusters import clusters
 from rwkplus.tasks.settings import Settings
+from rwkplus.tensors import rank_and_world
 from rwkplus.types import check_choice
 
 Cut = Literal["clusters", "neighbors", "full"]

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs.node_numbers import node_numbers
+from rwkplus.large.csr_graph import CSRGraph, check_stored
+from rwkplus.large.node_numbers import node_numbers
 from rwkplus.models.gnn import GNN
 from rwkplus.models.registry import build
-from rwkplus.nn.conv_cache import one_graph
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.nn.rwk_plus_conv import one_graph
 from rwkplus.tasks.graph_task import GraphTask, Judged
 from rwkplus.tasks.layerwise import layerwise_outputs
 from rwkplus.tasks.loop import Checkpoints, OnEpoch, run_epochs
@@ -34,6 +33,7 @@ from rwkplus.tasks.sampled_batches import Cutting
 from rwkplus.tasks.settings import Settings
 from rwkplus.tasks.targets import Classes
 from rwkplus.tasks.trained import device_of
+from rwkplus.tensors import rank_and_world
 
 METRIC = "positive_f1"
 """Of two classes, of which the second is often rare."""

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks.processes import sum_over_processes
+from rwkplus.tensors import rank_and_world
 
 
 class SharedBatchNorm(nn.BatchNorm1d):

@@ -8,7 +8,7 @@ from rwkplus.descriptive.rwk_cn import Objective, similarity
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty
 from rwkplus.graphs import as_batch
-from rwkplus.models.kcn import KCN
+from rwkplus.nn.kernel_conv import KernelLayer
 
 SCORES = torch.tensor([[[1.0, 2.0], [3.0, 8.0]], [[2.0, 1.0], [2.0, 1.0]]])  # two views, graphs, hidden graphs
 COUNT = torch.tensor([3.0, 1.0])
@@ -19,7 +19,13 @@ def seen(graphs):
 
 
 def model(graphs, num_hidden):
-    drawn = KCN(num_hidden, 3, graphs.widths, generator=torch.Generator().manual_seed(0), combine="last")
+    drawn = KernelLayer(
+        graphs.widths,
+        num_hidden,
+        hidden_nodes=3,
+        generator=torch.Generator().manual_seed(0),
+        combine="last",
+    )
     return drawn.double()
 
 

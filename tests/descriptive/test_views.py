@@ -7,7 +7,7 @@ from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.graphs import as_batch
-from rwkplus.models.kcn import KCN
+from rwkplus.nn.kernel_conv import KernelLayer
 from rwkplus.table import GraphTable
 
 
@@ -16,8 +16,10 @@ def seen(graphs, *views, **options):
 
 
 def scores(graphs):
-    model = KCN(3, 3, graphs.widths, steps=3, generator=torch.Generator().manual_seed(1)).double()
-    return model(graphs.x.double(), graphs.edge_index, graphs.batch, graphs.edge_weight, graphs.num_graphs)
+    model = KernelLayer(
+        graphs.widths, 3, hidden_nodes=3, combine="sum", steps=3, generator=torch.Generator().manual_seed(1)
+    ).double()
+    return model(graphs.x.double(), graphs.edge_index, graphs.batch, graphs.edge_weight, num_graphs=graphs.num_graphs)
 
 
 @pytest.mark.parametrize("views", [("labels",), ("labels", "identity"), ("gat",)])

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from rwkplus.errors import ParameterError
-from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors, whitened
+from rwkplus.functional.colors import identity_colors, structural_colors, whitened
+from rwkplus.functional.walks import node_ranks
 
 
 def edges(graph):

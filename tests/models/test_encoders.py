@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from rwkplus.errors import GraphError, ParameterError, ShapeError
-from rwkplus.models.encoders import Embeddings, OneHots
+from rwkplus.models.gnn import Embeddings, OneHots
 
 VALUES = torch.tensor([[0, 1], [2, 0], [1, 1]])
 

@@ -4,8 +4,7 @@ from torch import nn
 from torch_geometric.data import Batch
 
 from rwkplus.errors import ParameterError
-from rwkplus.models.gin import GIN
-from rwkplus.models.gnn import GNN
+from rwkplus.models.gnn import GIN, GNN
 from rwkplus.models.registry import MODELS, build, entry_of, name_of, parameters_of, register
 from tests.tasks.toy import rings
 

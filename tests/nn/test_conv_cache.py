@@ -3,8 +3,7 @@ import torch
 from torch import nn
 from torch_geometric.nn import GCNConv
 
-from rwkplus.nn.conv_cache import CACHES, one_graph
-from rwkplus.nn.rwk_plus_conv import RWKPlusConv
+from rwkplus.nn.rwk_plus_conv import CACHES, RWKPlusConv, one_graph
 
 FIRST, SECOND = torch.tensor([[0, 1], [1, 2]]), torch.tensor([[2, 0], [0, 1]])
 

@@ -62,3 +62,12 @@ def test_a_batch_without_rows_sets_nothing():
     scale(torch.zeros(0, 2))
     assert int(scale.seen) == 0
     assert scale(torch.rand(3, 2)).isfinite().all()
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_batch_that_is_not_finite_says_nothing(bad):
+    scale, x = FixedScale(2), torch.randn(20, 2)
+    scale(torch.tensor([[1.0, 2.0], [bad, 3.0]]))
+    assert scale.seen == 0
+    scale(x)
+    torch.testing.assert_close(scale.mean, x.mean(0))

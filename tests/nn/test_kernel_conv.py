@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
 from rwkplus.functional import color_similarity, rwk_minus, rwk_plus
-from rwkplus.functional.egonet_kernels import merge_egonets
-from rwkplus.graphs import EgoNets, egonets_of, extract_egonets
-from rwkplus.nn import KernelConv
-from rwkplus.ops import egonet_groups
-from rwkplus.ops.egonet_groups import banks_of, parts_of, plan_of
-from rwkplus.ops.normalized_groups import Group
+from rwkplus.nn import EgoNets, KernelConv, egonet_groups, egonets_of, extract_egonets
+from rwkplus.nn.egonet_groups import Group, banks_of, parts_of, plan_of
+from rwkplus.nn.transforms import merge_egonets
 from tests.nn.kernel_conv_choices import BATCH, GRAPHS, PATHS, PLACEMENTS, WAYS, layer
 from tests.strategies import data_list, random_graphs, real_graphs
 
@@ -235,10 +232,10 @@ def test_moments_are_not_taken_in_evaluation():
     conv = layer(step_norm="propagate").eval()
     egonets = extract_egonets(BATCH.edge_index, BATCH.num_nodes)
     y0 = color_similarity(BATCH.x, conv.hidden.x).detach()
-    tensors = [*egonets[:4], y0.new_empty(len(egonets.link), 0), egonets.undirected]
-    plan, (bank,) = plan_of(tensors, y0), banks_of(y0, conv.hidden.adj.detach().unsqueeze(-1))
+    plan = plan_of(egonets[:4], y0.new_empty(len(egonets.link), 0), torch.ones_like(egonets.size), y0)
+    (bank,) = banks_of(y0, conv.hidden.adj.detach().unsqueeze(-1))
     reached = np.zeros((1, egonets.member.numel(), bank.mix.shape[1]))
-    group = Group(bank, parts_of(plan), reached, reached)
+    group = Group(bank, parts_of(plan), reached, reached, normalized=True)
     for measure in (True, False):
         moments = group.take_step(0, match_all=True, measure=measure)
         assert moments.square.any() == measure

@@ -3,8 +3,7 @@ import torch
 from torch_geometric.data import Data
 
 from rwkplus.errors import ParameterError, ShapeError
-from rwkplus.graphs import EgoNets
-from rwkplus.nn import KernelConv
+from rwkplus.nn import EgoNets, KernelConv
 from tests.nn.kernel_conv_choices import BATCH, layer
 
 
@@ -54,9 +53,9 @@ def test_every_edge_has_its_weight():
     ids=["transposed", "matrix", "bool"],
 )
 def test_what_is_no_list_of_edges_is_refused(edges):
-    with pytest.raises(ShapeError, match="edge_index must hold both ends of every edge"):
+    with pytest.raises(ShapeError, match=r"edge_index must be a tensor \(2, E\)"):
         layer()(BATCH.x, edges)
-    with pytest.raises(ShapeError, match="edge_index must hold both ends of every edge"):
+    with pytest.raises(ShapeError, match=r"edge_index must be a tensor \(2, E\)"):
         EgoNets()(Data(x=BATCH.x, edge_index=edges))
 
 
@@ -80,5 +79,5 @@ def test_a_wrong_first_input_does_not_fix_the_size(x, message):
 
 
 def test_features_of_another_precision_are_refused():
-    with pytest.raises(ParameterError, match=r"x is torch\.float32 but KernelConv.* torch\.float64: call x\.to"):
+    with pytest.raises(ParameterError, match=r"x is torch\.float32 but KernelConv.* torch\.float64. Call x\.to"):
         layer()(BATCH.x.float(), BATCH.edge_index)

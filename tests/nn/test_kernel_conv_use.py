@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from rwkplus.graphs import extract_egonets
-from rwkplus.nn import KernelConv
+from rwkplus.nn import KernelConv, extract_egonets
 from tests.nn.kernel_conv_choices import BATCH, GRAPHS, PLACEMENTS, WAYS, layer
 
 
@@ -43,7 +42,10 @@ def test_parameters_are_drawn_anew():
 
 def test_it_says_what_it_is():
     conv = KernelConv(-1, 8, kernel="rwk-", hops=2, max_nodes=10)
-    assert repr(conv) == "KernelConv(-1, 8, hidden_nodes=6, steps=3, kernel='rwk-', hops=2, max_nodes=10)"
+    assert (
+        repr(conv)
+        == "KernelConv(-1, 8, hidden_nodes=6, steps=3, kernel='rwk-', route='compiled', hops=2, max_nodes=10)"
+    )
 
 
 @pytest.mark.parametrize("on_the_fly", [True, False], ids=["edges", "egonets"])

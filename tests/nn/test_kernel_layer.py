@@ -4,10 +4,7 @@ from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.graphs import WalkKinds
 from rwkplus.nn import KernelConv, KernelLayer
-from rwkplus.ops.egonet_kinds import row_hashes
-from rwkplus.ops.walk_kinds import walk_kinds
 from tests.strategies import data_list, random_graphs
 
 BATCH = Batch.from_data_list(data_list(random_graphs(4, real=True, edge_colors=True, edge_weights=True)))
@@ -90,57 +87,6 @@ def test_neither_nodes_nor_edges_need_to_be_sorted(step_norm):
     renamed = nodes.argsort()[BATCH.edge_index[:, edges]]
     mixed = model(BATCH.x[nodes], renamed, BATCH.batch[nodes], BATCH.edge_weight[edges], BATCH.edge_attr[edges])
     torch.testing.assert_close(mixed, model(*GRAPHS, BATCH.edge_weight, BATCH.edge_attr))
-
-
-COLORED = Batch.from_data_list(data_list(random_graphs(8)))
-
-
-@pytest.mark.parametrize("kernel", ["rwk+", "rwk-"])
-@pytest.mark.parametrize("step_norm", [None, "propagate", "readout"])
-@pytest.mark.parametrize("walks", ["open", "closed"])
-@pytest.mark.parametrize("weighted", [True, False])
-def test_kinds_of_nodes_change_nothing(kernel, step_norm, walks, weighted):
-    if walks == "closed" and step_norm == "propagate":
-        pytest.skip("closed walks cannot be normalized between their steps")
-    kinds = WalkKinds(2)(COLORED.clone()).walk_kinds
-    weight = torch.linspace(0.5, 1, COLORED.num_edges, dtype=torch.double) if weighted else None
-    found = []
-    for known in (kinds, None):
-        model = layer(in_channels=3, kernel=kernel, step_norm=step_norm, walks=walks)
-        output = model(COLORED.x, COLORED.edge_index, COLORED.batch, weight, kinds=known)
-        output.square().sum().backward()
-        found.append([output, *(parameter.grad for parameter in model.parameters()), *model.buffers()])
-    torch.testing.assert_close(*found)
-
-
-def test_kinds_of_other_steps_are_refused():
-    kinds = walk_kinds(row_hashes(BATCH.x), BATCH.edge_index, 3)
-    with pytest.raises(ShapeError, match=r"kinds must be \(N, steps \+ 1\)"):
-        layer(steps=2)(*GRAPHS, kinds=kinds)
-
-
-def test_kinds_of_other_colors_are_refused():
-    degrees = torch.bincount(COLORED.edge_index[0], minlength=COLORED.num_nodes)
-    with pytest.raises(GraphError, match="kinds are of other node features"):
-        layer(in_channels=3)(
-            COLORED.x, COLORED.edge_index, COLORED.batch, kinds=walk_kinds(degrees, COLORED.edge_index, 2)
-        )
-
-
-def test_kinds_do_not_hide_wrong_batches_or_gradients():
-    x, edge_index, batch = COLORED.x.clone(), COLORED.edge_index, COLORED.batch.clone()
-    kinds = walk_kinds(row_hashes(x), edge_index, 2)
-    with pytest.raises(ShapeError, match="num_graphs is 3"):
-        layer(in_channels=3)(x, edge_index, batch, num_graphs=3, kinds=kinds)
-    batch[-1] = 0
-    with pytest.raises(GraphError, match="name the graph of each node"):
-        layer(in_channels=3)(x, edge_index, batch, kinds=kinds)
-    grads = []
-    for known in (kinds, None):
-        x = COLORED.x.clone().requires_grad_()
-        layer(in_channels=3)(x, edge_index, COLORED.batch, kinds=known).sum().backward()
-        grads.append(x.grad)
-    torch.testing.assert_close(*grads)
 
 
 def test_edge_weights_can_be_learned():

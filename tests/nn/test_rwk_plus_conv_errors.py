@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch_geometric.utils import to_torch_csr_tensor
 
-from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
 from rwkplus.nn import RWKPlusConv
 from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, features, layer
 
@@ -16,7 +16,7 @@ from tests.nn.conv_choices import EDGES, FUSED, TYPES, WEIGHT, C, D, M, N, featu
         (((features(), features()), EDGES), ParameterError, "bipartite"),
         ((features().numpy(), EDGES), ParameterError, "x must be a tensor, got ndarray"),
         ((features().float(), EDGES), ParameterError, r"x.to\(torch.float64\), or .to\(torch.float32\) on the layer"),
-        ((features().long(), EDGES), ParameterError, r"torch.int64.*call x.to\(torch.float64\)\.$"),
+        ((features().long(), EDGES), ParameterError, r"torch.int64.*Call x.to\(torch.float64\)\.$"),
         ((features().to("meta"), EDGES), ParameterError, "meta"),
         ((features()[:, :3], EDGES), ShapeError, r"\(8, 3\).*\(N, 5\)"),
         ((features()[0], EDGES), ShapeError, r"\(N, 5\)"),
@@ -42,7 +42,7 @@ def test_inputs_that_do_not_fit_are_named(arguments, error, message, fused):
     ("edge_attr", "error", "message"),
     [
         (None, ParameterError, "no edge_attr"),
-        (TYPES + 1, GraphError, "edge_attr holds numbers from 1 to 3"),
+        (TYPES + 1, GraphError, "edge_attr names colors from 1 to 3 but there are 3 colors"),
         (TYPES[:4], ShapeError, "integers"),
         (torch.rand(EDGES.size(1), C + 1), ShapeError, "floats"),
     ],
@@ -88,3 +88,32 @@ def test_edges_on_another_device_are_named(field, fused):
 def test_autocast_excuses_no_type_that_it_does_not_convert(dtype):
     with torch.autocast("cpu", torch.bfloat16), pytest.raises(ParameterError, match=f"x is {dtype}"):
         layer(2).float()(features().to(dtype), EDGES)
+
+
+@FUSED
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_are_not_finite_are_named(bad, fused):
+    x, weight = features(), WEIGHT.clone()
+    x[3, 1], weight[5] = bad, bad
+    with pytest.raises(NumericError, match="x holds nan or inf in row 3"):
+        layer(2, fused=fused)(x, EDGES)
+    with pytest.raises(NumericError, match="x holds nan or inf in row 3"):
+        layer(2, fused=fused).eval()(x.to_sparse(), EDGES)
+    with pytest.raises(NumericError, match="edge_weight of edge 5 is nan or inf"):
+        layer(2, fused=fused)(features(), EDGES, weight)
+    conv = layer(2, fused=fused)
+    torch.nn.init.constant_(conv.hidden_x.weight, bad)
+    with pytest.raises(NumericError, match="parameters that are not finite"):
+        conv(features(), EDGES)
+
+
+def test_large_numbers_are_fine_as_long_as_they_are_finite():
+    """Their sum need not be."""
+    x = torch.full((N, D), 60_000.0, dtype=torch.float64)
+    with torch.no_grad():
+        assert layer(2).half()(x.half() / 100, EDGES).isfinite().all()
+
+
+def test_several_aggregations_are_refused():
+    with pytest.raises(ParameterError, match=r"several aggregations .*aggr='mean'"):
+        RWKPlusConv(D, M, aggr=["mean", "max"])

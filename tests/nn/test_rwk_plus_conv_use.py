@@ -102,6 +102,42 @@ def test_an_exported_layer_takes_graphs_of_any_size_and_needs_only_torch():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@FUSED
+@pytest.mark.parametrize("edge_dim", [None, C])
+def test_torch_compiles_it_for_any_size(edge_dim, fused):
+    conv = layer(2, edge_dim=edge_dim, fused=fused)
+    edge_attr = None if edge_dim is None else TYPES
+    torch.compiler.reset()
+    compiled = torch.compile(conv, backend="aot_eager", dynamic=True, fullgraph=True)
+    for nodes in (N, N + 3):
+        x = features(nodes)
+        torch.testing.assert_close(compiled(x, EDGES, WEIGHT, edge_attr), conv(x, EDGES, WEIGHT, edge_attr))
+
+
+@pytest.mark.parametrize("edge_dim", [None, C])
+@pytest.mark.parametrize("combine", ["last", "concat"])
+def test_nodes_may_stand_in_another_dimension(edge_dim, combine):
+    many = torch.stack([features(seed=seed) for seed in range(3)])  # (3, N, D)
+    options = {"combine": combine, "edge_dim": edge_dim}
+    edges = (EDGES, WEIGHT, None if edge_dim is None else TYPES)
+    expected = layer(2, **options)(many, *edges)
+    torch.testing.assert_close(expected[1], layer(2, **options)(many[1], *edges))
+    found = layer(2, node_dim=0, **options)(many.transpose(0, 1), *edges)
+    torch.testing.assert_close(found, expected.transpose(0, 1))
+
+
+@pytest.mark.parametrize("aggr", ["mean", "max", "sum"])
+def test_walkers_may_be_joined_in_another_way(aggr):
+    """As ``GCNConv`` allows; a single step is line 5 on what is reached."""
+    conv = layer(1, aggr=aggr, normalize=False, bias=False)
+    y0 = conv.hidden_x(features()).sigmoid()
+    moved = (y0 @ conv.hidden_adj[0].t())[EDGES[0]]
+    reduce = {"max": "amax"}.get(aggr, aggr)
+    index = EDGES[1].unsqueeze(1).expand_as(moved)
+    reached = torch.zeros_like(y0).scatter_reduce(0, index, moved, reduce, include_self=False)
+    torch.testing.assert_close(conv(features(), EDGES), y0 * reached)
+
+
 def test_onnx_runs_it(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")

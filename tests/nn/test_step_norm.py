@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from rwkplus.errors import ParameterError
-from rwkplus.functional.step_norm import step_moments
+from rwkplus.functional.walks import step_moments
 from rwkplus.nn import StepNorm
 
 N, K, M, STEPS = 7, 3, 4, 2
@@ -43,50 +43,29 @@ def test_it_is_a_batch_norm_of_its_own_for_each_step_and_a_sigmoid():
         torch.testing.assert_close(norm.running_var[i], one.running_var)
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_padding_counts_nowhere(training):
-    """Neither the statistics, nor the outputs, nor the gradients of real walks know of padded ones."""
-    norm, masked = learned().train(training), learned().train(training)
-    y = walks().requires_grad_()
-    padded = torch.cat([y, torch.full((5, K, M), 1e3, dtype=torch.float64)])
-    mask = torch.arange(N + 5).view(-1, 1, 1) < N
-    expected, result = norm(y, 2), masked(padded, 2, mask)
-    torch.testing.assert_close(result[:N], expected)
-    assert not result[N:].any()
-    torch.testing.assert_close(masked.running_mean, norm.running_mean)
-    torch.testing.assert_close(masked.running_var, norm.running_var)
-    grads = [torch.autograd.grad(out[:N].square().sum(), y, retain_graph=True)[0] for out in (expected, result)]
-    torch.testing.assert_close(*grads)
-
-
-def test_padded_hidden_nodes_count_nowhere():
+def test_moments_are_those_of_all_processes():
     y = walks()
-    mask = torch.arange(M) < 2
-    mean, var, count = step_moments(y, mask.view(1, 1, -1))
-    torch.testing.assert_close(mean, y[..., :2].mean((0, 2)))
-    torch.testing.assert_close(var, y[..., :2].var((0, 2), correction=0))
-    assert count.tolist() == [N * 2] * K
+    mean, var, count = step_moments(y, lambda sums: 3 * sums)  # three processes with the same walks
+    torch.testing.assert_close(mean, y.mean((0, 2)))
+    torch.testing.assert_close(var, y.var((0, 2), correction=0))
+    assert count.tolist() == [3 * N * M] * K
 
 
-def test_gradients_of_masked_statistics():
-    norm = learned()
-    y, mask = walks().requires_grad_(), (torch.arange(N) != 3).view(-1, 1, 1)
-    assert torch.autograd.gradcheck(lambda y: norm(y, 1, mask), y)
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_rows_may_stand_for_several(training):
-    norm, counted = learned().train(training), learned().train(training)
-    y, count = walks(), torch.arange(N) % 4 + 1
-    expected, result = norm(y.repeat_interleave(count, 0), 2), counted(y, 2, count=count.double())
-    torch.testing.assert_close(result.repeat_interleave(count, 0), expected)
-    torch.testing.assert_close(counted.running_mean, norm.running_mean)
-    torch.testing.assert_close(counted.running_var, norm.running_var)
-
-
-def test_a_mask_and_counts_do_not_go_together():
-    with pytest.raises(ParameterError, match="not both"):
-        learned()(walks(), 1, torch.ones(N, 1, 1, dtype=torch.bool), torch.ones(N))
+@pytest.mark.parametrize("n", [1, N])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_one_bad_batch_does_not_spoil_the_statistics(bad, n):
+    """Only what it says of other hidden graphs is believed."""
+    norm, twin = learned(), learned()
+    norm(walks(), 1)
+    twin(walks(), 1)
+    wrong = walks(1, n=n)
+    twin(wrong, 1)
+    wrong[0, 0, 0] = bad
+    before = norm.running_mean[0, 0].clone(), norm.running_var[0, 0].clone()
+    norm(wrong, 1)
+    assert (norm.running_mean[0, 0], norm.running_var[0, 0]) == before
+    torch.testing.assert_close(norm.running_mean[0, 1:], twin.running_mean[0, 1:])
+    torch.testing.assert_close(norm.running_var[0, 1:], twin.running_var[0, 1:])
 
 
 def test_the_placement_decides_which_hook_it_fills():
@@ -130,22 +109,19 @@ def test_a_single_value_has_no_variance():
     torch.testing.assert_close(norm.running_var[0], torch.full((K,), 0.9, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("masked", [True, False])
-def test_a_batch_without_values_says_nothing(masked):
+def test_a_batch_without_values_says_nothing():
     norm = learned()
     norm(walks(), 1)
     before = {name: value.clone() for name, value in norm.state_dict().items()}
-    y, mask = (walks(), torch.zeros(N, 1, 1, dtype=torch.bool)) if masked else (walks(n=0), None)
-    assert not norm(y, 1, mask).any()
+    assert norm(walks(n=0), 1).shape == (0, K, M)
     for name, value in norm.state_dict().items():
         assert torch.equal(value, before[name])
 
 
-@pytest.mark.parametrize(
-    "options", [{"mask": torch.ones(40_000, 1, 1, dtype=torch.bool)}, {"count": torch.ones(40_000)}]
-)
-def test_half_precision_counts_many_walks(options):
-    norm, y = StepNorm(2, 1).half(), torch.rand(40_000, 2, 2).half() + 3
-    assert norm(y, 1, **options).dtype == torch.half
-    torch.testing.assert_close(norm.running_mean, torch.full((1, 2), 0.35).half(), rtol=0.01, atol=0)
-    assert norm.running_var.isfinite().all()
+def test_half_precision_counts_many_walks():
+    y = torch.rand(40_000, 2, 2).half() + 3
+    mean, var, number = step_moments(y)
+    assert mean.dtype == torch.half
+    assert number.tolist() == [80_000, 80_000]
+    torch.testing.assert_close(mean, torch.full((2,), 3.5).half(), rtol=0.01, atol=0)
+    assert var.isfinite().all()

@@ -8,8 +8,6 @@ from torch import multiprocessing
 from torch_geometric.data import Batch
 
 from rwkplus.nn import KernelConv, KernelLayer, StepNorm
-from rwkplus.ops.egonet_kinds import row_hashes
-from rwkplus.ops.walk_kinds import walk_kinds
 from tests.strategies import data_list, random_graphs
 
 SHARES = (slice(0, 5), slice(5, 7))
@@ -17,11 +15,10 @@ STEPS, K, M = 2, 10, 3
 
 
 def step_norm(share):
-    """StepNorm itself, with padding in every share."""
+    """StepNorm itself."""
     y = torch.linspace(-3, 9, 7 * K * M, dtype=torch.float64).view(7, K, M)[share].sin().clone().requires_grad_()
-    padded = torch.cat([y, torch.full((2, K, M), 50.0, dtype=torch.float64)])
     norm = StepNorm(K, STEPS).double()
-    output = norm(padded, 2, (torch.arange(len(padded)) < len(y)).view(-1, 1, 1))[: len(y)]
+    output = norm(y, 2)
     (output * y.detach().cos()).sum().backward()
     return output, y.grad, norm
 
@@ -40,12 +37,11 @@ def kernel_conv(share, compiled):
     return output, x.grad, conv
 
 
-def merged_layer(share):
-    """Whole graphs, nodes merged by kind, and kinds by process."""
+def whole_graphs(share):
+    """Whole graphs."""
     batch = Batch.from_data_list(data_list(random_graphs(7))[share])
     layer = KernelLayer(3, K, hidden_nodes=M, steps=STEPS, step_norm="propagate", generator=torch.Generator()).double()
-    kinds = walk_kinds(row_hashes(batch.x), batch.edge_index, STEPS)
-    output = layer(batch.x, batch.edge_index, batch.batch, kinds=kinds)
+    output = layer(batch.x, batch.edge_index, batch.batch)
     output.square().sum().backward()
     return output, output.detach(), layer
 
@@ -54,7 +50,7 @@ CASES = {
     "StepNorm": step_norm,
     "compiled": lambda share: kernel_conv(share, None),
     "torch": lambda share: kernel_conv(share, False),
-    "merged": merged_layer,
+    "whole graphs": whole_graphs,
 }
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.data.csr_graph import CSRGraph
-from rwkplus.loader import ClusterLoader, NeighborLoader
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.large import ClusterLoader, NeighborLoader
+from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.tasks.sampled_batches import Cutting
 from rwkplus.tasks.sampled_task import SampledTask, train_sampled
 from rwkplus.tasks.settings import Settings
+from rwkplus.tensors import rank_and_world
 
 SETTINGS = Settings(epochs=2, batch_size=8, lr=0.02, halve_lr_every=0, threads=1, accelerator="cpu")
 CUTS = {

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from rwkplus.ops.collective import rank_and_world
 from rwkplus.tasks import GraphTask, train
+from rwkplus.tensors import rank_and_world
 from tests.tasks.toy import QUICK, SMALL, rings
 
 SETTINGS = replace(QUICK, batch_size=5, epochs=3, validation=0.2)

@@ -7,7 +7,7 @@ import torch
 
 from rwkplus.datasets.splits import stratified_folds
 from rwkplus.errors import ParameterError
-from rwkplus.models.gin import GIN
+from rwkplus.models.gnn import GIN
 from rwkplus.tasks import CrossValidation, FoldResult, Place, TrainedModel, cross_validate
 from rwkplus.tasks.metrics import Metric
 from tests.tasks.toy import QUICK, SMALL, rings, surplus

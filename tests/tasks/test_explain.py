@@ -8,7 +8,7 @@ import torch
 
 from rwkplus.datasets import functional_groups
 from rwkplus.errors import ParameterError
-from rwkplus.graphs import EgoNets
+from rwkplus.nn import EgoNets
 from rwkplus.reports import network_report
 from rwkplus.tasks import Settings, train
 from rwkplus.tasks.explain import explain

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 from torch_geometric.utils import erdos_renyi_graph
 
-from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
+from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.models.gnn import GNN
 from rwkplus.tasks.layerwise import layerwise_outputs
 

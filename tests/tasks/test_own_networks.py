@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from rwkplus.errors import ParameterError
-from rwkplus.models.gin import GIN
+from rwkplus.models.gnn import GIN
 from rwkplus.models.registry import MODELS, register
 from rwkplus.tasks import Place, load_model, train
 from tests.tasks.toy import QUICK, SMALL, rings

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import DataError, ParameterError, ShapeError
+from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.tasks import NodeClassifier, TrainedNodes, layerwise_outputs
 from rwkplus.tasks.loop import Checkpoints
 from rwkplus.tasks.sampled_batches import Cutting, stored_clusters

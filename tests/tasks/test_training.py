@@ -10,7 +10,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, MissingExtraError, NumericError, ParameterError, RWKPlusError, RWKPlusWarning
-from rwkplus.models.gin import GIN
+from rwkplus.models.gnn import GIN
 from rwkplus.tasks import GraphDataset, GraphTask, Place, Settings, cross_validate, train
 from rwkplus.tasks.batches import EVALUATION_SIZE, Batches
 from rwkplus.tasks.job import Job

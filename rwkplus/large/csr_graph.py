@@ -1,0 +1,344 @@
+"""A graph of any size in a folder: one ``.npy`` file per array, opened without being read.
+
+Processes that open the same folder share its pages, so that a machine holds one copy however many of them train.
+"""
+
+import hashlib
+import json
+import math
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.lib.format import open_memmap, read_array_header_1_0, read_magic
+from numpy.typing import DTypeLike, NDArray
+from torch import Tensor
+from torch_geometric.data import Data
+
+from rwkplus.errors import DataError, GraphError, ParameterError
+from rwkplus.files import damaged, read_json, write_whole
+from rwkplus.graphs.checks import NAMES
+from rwkplus.large.undirected import index_type
+from rwkplus.tensors import check_edge_index
+
+HEADER, FORMAT = "graph.json", "rwkplus graph 1"
+ENDS = ("indptr", "indices")
+ROWS = 1 << 16
+"""That are read at a time."""
+Array = NDArray[Any]
+Mapped = np.memmap[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class CSRGraph:
+    """One large graph by rows: the edges that lead to node ``v`` come from ``indices[indptr[v]:indptr[v + 1]]``.
+
+    Only where a graph is stored; what loaders cut out of it are PyG's ``Data``.
+
+    Args:
+        indptr: ``(N + 1,)`` of int64.
+        indices: ``(E,)`` of int32, or int64 for more nodes than that can number.
+        nodes: Further arrays with a row for each node, such as ``x``, ``y`` and ``train_mask``.
+        facts: JSON values about where the graph comes from.
+        folder: Where it was opened.
+    """
+
+    indptr: Array
+    indices: Array
+    nodes: Mapping[str, Array] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name in ENDS:
+            self._check_integers(name, getattr(self, name))
+        ptr = self.indptr
+        if not ptr.size or ptr[0] != 0 or ptr[-1] != self.indices.size or not _is_rising(ptr):
+            raise self._error("indptr", f"indptr must rise from 0 to the {self.indices.size} entries of indices")
+        # Compiled loops do not look where they read: here is the last place to notice.
+        if not all(0 <= part.min() <= part.max() < self.num_nodes for part in _parts(self.indices)):
+            raise self._error("indices", f"indices must name nodes from 0 to {self.num_nodes - 1}")
+        for name, values in self.nodes.items():
+            if name in ENDS or not name.isidentifier():
+                raise GraphError(f"nodes cannot have an array {name!r}, which would be a file: rename it.")
+            if np.shape(values)[:1] != (self.num_nodes,):
+                rows = len(values) if np.ndim(values) else "no"
+                raise self._error(name, f"{name} has {rows} rows but there are {self.num_nodes} nodes")
+
+    def _check_integers(self, name: str, values: object) -> None:
+        if not isinstance(values, np.ndarray):
+            raise GraphError(f"{name} must be an array of numpy, got {type(values).__name__}: give np.asarray({name}).")
+        kind = values.dtype
+        if values.ndim != 1 or kind.kind != "i" or not kind.isnative:
+            found = f"{kind.name if kind.isnative else kind.str} {list(values.shape)}"
+            raise self._error(name, f"{name} must be one row of integers, int32 or int64, and is {found}")
+
+    def _error(self, name: str, why: str) -> DataError | GraphError:
+        """What is wrong with an array, of a file if it comes from one."""
+        return damaged(self.folder / f"{name}.npy", why) if self.folder else GraphError(f"{why}.")
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes N."""
+        return int(self.indptr.size - 1)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of directed edges E."""
+        return int(self.indices.size)
+
+    def __getitem__(self, name: str) -> Array:
+        """The array of a row per node with this name."""
+        if name not in self.nodes:
+            known = ", ".join(self.nodes) or "none"
+            raise DataError(f"{self.folder or 'the graph'} has no array {name!r} for its nodes; there are: {known}.")
+        return self.nodes[name]
+
+    @classmethod
+    def of(cls, data: Data) -> Self:
+        """Sort the edges of a PyG graph; every tensor with a row per node comes along.
+
+        Raises:
+            ShapeError: Edges are no tensor ``(2, E)`` of node numbers.
+            GraphError: Something about nodes or edges would be lost, or edges name nodes that are not there.
+        """
+        if not isinstance(data, Data):
+            raise GraphError(f"expected one graph as PyG's Data, got {type(data).__name__}.")
+        n = int(data.num_nodes or 0)
+        if n == 0:
+            raise GraphError("the graph has no nodes.")
+        check_edge_index(data.edge_index, n)
+        _refuse_losses(data)
+        source, target = data.edge_index.numpy(force=True)
+        indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(np.bincount(target, minlength=n), out=indptr[1:])
+        indices = source[np.argsort(target, kind="stable")].astype(index_type(n))
+        nodes = {key: value.numpy(force=True) for key, value in data.items() if _is_per_node(data, key, value)}
+        return cls(indptr, indices, nodes)
+
+    def digest(self) -> str:
+        """Of all arrays, to tell graphs apart; reads them once."""
+        digest = hashlib.sha256()
+        for name, values in sorted({"indptr": self.indptr, "indices": self.indices, **self.nodes}.items()):
+            digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+            for part in _parts(values):
+                digest.update(part.tobytes())
+        return digest.hexdigest()[:16]
+
+    def data(self) -> Data:
+        """The whole graph as PyG knows it; features stay where they are.
+
+        Raises:
+            GraphError: An array for the nodes is of a type that torch does not know.
+        """
+        target = np.repeat(np.arange(self.num_nodes), np.diff(self.indptr))
+        edge_index = torch.from_numpy(np.stack([self.indices.astype(np.int64), target]))
+        nodes = {name: _tensor(name, values) for name, values in self.nodes.items()}
+        return Data(edge_index=edge_index, num_nodes=self.num_nodes, **nodes)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Map the files of a folder into memory; what they hold of the nodes is read when it is used.
+
+        Pages are private: a process may write into its arrays, the files and other processes do not change.
+
+        Raises:
+            DataError: A file is missing, is not what the header says, or has edges of nodes that are not there.
+        """
+        folder = Path(folder)
+        listed, facts = _read_header(folder)
+        arrays = {name: _map(folder, name, shape, dtype) for name, (shape, dtype) in listed.items()}
+        missing = [name for name in ENDS if name not in arrays]
+        if missing:
+            raise DataError(f"{folder / HEADER} lists no array {missing[0]!r}: the folder holds no graph.")
+        indptr, indices = (arrays.pop(name) for name in ENDS)
+        return cls(indptr, indices, arrays, facts, folder)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the folder, all of it or nothing."""
+        with new_graph(folder, self.facts) as files:
+            for name, values in {"indptr": self.indptr, "indices": self.indices, **self.nodes}.items():
+                files.array(name, values.shape, values.dtype)[...] = values
+        return Path(folder)
+
+
+def check_stored(graph: object) -> None:
+    """Refuse everything but a :class:`CSRGraph`."""
+    if not isinstance(graph, CSRGraph):
+        raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
+
+
+class GraphFiles:
+    """The files of a graph that is being made, in a folder of their own beside the final one.
+
+    Args:
+        folder: The final folder, which must not exist yet.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        if self.folder.exists():  # as does ".", which has no name to add to
+            raise DataError(f"{self.folder} exists already: remove it or choose another folder.")
+        self.scratch = self.folder.with_name(self.folder.name + ".part")
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Mapped:
+        """Make a file of zeros to fill; it is written to disk bit by bit, as memory gets short."""
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        return open_memmap(self.scratch / f"{name}.npy", "w+", np.dtype(dtype), shape)
+
+    def existing(self, name: str) -> Mapped:
+        """Open a file made before, for reading and writing."""
+        try:
+            _layout(self.scratch / f"{name}.npy")  # or numpy would make it as long as its header says
+            return open_memmap(self.scratch / f"{name}.npy", "r+")
+        except (OSError, ValueError) as error:
+            raise DataError(f"{self.scratch / name}.npy is missing or not complete: remove the folder.") from error
+
+    def forget(self, name: str) -> None:
+        """Remove a file that was only of use on the way."""
+        (self.scratch / f"{name}.npy").unlink()
+
+    def finish(self, names: list[str], facts: Mapping[str, Any]) -> None:
+        """Write the header that lists the arrays, give the folder its name, and remove what is not listed."""
+        arrays = {}
+        for name in names:
+            values = self.existing(name)
+            values.flush()
+            arrays[name] = (values.shape, values.dtype.str)
+        record = {"format": FORMAT, "arrays": arrays, "facts": dict(facts)}
+        write_whole(self.scratch / HEADER, json.dumps(record, indent=1) + "\n")
+        self.scratch.rename(self.folder)
+        for path in self.folder.iterdir():
+            if path.name != HEADER and path.stem not in arrays:
+                path.unlink()
+
+
+@contextmanager
+def new_graph(folder: str | Path, facts: Mapping[str, Any] | None = None) -> Iterator[GraphFiles]:
+    """Make the files of a graph inside the block; the folder appears, complete, at its end."""
+    files = GraphFiles(folder)
+    shutil.rmtree(files.scratch, ignore_errors=True)
+    try:
+        yield files
+        names = [path.stem for path in sorted(files.scratch.glob("*.npy"))]
+        files.finish(names, facts or {})
+    finally:
+        shutil.rmtree(files.scratch, ignore_errors=True)
+
+
+def _parts(values: Array, overlap: int = 0) -> Iterator[Array]:
+    """Rows of an array of any size, some at a time, with the first ones of the next part."""
+    for begin in range(0, len(values), ROWS):
+        yield values[begin : begin + ROWS + overlap]
+
+
+def _is_rising(values: Array) -> bool:
+    return all(bool((part[1:] >= part[:-1]).all()) for part in _parts(values, overlap=1))
+
+
+def _tensor(name: str, values: Array) -> Tensor:
+    try:
+        return torch.from_numpy(values)
+    except (TypeError, ValueError) as error:
+        raise GraphError(
+            f"{name} is {values.dtype}, which no tensor holds: change it with .astype(), or leave it out of nodes."
+        ) from error
+
+
+def _is_per_node(data: Data, key: str, value: object) -> bool:
+    return isinstance(value, Tensor) and bool(data.is_node_attr(key))
+
+
+def _refuse_losses(data: Data) -> None:
+    for key, value in data.items():
+        if key == "edge_index" or key in (*NAMES, "name", "node_names"):  # no features, however many
+            continue
+        if data.is_node_attr(key) and not isinstance(value, Tensor):
+            raise GraphError(
+                f"{key} is a {type(value).__name__} with an entry for each node, and a CSRGraph keeps tensors. Make it "
+                f"a tensor, or leave it out with del data.{key}."
+            )
+        if _is_per_node(data, key, value) and (value.layout != torch.strided or value.dtype == torch.bfloat16):
+            raise GraphError(
+                f"{key} is {value.dtype} with {value.layout}, which no .npy file holds: call .to_dense() or .float()."
+            )
+        if data.is_edge_attr(key):
+            raise GraphError(
+                f"{key} belongs to edges, and a CSRGraph keeps only their ends. Leave it out with del data.{key}, or "
+                "train on the Data itself with PyG's loaders."
+            )
+
+
+def _read_header(folder: Path) -> tuple[dict[str, tuple[list[int], str]], dict[str, Any]]:
+    """Shape and type of every array, and facts."""
+    path = folder / HEADER
+    header = read_json(path, f"{folder} is no folder of a graph: it has no {HEADER}.")
+    found = header.get("format") if isinstance(header, dict) else None
+    if found != FORMAT:
+        raise DataError(f"{path} says format {found!r}, this version reads {FORMAT!r}.")
+    try:
+        arrays = {name: (list(shape), dtype) for name, (shape, dtype) in header["arrays"].items()}
+        facts = dict(header["facts"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(path, "it does not list arrays and facts") from error
+    strange = [name for name in arrays if not name.isidentifier()]
+    if strange:  # "../x" is none of its files
+        raise damaged(path, f"it lists {strange[0]!r}, which is no name of an array")
+    return arrays, facts
+
+
+def _map(folder: Path, name: str, shape: list[int], dtype: str) -> Array:
+    path = folder / f"{name}.npy"
+    if not path.is_file():
+        raise DataError(f"{path} is missing, though {HEADER} lists it.")
+    try:
+        there = _layout(path)
+        if list(there.shape) == shape and there.dtype.str == dtype:
+            return there.map(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is damaged or not complete ({path.stat().st_size} bytes): {error}.") from error
+    raise DataError(f"{path} holds {there.dtype.str} {list(there.shape)} but {HEADER} says {dtype} {shape}.")
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the first bytes of an ``.npy`` file say about the others."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: Literal["C", "F"]
+    begin: int
+
+    def map(self, path: Path) -> Array:
+        """Give the values without reading them."""
+        if 0 in self.shape:  # nothing cannot be mapped
+            return np.zeros(self.shape, self.dtype)
+        return np.memmap(path, self.dtype, "c", self.begin, self.shape, self.order)
+
+
+def _layout(path: Path) -> _Layout:
+    """Read the first bytes of an ``.npy`` file as numpy writes it, and refuse one of another length than they say.
+
+    Raises:
+        ValueError: Nothing but the reason.
+    """
+    with path.open("rb") as file:
+        try:
+            if read_magic(file) != (1, 0):
+                raise ValueError("another version")
+            shape, by_columns, dtype = read_array_header_1_0(file)
+        except OSError:
+            raise
+        except Exception as error:  # also of Python's parser, which numpy asks
+            raise ValueError("it does not begin as files of numpy that rwkplus writes") from error
+        begin, size = file.tell(), path.stat().st_size
+    if dtype.hasobject or min(shape, default=0) < 0:
+        raise ValueError(f"{dtype.str} {list(shape)} is nothing that rwkplus writes")
+    if size != begin + math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{dtype.str} {list(shape)} takes {begin + math.prod(shape) * dtype.itemsize} bytes")
+    return _Layout(shape, dtype, "F" if by_columns else "C", begin)

@@ -1,0 +1,315 @@
+"""Breadth-first search for the neighborhoods of all nodes, and for those that are alike, by compiled loops."""
+
+# ruff: noqa: ANN401, C901 -- numba infers the types of compiled loops
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from rwkplus.tensors import check_edge_index
+
+SEED, STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+@torch.library.custom_op("rwkplus::find_egonets", mutates_args=(), device_types="cpu")
+def find_egonets(
+    edge_index: Tensor, num_nodes: int, hops: int, max_nodes: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Find the subgraph induced by the nodes within ``hops`` of every node.
+
+    Nodes are visited breadth first along edges of either direction, the neighbors of a node in the order of their
+    numbers, and the first ``max_nodes`` are kept: neither the order of edges nor other graphs of a batch matter.
+
+    Args:
+        edge_index: Directed edges ``(2, E)``, int64.
+        num_nodes: Number of nodes N.
+        hops: Largest distance from the center.
+        max_nodes: Largest size of an egonet, its center included; any size if negative.
+
+    Returns:
+        ``index (R,)``, the members of all egonets, each center first; ``size (N,)``, how many each egonet has;
+        ``link (F, 2)``, the edges between members, as positions within their egonet; ``link_count (N,)``, how many
+        each egonet has; ``edge (F,)``, which edge each link is.
+    """
+    check_edge_index(edge_index, num_nodes)  # compiled loops do not look where they read
+    found = _find(edge_index.contiguous().numpy(), num_nodes, hops, max_nodes)
+    return tuple(torch.from_numpy(array) for array in found)  # type: ignore[return-value]
+
+
+@find_egonets.register_fake
+def _(edge_index: Tensor, num_nodes: int, hops: int, max_nodes: int) -> tuple[Tensor, ...]:
+    context = torch.library.get_ctx()
+    members, links = context.new_dynamic_size(), context.new_dynamic_size()
+    shapes = ((members,), (num_nodes,), (links, 2), (num_nodes,), (links,))
+    return tuple(edge_index.new_empty(shape) for shape in shapes)
+
+
+@njit(cache=True, nogil=True)
+def _find(edge_index: Any, num_nodes: int, hops: int, max_nodes: int) -> Any:
+    source, target = edge_index[0], edge_index[1]
+    out_ptr, out = _sorted_edges(source, target, num_nodes)
+    in_ptr, into = _sorted_edges(target, source, num_nodes)
+    limit = num_nodes if max_nodes < 0 else min(max_nodes, num_nodes)
+    rank = np.full(num_nodes, -1, np.int64)  # of each node within the egonet at hand; -1 outside of it
+    size, link_count = np.zeros(num_nodes, np.int64), np.zeros(num_nodes, np.int64)
+    member, link = np.empty(num_nodes, np.int64), np.empty(3 * source.size, np.int64)
+    first = first_link = 0
+    for center in range(num_nodes):
+        if first + limit > member.size:
+            member = _larger(member, first + limit)
+        last = _visit(source, target, out_ptr, out, in_ptr, into, center, hops, limit, member, first, rank)
+        most = first_link
+        for i in range(first, last):
+            most += out_ptr[member[i] + 1] - out_ptr[member[i]]
+        if 3 * most > link.size:
+            link = _larger(link, 3 * most)
+        last_link = first_link
+        for i in range(first, last):
+            for p in range(out_ptr[member[i]], out_ptr[member[i] + 1]):
+                end = rank[target[out[p]]]
+                if end >= 0:
+                    link[3 * last_link], link[3 * last_link + 1], link[3 * last_link + 2] = i - first, end, out[p]
+                    last_link += 1
+        for i in range(first, last):
+            rank[member[i]] = -1
+        size[center], link_count[center] = last - first, last_link - first_link
+        first, first_link = last, last_link
+    ends, edge = np.empty((first_link, 2), np.int64), np.empty(first_link, np.int64)
+    for e in range(first_link):
+        ends[e, 0], ends[e, 1], edge[e] = link[3 * e], link[3 * e + 1], link[3 * e + 2]
+    return member[:first].copy(), size, ends, link_count, edge
+
+
+@njit(cache=True, nogil=True)
+def _visit(
+    source: Any,
+    target: Any,
+    out_ptr: Any,
+    out: Any,
+    in_ptr: Any,
+    into: Any,
+    center: int,
+    hops: int,
+    limit: int,
+    member: Any,
+    first: int,
+    rank: Any,
+) -> int:
+    """Write the members of one egonet from ``first`` on, and their ranks; return where they end."""
+    member[first], rank[center] = center, 0
+    level, last = first, first + 1
+    for _ in range(hops):
+        level_end = last
+        for i in range(level, level_end):
+            u = member[i]
+            p, q = out_ptr[u], in_ptr[u]
+            while p < out_ptr[u + 1] or q < in_ptr[u + 1]:  # both lists ascend: merge them
+                ahead = target[out[p]] if p < out_ptr[u + 1] else rank.size
+                back = source[into[q]] if q < in_ptr[u + 1] else rank.size
+                v = min(ahead, back)
+                if ahead == v:
+                    p += 1
+                if back == v:
+                    q += 1
+                if rank[v] < 0 and last - first < limit:
+                    member[last], rank[v] = v, last - first
+                    last += 1
+        level = level_end
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _sorted_edges(major: Any, minor: Any, num_nodes: int) -> Any:
+    """Sort edges by one end, then by the other, keeping the order of parallel ones, in linear time."""
+    order, moved = np.arange(major.size), np.empty(major.size, np.int64)
+    ptr, place = np.empty(num_nodes + 1, np.int64), np.empty(num_nodes + 1, np.int64)
+    for key in (minor, major):
+        for v in range(num_nodes + 1):
+            ptr[v] = 0
+        for e in order:
+            ptr[key[e] + 1] += 1
+        for v in range(num_nodes):
+            ptr[v + 1] += ptr[v]
+            place[v] = ptr[v]
+        for e in order:
+            moved[place[key[e]]] = e
+            place[key[e]] += 1
+        order, moved = moved, order
+    return ptr, order
+
+
+@njit(cache=True, nogil=True)
+def _larger(array: Any, size: int) -> Any:
+    larger = np.empty(2 * size, array.dtype)
+    for i in range(array.size):
+        larger[i] = array[i]
+    return larger
+
+
+class Merged(NamedTuple):
+    """Distinct egonets, and which of them every egonet is."""
+
+    which: Tensor  # (B,)
+    multiplicity: Tensor  # (D,): how often each occurs
+    member: Tensor  # (R,)
+    size: Tensor  # (D,)
+    link: Tensor  # (F, 2)
+    link_count: Tensor  # (D,)
+    link_id: Tensor  # (F,): which link each was
+
+
+def row_hashes(x: Tensor) -> Tensor:
+    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``."""
+    return torch.from_numpy(_hash_rows(_bits(x)).view(np.int64))
+
+
+def edge_hashes(edge_index: Tensor, ptr: Tensor, weight: Tensor | None, attr: Tensor | None) -> Tensor:
+    """Hash the edges of each graph into a number ``(B,)``, whatever order they are in.
+
+    Args:
+        edge_index: Directed edges ``(2, E)``.
+        ptr: First node of each graph, and the number of nodes ``(B + 1,)``.
+        weight: Weights; read in single precision, so that a change of type does not count.
+        attr: Colors, likewise.
+    """
+    given = [value for value in (weight, attr) if value is not None]
+    kind = np.uint64((weight is not None) + 2 * (attr is not None))
+    if any(value.size(0) != edge_index.size(1) for value in given):  # some were changed, the others not
+        given, kind = [], np.uint64(4)
+    columns = [value.detach().float().unsqueeze(1).flatten(1) for value in given]
+    bits = torch.cat([edge_index.new_empty(edge_index.size(1), 0, dtype=torch.float32), *columns], 1)
+    hashes = _hash_edges(edge_index.numpy(), ptr.numpy(), bits.numpy().view(np.uint32), kind)
+    return torch.from_numpy(hashes.view(np.int64))
+
+
+def egonet_kinds(
+    color: Tensor, member: Tensor, size: Tensor, link: Tensor, link_count: Tensor, *values: Tensor
+) -> Tensor:
+    """Number the kinds of egonets: equal numbers for equal features and edges in the order of members ``(B,)``.
+
+    The numbers are hashes of 64 bits; different kinds share one with a chance of :math:`10^{-19}` per pair.
+
+    Args:
+        color: What :func:`row_hashes` made of the features of nodes ``(N,)``.
+        member: Members of all egonets.
+        size: How many each has.
+        link: Edges between members.
+        link_count: How many each has.
+        values: What else belongs to links, ``(F, ...)``.
+    """
+    bits = np.concatenate([np.empty((link.size(0), 0), np.uint64), *(_bits(value) for value in values)], 1)
+    places = [part.contiguous().numpy() for part in (member, size, link, link_count)]
+    kinds = _kinds(color.numpy().view(np.uint64), *places, bits)  # type: ignore[call-arg]
+    return torch.from_numpy(kinds.view(np.int64))
+
+
+def merge_kinds(kind: Tensor, member: Tensor, size: Tensor, link: Tensor, link_count: Tensor) -> Merged:
+    """Keep the first egonet of each kind."""
+    arrays = (part.contiguous().numpy() for part in (kind, member, size, link, link_count))
+    return Merged(*(torch.from_numpy(part) for part in _merge(*arrays)))
+
+
+def _bits(values: Tensor) -> Any:
+    """Rows of numbers as rows of whole numbers, for hashing."""
+    values = values.unsqueeze(1) if values.dim() == 1 else values.flatten(1)
+    return np.ascontiguousarray(values.detach().double().numpy()).view(np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def _mixed(state: Any, value: Any) -> Any:
+    """Take one more number into a hash. Chains of these are as good as random, sums of hashes of near numbers not."""
+    state = (state ^ value) * STEP + SEED
+    return state ^ (state >> np.uint64(29))
+
+
+@njit(cache=True, nogil=True)
+def _hash_rows(x: Any) -> Any:
+    hashes = np.empty(x.shape[0], np.uint64)
+    for v in range(x.shape[0]):
+        hashes[v] = SEED
+        for j in range(x.shape[1]):
+            if x[v, j] != 0:  # few are, where colors are one-hot
+                hashes[v] = _mixed(_mixed(hashes[v], np.uint64(j)), x[v, j])
+    return hashes
+
+
+@njit(cache=True, nogil=True)
+def _hash_edges(ends: Any, ptr: Any, values: Any, kind: Any) -> Any:
+    totals, graph = np.zeros(max(ptr.size - 1, 1), np.uint64), 0
+    for e in range(ends.shape[1]):
+        u, v = ends[0, e], ends[1, e]
+        while graph > 0 and u < ptr[graph]:
+            graph -= 1
+        while graph < ptr.size - 2 and u >= ptr[graph + 1]:
+            graph += 1
+        state = _mixed(_mixed(_mixed(SEED, kind), np.uint64(u - ptr[graph])), np.uint64(v - ptr[graph]))
+        for j in range(values.shape[1]):
+            state = _mixed(state, np.uint64(values[e, j]))
+        totals[graph] += state
+    return totals
+
+
+@njit(cache=True, nogil=True)
+def _kinds(color: Any, member: Any, size: Any, link: Any, link_count: Any, values: Any) -> Any:
+    kinds = np.empty(size.size, np.uint64)
+    slot = e = 0
+    for v in range(size.size):
+        state = _mixed(SEED, np.uint64(size[v]))
+        for _ in range(size[v]):
+            state = _mixed(state, color[member[slot]])
+            slot += 1
+        for _ in range(link_count[v]):
+            state = _mixed(_mixed(state, np.uint64(link[e, 0])), np.uint64(link[e, 1]))
+            for j in range(values.shape[1]):
+                state = _mixed(state, values[e, j])
+            e += 1
+        kinds[v] = state
+    return kinds
+
+
+@njit(cache=True, nogil=True)
+def _merge(kind: Any, member: Any, size: Any, link: Any, link_count: Any) -> Any:
+    which, first, distinct = _first_of_kinds(kind)
+    count = np.zeros(distinct, np.int64)
+    for d in which:
+        count[d] += 1
+    new_size, new_link_count = np.empty(distinct, np.int64), np.empty(distinct, np.int64)
+    slots = links = 0
+    for d in range(distinct):
+        new_size[d], new_link_count[d] = size[first[d]], link_count[first[d]]
+        slots, links = slots + new_size[d], links + new_link_count[d]
+    node, link_id, new_link = np.empty(slots, np.int64), np.empty(links, np.int64), np.empty((links, 2), np.int64)
+    slot = e = d = slots = links = 0
+    for v in range(size.size):
+        if d < distinct and first[d] == v:  # kinds are numbered in the order of their first egonets
+            for i in range(size[v]):
+                node[slots + i] = member[slot + i]
+            for i in range(link_count[v]):
+                link_id[links + i] = e + i
+                new_link[links + i, 0], new_link[links + i, 1] = link[e + i, 0], link[e + i, 1]
+            slots, links, d = slots + size[v], links + link_count[v], d + 1
+        slot, e = slot + size[v], e + link_count[v]
+    return which, count, node, new_size, new_link, new_link_count, link_id
+
+
+@njit(cache=True, nogil=True)
+def _first_of_kinds(kind: Any) -> Any:
+    """Number the kinds in the order of appearance, by a table with open addresses."""
+    room = 16
+    while room < 2 * kind.size:
+        room *= 2
+    table = np.full(room, -1, np.int64)
+    which, first, distinct = np.empty(kind.size, np.int64), np.empty(kind.size, np.int64), 0
+    for v in range(kind.size):
+        place = kind[v] & (room - 1)
+        while table[place] >= 0 and kind[first[table[place]]] != kind[v]:
+            place = (place + 1) & (room - 1)
+        if table[place] < 0:
+            table[place] = distinct
+            first[distinct] = v
+            distinct += 1
+        which[v] = table[place]
+    return which, first, distinct
