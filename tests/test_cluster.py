@@ -10,7 +10,7 @@ from rwkplus.data import anomalous_molecules
 from rwkplus.detect import SurpriseDetector, WalkKernelDetector
 from rwkplus.detect import surprise as surprise_module
 from rwkplus.detect import walk_kernel as walk_kernel_module
-from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, feature_map, open_features
+from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, explicit_features, open_features
 from rwkplus.mining import PatternMiner, occurrences
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.blocks import ReadGraphs, map_blocks
@@ -37,7 +37,7 @@ def table(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    for module in (feature_map, surprise_module, walk_kernel_module, occurrences):
+    for module in (explicit_features, surprise_module, walk_kernel_module, occurrences):
         monkeypatch.setattr(module, "BLOCK_NODES", 300)
 
 

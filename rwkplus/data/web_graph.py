@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rwkplus.data.csr_graph import CSRGraph, GraphFiles, new_graph
 from rwkplus.errors import ParameterError
-from rwkplus.ops.random_streams import new_key
+from rwkplus.loops.random_streams import new_key
 from rwkplus.ops.undirected import Edges, undirected_csr
 from rwkplus.ops.web_links import draw_links
 from rwkplus.types import check_integer

@@ -17,7 +17,7 @@ from rwkplus.descriptive.palette import PaintedGraphs
 from rwkplus.descriptive.walk_database import Term, WalkDatabase, choose_terms, row_scale
 from rwkplus.descriptive.walk_features import Floats, WalkFeatures
 from rwkplus.functional.explained import PrefixLevel, sequence_closed_walks, sequence_walks
-from rwkplus.kernels.sequence_tree import Level
+from rwkplus.kernels.walk_sequences import Level
 
 RANK_TOLERANCE = 1e-10
 """Singular values below this share of the largest are rounding errors."""

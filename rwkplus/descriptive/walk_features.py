@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rwkplus.descriptive.palette import PaintedGraphs
-from rwkplus.kernels.sequence_tree import SequenceTree
-from rwkplus.kernels.sequences import count_walks
+from rwkplus.kernels.walk_sequences import SequenceTree, count_walks
 from rwkplus.table.arrays import Ints
 
 Floats = NDArray[np.float64]

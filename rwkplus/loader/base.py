@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 from rwkplus.data.csr_graph import CSRGraph, check_stored
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes, node_numbers
+from rwkplus.loops.random_streams import new_key
 from rwkplus.ops.collective import share_of_batches
-from rwkplus.ops.random_streams import new_key
 from rwkplus.ops.sampling import Part, Sampler
 from rwkplus.types import check_integer
 

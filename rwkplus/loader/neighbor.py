@@ -8,7 +8,7 @@ from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import ParameterError
 from rwkplus.graphs.node_numbers import Nodes
 from rwkplus.loader.base import Index, PartLoader, Share, alone, input_numbers
-from rwkplus.ops.random_streams import new_key
+from rwkplus.loops.random_streams import new_key
 from rwkplus.ops.sampling import Part
 from rwkplus.types import check_integer
 

@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError
-from rwkplus.ops.random_streams import advance, below, stream
+from rwkplus.loops.random_streams import advance, below, stream
 
 Index = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ class Sampler:
         Args:
             seeds: Distinct nodes; they come first among the nodes of the part.
             fan_outs: Most edges drawn for a node, for each hop; -1 takes all.
-            key: Names the draw, see :func:`rwkplus.ops.random_streams.new_key`.
+            key: Names the draw, see :func:`rwkplus.loops.random_streams.new_key`.
             replace: Whether an edge may be drawn again: every node with neighbors then has exactly that many.
         """
         self._check(seeds)

@@ -7,9 +7,9 @@ import torch
 from numba import njit
 from torch import Tensor
 
+from rwkplus.loops.random_streams import mix
 from rwkplus.ops.csr import check_ends
 from rwkplus.ops.egonet_kinds import SEED, first_of_kinds, mixed
-from rwkplus.ops.random_streams import mix
 
 
 def walk_kinds(color: Tensor, edge_index: Tensor, steps: int) -> Tensor:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rwkplus.ops.random_streams import advance, stream, uniform
+from rwkplus.loops.random_streams import advance, stream, uniform
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ from torch_geometric.utils import subgraph
 
 from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import GraphError
-from rwkplus.ops.random_streams import new_key
+from rwkplus.loops.random_streams import new_key
 from rwkplus.ops.sampling import Sampler
 
 WORD = (1 << 64) - 1
