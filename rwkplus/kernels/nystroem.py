@@ -1,10 +1,9 @@
 """Nystroem features: graphs as their similarities to a few landmark graphs."""
 
 from collections.abc import Mapping
-from copy import copy
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator, RandomState
@@ -14,31 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError
-from rwkplus.files import from_json, json_values
-from rwkplus.kernels.random_walk import RandomWalkKernel
+from rwkplus.kernels.random_walk import RandomWalkKernel, kernel_from, with_plain_kernel
 from rwkplus.kernels.walk_estimator import check_entries
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.table.arrays import Floats, Ints
 from rwkplus.types import is_positive_integer
-
-E = TypeVar("E", bound=BaseEstimator)
-
-
-def with_plain_kernel(estimator: E) -> E:
-    """The estimator, its parameter ``kernel`` put into JSON values for a file; :func:`kernel_from` reads them."""
-    plain = copy(estimator)
-    if isinstance(estimator.kernel, RandomWalkKernel):
-        plain.kernel = json_values(estimator.kernel.get_params())
-    return plain
-
-
-def kernel_from(parameters: object) -> RandomWalkKernel | None:
-    """A kernel from a file, or None; ``ValueError`` unless all its parameters are there and no others."""
-    if parameters is None:
-        return None
-    check_entries(parameters, *RandomWalkKernel().get_params())
-    return RandomWalkKernel(**from_json(parameters))  # type: ignore[arg-type]
 
 
 class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Savable, BaseEstimator):

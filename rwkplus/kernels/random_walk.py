@@ -2,17 +2,19 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError, Remedy, RWKPlusWarning
+from rwkplus.files import from_json, json_values
 from rwkplus.kernels import pair_kernel
 from rwkplus.kernels.explicit_features import FeatureMap, feature_gram
 from rwkplus.kernels.gram_storage import ResumableMatrix, fingerprint
@@ -34,6 +36,7 @@ from rwkplus.types import (
     check_choice,
 )
 
+E = TypeVar("E", bound=BaseEstimator)
 EXPLICIT_ROWS = 8_192
 """Rows of an explicit Gram matrix computed at a time."""
 # Rough nanoseconds on one core, read off runs on MUTAG, NCI1 and ENZYMES; only their ratio matters.
@@ -313,3 +316,19 @@ def _norms(features: sparse.csr_matrix) -> Floats:
     """Squared lengths of rows."""
     with np.errstate(over="ignore"):
         return finite(np.asarray(features.power(2).sum(1)).ravel())
+
+
+def with_plain_kernel(estimator: E) -> E:
+    """The estimator, its parameter ``kernel`` put into JSON values for a file; :func:`kernel_from` reads them."""
+    plain = copy(estimator)
+    if isinstance(estimator.kernel, RandomWalkKernel):
+        plain.kernel = json_values(estimator.kernel.get_params())
+    return plain
+
+
+def kernel_from(parameters: object) -> RandomWalkKernel | None:
+    """A kernel from a file, or None; ``ValueError`` unless all its parameters are there and no others."""
+    if parameters is None:
+        return None
+    check_entries(parameters, *RandomWalkKernel().get_params())
+    return RandomWalkKernel(**from_json(parameters))  # type: ignore[arg-type]
