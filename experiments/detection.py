@@ -163,7 +163,7 @@ def surprise_aurocs(graphs: Sequence[Data], y: NDArray[np.int64], seeds: Sequenc
 
     def scores(split: Split) -> Floats:
         detector = SurpriseDetector(steps=STEPS, ignore=("edge_attr",)).fit([graphs[i] for i in split.train])
-        return detector.anomaly_scores([graphs[i] for i in split.test])
+        return -detector.score_samples([graphs[i] for i in split.test])
 
     return _aurocs(scores, y, seeds)
 

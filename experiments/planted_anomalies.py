@@ -68,8 +68,9 @@ def run_planted_anomalies(
 
 
 def _detect(kind: str, graphs: Sequence[Data], anomalies: Sequence[Anomaly | None]) -> dict[str, Any]:
-    detector = DETECTORS[kind]().fit(graphs)
-    hits = [(i, planted) for i in np.flatnonzero(detector.labels_).tolist() if (planted := anomalies[i]) is not None]
+    detector = DETECTORS[kind]()
+    judged = detector.fit_judge(graphs)
+    hits = [(i, planted) for i in np.flatnonzero(judged.flagged).tolist() if (planted := anomalies[i]) is not None]
     found = detector.explain([graphs[i] for i, _ in hits]) if hits else []
     rng = np.random.default_rng(0)
     covered, drawn, chance = [], [], []
@@ -78,8 +79,8 @@ def _detect(kind: str, graphs: Sequence[Data], anomalies: Sequence[Anomaly | Non
         drawn.append(len(why.part) / graphs[i].num_nodes)
         chance.append(_by_chance(graphs[i], len(why.part), set(planted.nodes), rng))
     return {
-        **_aurocs(detector.decision_scores_, anomalies),
-        "flagged": int(detector.labels_.sum()),
+        **_aurocs(-judged.scores, anomalies),
+        "flagged": int(judged.flagged.sum()),
         "hits": len(hits),
         "covered": int(np.sum(covered)),
         "drawn": float(np.mean(drawn)) if hits else None,

@@ -15,6 +15,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from rwkplus.errors import RWKPlusError
+
 
 def check_graph_estimator(estimator, graphs):
     """Check a transformer of graphs; ``graphs`` are at least four PyG ``Data`` with ``x``."""
@@ -41,6 +43,9 @@ def check_graph_detector(detector, graphs):
         check_detector_not_fitted,
         check_fit_returns_self_and_changes_no_argument,
         check_signs_and_threshold,
+        check_fitted_graphs_are_judged_without_themselves,
+        check_no_more_are_flagged_than_asked_for,
+        check_a_failed_refit_changes_nothing,
         check_scores_keep_order_and_do_not_depend_on_company,
         check_detector_refit_forgets,
         check_detector_does_not_keep_graphs,
@@ -50,7 +55,7 @@ def check_graph_detector(detector, graphs):
 
 
 def check_detector_not_fitted(detector, graphs):
-    for method in ("decision_function", "score_samples", "predict", "anomaly_scores", "explain"):
+    for method in ("decision_function", "score_samples", "predict", "judge", "explain"):
         with pytest.raises(NotFittedError):
             getattr(detector, method)(graphs)
 
@@ -58,15 +63,41 @@ def check_detector_not_fitted(detector, graphs):
 def check_signs_and_threshold(detector, graphs):
     fitted = clone(detector).fit_predict(graphs)
     scores = detector.fit(graphs).score_samples(graphs)
-    assert scores.shape == detector.decision_scores_.shape == (len(graphs),)
+    assert scores.shape == detector.fitted_scores_.shape == (len(graphs),)
     assert np.isfinite(scores).all()
-    np.testing.assert_array_equal(detector.anomaly_scores(graphs), -scores)
-    assert detector.offset_ == -detector.threshold_
-    np.testing.assert_array_equal(detector.decision_function(graphs), scores - detector.offset_)
+    np.testing.assert_allclose(detector.decision_function(graphs), scores - detector.offset_, atol=1e-300)
     np.testing.assert_array_equal(detector.predict(graphs), np.where(detector.decision_function(graphs) < 0, -1, 1))
-    np.testing.assert_array_equal(detector.labels_, detector.decision_scores_ > detector.threshold_)
-    np.testing.assert_array_equal(fitted, np.where(detector.labels_ == 1, -1, 1))
-    assert detector.labels_.sum() <= np.ceil(detector.contamination * len(graphs))
+    np.testing.assert_array_equal(detector.judge(graphs).scores, scores)
+    np.testing.assert_array_equal(detector.judge(graphs).flagged, detector.predict(graphs) == -1)
+    assert set(fitted) <= {-1, 1}
+    assert (scores[fitted == -1] <= detector.offset_).all()
+    assert (scores[fitted == 1] >= detector.offset_).all()
+
+
+def check_fitted_graphs_are_judged_without_themselves(detector, graphs):
+    fitted = clone(detector).fit_predict(graphs)
+    np.testing.assert_array_equal(detector.fit(graphs).predict(graphs), fitted)
+    np.testing.assert_array_equal(detector.score_samples(graphs), detector.fitted_scores_)
+    np.testing.assert_array_equal(detector.predict(graphs[::-1]), fitted[::-1])
+    assert [detector.predict([graph])[0] for graph in graphs] == fitted.tolist()
+    judged = clone(detector).fit_judge(graphs)
+    np.testing.assert_array_equal(judged.scores, detector.fitted_scores_)
+    np.testing.assert_array_equal(judged.flagged, fitted == -1)
+
+
+def check_no_more_are_flagged_than_asked_for(detector, graphs):
+    for contamination in (0.01, 0.1, 0.25, 0.5):
+        flagged = clone(detector).set_params(contamination=contamination).fit_predict(graphs) == -1
+        assert flagged.sum() <= round(contamination * len(graphs))
+    assert not (clone(detector).set_params(contamination=0.5).fit_predict(graphs[:1] * 8) == -1).any()
+
+
+def check_a_failed_refit_changes_nothing(detector, graphs):
+    expected = detector.fit(graphs).judge(graphs)
+    with pytest.raises(RWKPlusError):
+        detector.fit([])
+    for now, then in zip(detector.judge(graphs), expected, strict=True):
+        np.testing.assert_array_equal(now, then)
 
 
 def check_scores_keep_order_and_do_not_depend_on_company(detector, graphs):

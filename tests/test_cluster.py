@@ -38,7 +38,7 @@ def table(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    for module in (feature_map, surprise_module, walk_kernel_module, occurrences):
+    for module in (explicit_features, surprise_module, walk_kernel_module, occurrences):
         monkeypatch.setattr(module, "BLOCK_NODES", 300)
 
 

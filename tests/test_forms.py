@@ -136,17 +136,17 @@ def miner(fitted, later):
 
 def surprise(fitted, later):
     own = SurpriseDetector().fit(fitted)
-    return own.decision_scores_, own.anomaly_scores(later)
+    return -own.fitted_scores_, -own.score_samples(later)
 
 
 def walk_kernel(fitted, later):
     own = WalkKernelDetector(n_neighbors=2).fit(fitted)
-    return own.decision_scores_, own.anomaly_scores(later)
+    return -own.fitted_scores_, -own.score_samples(later)
 
 
 def pattern(fitted, later):
     own = PatternDetector(miner=quick_miner()).fit(fitted)
-    return own.decision_scores_, own.anomaly_scores(later)
+    return -own.fitted_scores_, -own.score_samples(later)
 
 
 ESTIMATORS = {

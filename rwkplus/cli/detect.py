@@ -25,11 +25,15 @@ class Judged(NamedTuple):
     detector: Any
     graphs: Any  # a table
     name: str
-    scores: Any  # (B,)
+    found: Any  # scores and flags
     usual: Any  # what else to compare with
     known: dict[int, str] | None  # what was planted, where that is known
     flagged: list[int]  # the most anomalous first
     why: dict[int, Any]  # explanations of those that are to be told, if the detector can
+
+    def score(self, i: int) -> float:
+        """How anomalous a graph is: higher is more so, other than in Python."""
+        return 0.0 - float(self.found.scores[i])
 
     def unusual(self, i: int) -> dict[str, Any]:
         """The unusual nodes of a graph, as their users call them."""
@@ -68,38 +72,39 @@ def detect(
     A database judges itself, each graph by the others; with --train and --score, one judges another; with --stream,
     graphs come as JSON lines, and a line of JSON answers each. [bold]surprise[/] looks for improbable neighborhoods,
     [bold]kernel[/] for graphs unlike all others, [bold]pattern[/] for what mined patterns do not explain.
+    A score is the higher, the more anomalous a graph is.
     """
     _check_sources(dataset, train, score, model, stream=stream)
     filed = out_folder is not None or as_json
     _check_options(detector, method, contamination, seed, model, reading, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
-    from rwkplus.detect import load_detector
+    from rwkplus.detect import GraphDetector
     from rwkplus.reports.detection import flagged_graphs
 
     left_out = reading.ignore
-    fitted = load_detector(model) if model else _chosen(detector, method, contamination, left_out, seed)
+    fitted = GraphDetector.load(model) if model else _chosen(detector, method, contamination, left_out, seed)
     if model:
         left_out += fitted.ignored
     # Graphs of a stream come without degrees as labels, so must those of files.
     how = {"without_labels": "nothing", "ignore": left_out}
-    learned = reading.load(train, **how) if train else None
+    usual = None
     if train:
-        fitted.fit(learned)
+        learned = reading.load(train, **how)
+        usual = learned[~fitted.fit_judge(learned).flagged]
     if stream:
         _stream(fitted)
         return
     name = score or dataset or DEMO
     graphs = reading.load(name, **how)
-    scores = fitted.anomaly_scores(graphs) if score else fitted.fit(graphs).decision_scores_
-    usual = None if learned is None else learned[fitted.labels_ == 0]
-    flagged = flagged_graphs(fitted, scores)
+    found = fitted.judge(graphs) if score else fitted.fit_judge(graphs)
+    flagged = flagged_graphs(found)
     why = _why(fitted, graphs, flagged if filed else flagged[:SHOWN])
-    judged = Judged(fitted, graphs, name, scores, usual, _planted() if name == DEMO else None, flagged, why)
+    judged = Judged(fitted, graphs, name, found, usual, _planted() if name == DEMO else None, flagged, why)
     page = None if out_folder is None else _write(judged, out_folder)
     if as_json:
-        rows = [{"graph": i, **_named(graphs, i), "score": float(scores[i]), **judged.unusual(i)} for i in flagged]
-        print_json({"dataset": name, "graphs": len(graphs), "threshold": fitted.threshold_, "flagged": rows})
+        rows = [{"graph": i, **_named(graphs, i), "score": judged.score(i), **judged.unusual(i)} for i in flagged]
+        print_json({"dataset": name, "graphs": len(graphs), "threshold": -fitted.offset_, "flagged": rows})
         return
     _show(judged)
     if page is not None:
@@ -180,7 +185,9 @@ def _stream(detector: Any) -> None:  # noqa: ANN401
 
     if sys.stdin is None:
         raise ParameterError("--stream reads graphs from stdin, which is closed.")
-    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True, tell=told)
+    counts = score_stream(
+        detector, sys.stdin.buffer, sys.stdout, explain=True, tell=lambda error: with_options(str(error))
+    )
     err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors")
 
 
@@ -188,15 +195,14 @@ def _write(judged: Judged, folder: Path) -> Path | None:
     """Write model, scores and, for graphs with labels, a page, each whole or not at all."""
     from rwkplus.reports import write_detection_report
 
-    threshold = judged.detector.threshold_
     rows = (
-        {"graph": i, **_named(judged.graphs, i), "score": float(s), "anomaly": bool(s > threshold), **judged.unusual(i)}
-        for i, s in enumerate(judged.scores)
+        {"graph": i, **_named(judged.graphs, i), "score": judged.score(i), "anomaly": odd, **judged.unusual(i)}
+        for i, odd in enumerate(judged.found.flagged.tolist())
     )
     page = folder / "report.html"
     if judged.detector.explains:
-        graphs, name, scores = judged.graphs, title_of(judged.name), judged.scores
-        write_detection_report(page, judged.detector, graphs, name, scores, judged.usual, judged.known, judged.why)
+        graphs, name, found = judged.graphs, title_of(judged.name), judged.found
+        write_detection_report(page, judged.detector, graphs, name, found, judged.usual, judged.known, judged.why)
     else:
         page.unlink(missing_ok=True)  # that of an earlier run
     judged.detector.save(folder / "detector.safetensors")
@@ -222,15 +228,15 @@ def _show(judged: Judged) -> None:
     reasons = _reasons(judged, shown)
     for k, (i, reason) in enumerate(zip(shown, reasons, strict=True), start=1):
         truth = [] if judged.known is None else [judged.known.get(i, "-")]
-        table.add_row(str(k), str(judged.graphs.graph_id(i)), f"{judged.scores[i]:.3g}", reason, *truth)
+        table.add_row(str(k), str(judged.graphs.graph_id(i)), f"{judged.score(i):.3g}", reason, *truth)
     out.print(table)
     left = f", the first {SHOWN} shown" if len(judged.flagged) > SHOWN else ""
     out.print(
         f"\n{len(judged.flagged)} of {len(judged.graphs)} graphs flagged{left}: scores above "
-        f"{judged.detector.threshold_:.3g}.",
+        f"{-judged.detector.offset_:.3g}.",
     )
     if not judged.flagged:
-        out.print(why_none(judged.detector, judged.scores))
+        out.print(why_none(judged.detector, judged.found))
     elif len(judged.flagged) == len(judged.graphs):
         out.print("That is all of them: are they of the same kind as the graphs that say what is usual?")
     if judged.known is not None:

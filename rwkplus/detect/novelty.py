@@ -30,6 +30,14 @@ class Novelty(ABC):
     def own_scores(self, gram: Floats) -> Floats:
         """Score the references, each without itself where that can be told ``(R,)``."""
 
+    def second_scores(self, similarity: Floats) -> Floats:
+        """What decides between graphs of the same score ``(B,)``: the mean distance to all references."""
+        return np.asarray(distance(similarity).mean(1))
+
+    def own_second_scores(self, gram: Floats) -> Floats:
+        """The same for references ``(R,)``: the mean distance to the others."""
+        return self.second_scores(_others(gram)) if len(gram) > 1 else np.zeros(1)
+
 
 class Nearest(Novelty):
     """Mean distance to the most similar references: small only where something alike is known."""
@@ -118,6 +126,7 @@ class CountForest(Novelty):
     def fit(self, gram: csr_matrix) -> Self:
         """Learn from the counts of the references ``(R, F)``, the last column their shares of new things: none."""
         self.forest.fit(gram[:, :-1])
+        self.rarity = 1 / np.maximum(gram[:, :-1].getnnz(axis=0), 1)
         return self
 
     def scores(self, similarity: csr_matrix) -> Floats:
@@ -129,6 +138,14 @@ class CountForest(Novelty):
     def own_scores(self, gram: csr_matrix) -> Floats:
         """The same."""
         return self.scores(gram)
+
+    def second_scores(self, similarity: csr_matrix) -> Floats:
+        """How rare the things are that a graph has: each counts as one part of the references that have it."""
+        return np.asarray(similarity[:, :-1] @ self.rarity)
+
+    def own_second_scores(self, gram: csr_matrix) -> Floats:
+        """The same."""
+        return self.second_scores(gram)
 
 
 def with_new_share(counts: csr_matrix, totals: Sequence[float] | Floats) -> csr_matrix:
@@ -158,7 +175,11 @@ def novelty(method: Method, n_neighbors: int | None, references: int, seed: int)
 
 
 def distance(similarity: Floats) -> Floats:
-    """Distance in the space of a normalized kernel."""
+    """Distance in the space of a normalized kernel.
+
+    >>> distance(np.array([1.0, 0.5, 0.0])).round(3)
+    array([0.   , 1.   , 1.414])
+    """
     return np.sqrt(np.maximum(2 - 2 * similarity, 0))
 
 

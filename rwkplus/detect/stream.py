@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 import msgspec
 import numpy as np
 
-from rwkplus.detect.base import GraphDetector
+from rwkplus.detect.graph_detector import GraphDetector
 from rwkplus.errors import RWKPlusError
 from rwkplus.io.json_lines import Refused, parse_lines
 from rwkplus.table import GraphTable
@@ -35,20 +35,26 @@ class Counts(NamedTuple):
 
 
 def score_stream(
-    detector: GraphDetector, source: BinaryIO, sink: TextIO, *, explain: bool = False, tell: Callable[[str], str] = str
+    detector: GraphDetector,
+    source: BinaryIO,
+    sink: TextIO,
+    *,
+    explain: bool = False,
+    tell: Callable[[RWKPlusError | str], str] = str,
 ) -> Counts:
     """Score one graph per line of ``source``; write one record per line to ``sink``, in the same order.
 
     A record has ``line``, the graph's ``id`` if it has one, ``score`` and ``anomaly``, or ``error`` where a line is not
-    a graph that the detector can judge; the stream goes on after those. With ``explain``, anomalies also have
-    ``nodes``, the ids of the unusual ones, from detectors that can tell. ``tell`` puts errors into the reader's words.
+    a graph that the detector can judge; the stream goes on after those. For people who read it, ``score`` is *higher*
+    for anomalies: the negative of :meth:`GraphDetector.score_samples`. With ``explain``, anomalies also have ``nodes``,
+    the ids of the unusual ones, from detectors that can tell. ``tell`` puts errors into the reader's words.
     """
     scored = flagged = errors = 0
     for lines in _arrivals(source):
         for record in score_lines(detector, lines, explain=explain):
             failed = "error" in record
             if failed:
-                record["error"] = tell(record["error"])
+                record["error"] = tell(record["error"]).removeprefix("graph 0: ")
             errors += failed
             scored += not failed
             flagged += bool(record.get("anomaly"))
@@ -58,7 +64,7 @@ def score_stream(
 
 
 def score_lines(detector: GraphDetector, lines: Sequence[Line], *, explain: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield a record for every line that is not blank."""
+    """Yield a record for every line that is not blank; its ``error``, if any, is what was raised or a text."""
     lines = [line for line in lines if line.text is None or line.text.strip()]
     parsed = parse_lines([line.text for line in lines if line.text is not None])
     judged = [_judged(detector, table, explain=explain) for table in parsed.tables]
@@ -73,14 +79,15 @@ def _judged(detector: GraphDetector, table: GraphTable, *, explain: bool) -> lis
     """Judge graphs together and, where that fails, one by one, so that each error stays with its graph."""
     unnamed = replace(table, graphs={})  # an error is told beside the name
     try:
-        scores = detector.anomaly_scores(unnamed)
+        judged = detector.judge(unnamed)
     except RWKPlusError as error:
         if len(table) == 1:
-            return [{"error": str(error).removeprefix("graph 0: ")}]
+            return [{"error": error}]
         return [record for graph in table for record in _judged(detector, graph, explain=explain)]
-    odd = scores > detector.threshold_
+    odd = judged.flagged
     records: list[dict[str, Any]] = [
-        {"score": score, "anomaly": flagged} for score, flagged in zip(scores.tolist(), odd.tolist(), strict=True)
+        {"score": 0.0 - score, "anomaly": flagged}
+        for score, flagged in zip(judged.scores.tolist(), odd.tolist(), strict=True)
     ]
     if explain and detector.explains and odd.any():
         for i, why in zip(np.flatnonzero(odd).tolist(), detector.explain(unnamed[odd]), strict=True):

@@ -1,8 +1,10 @@
 """Anomalies as graphs far from all others, by a walk kernel."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -11,19 +13,22 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.detect.base import GraphDetector
-from rwkplus.detect.explanation import Explanation, explanations
+from rwkplus.detect.graph_detector import Explanation, GraphDetector, Scored, explanations, graph_digests
 from rwkplus.detect.novelty import CountForest, Method, Novelty, distance, novelty, with_new_share
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
-from rwkplus.files import from_json
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
+from rwkplus.kernels.random_walk import kernel_from, with_plain_kernel
+from rwkplus.kernels.walk_estimator import check_entries
+from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.table.arrays import Floats, ReadGraphs, map_blocks
+from rwkplus.table.arrays import Codes, Floats, Ints
+from rwkplus.table.blocks import ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.table.reader import ALIKE, check_nodes, with_equal_nodes
 from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer, seed_of
 
+T = TypeVar("T")
 BLOCK_NODES = 50_000
 """Nodes of the graphs compared with the references at a time."""
 
@@ -62,8 +67,11 @@ class WalkKernelDetector(GraphDetector):
     The references are all fitted graphs or, in large databases, some drawn at random; a graph is described by its
     similarities to them, so time and memory grow with graphs times references.
 
-    Similarities are cosines: measurements are compared by their directions, not by their size. Where values far out
-    are to be found, scale them, or use :class:`rwkplus.detect.SurpriseDetector`.
+    Between graphs of the same score, the mean distance to all references decides, and for counts of walk colors, how
+    rare these are.
+
+    Similarities are cosines: attributes are compared by their directions, not by their size. Where values far out are
+    to be found, scale them, or use :class:`rwkplus.detect.SurpriseDetector`.
 
     Args:
         contamination: Expected share of anomalies among the fitted graphs, above 0 and at most 0.5.
@@ -76,9 +84,8 @@ class WalkKernelDetector(GraphDetector):
         n_references: Most references to keep.
         n_neighbors: Neighbors that count for ``"nearest"`` (1 by default) and ``"lof"`` (20).
         ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
-        random_state: Seed of the draw of references and of the forest, scikit-learn's ``RandomState``, or None for a
-            seed of chance.
-
+        random_state: Seed of the draw of references and of the forest, a ``RandomState``, or None for another draw
+            every time.
         n_jobs: Parallel jobs that compare graphs with the references, through joblib.
 
     Attributes:
@@ -86,6 +93,8 @@ class WalkKernelDetector(GraphDetector):
         reference_indices_: Which of the fitted graphs they are.
         kernel_: The kernel, fitted to them.
         counts_: The counts of walk colors that a forest reads; None where it reads similarities.
+        fitted_scores_: :meth:`score_samples` of the fitted graphs ``(B,)``.
+        offset_: Scores below it are anomalies.
 
     Example:
         >>> from rwkplus.datasets import anomalous_molecules
@@ -94,6 +103,13 @@ class WalkKernelDetector(GraphDetector):
         >>> detector.predict(graphs[150:]).shape
         (50,)
     """
+
+    references_: GraphTable
+    reference_indices_: Ints
+    reference_scores_: Floats
+    kernel_: RandomWalkKernel
+    counts_: RandomWalkFeatures | None
+    _judge: "_Judge"
 
     def __init__(
         self,
@@ -121,69 +137,47 @@ class WalkKernelDetector(GraphDetector):
         """Columns that detector or kernel leave out."""
         return (*self.ignore, *getattr(self.kernel, "ignore", ()))
 
-    def similarity(self, graphs: Graphs) -> Floats:
+    def similarity(self, X: Graphs) -> Floats:
         """Return the similarity of each graph to each reference, at most 1: ``(B, R)``."""
         check_is_fitted(self)
-        return self._similarity(self._own(GraphTable.of(graphs, ignore=self.ignored)))
+        return self._similarity(self._own(GraphTable.of(X, ignore=self.ignored)))
 
     def _similarity(self, table: GraphTable) -> Floats:
-        return self._over_blocks(self._similarity_of, table)
+        return np.concatenate(list(self._judge.over_blocks(self._judge.similarity_of, table)))
 
-    def _over_blocks(self, function: Callable[[ReadGraphs], Floats], table: GraphTable) -> Floats:
-        graphs = ReadGraphs(table, self.kernel_.reader_)
-        return np.concatenate(list(map_blocks(function, graphs, BLOCK_NODES, self.n_jobs)))
-
-    def _similarity_of(self, graphs: ReadGraphs) -> Floats:
-        return self.kernel_.transform(graphs.table)
-
-    def _scores_of(self, graphs: ReadGraphs) -> Floats:
-        return self.novelty_.scores(self._seen(graphs.table))
-
-    def _learn(self, table: GraphTable) -> Floats:
+    def _learn(self, table: GraphTable) -> tuple[dict[str, Any], Scored]:
         self._check()
         check_nodes(table)
         table = with_equal_nodes(table.without(self.ignored))
-        self.seed_ = seed_of(self.random_state)
-        random = np.random.default_rng(self.seed_)
-        self.reference_indices_ = np.sort(random.permutation(len(table))[: self.n_references])
-        self._refer_to(table[self.reference_indices_])
-        scores = np.empty(len(table))
-        rest = np.setdiff1d(np.arange(len(table)), self.reference_indices_)
-        scores[self.reference_indices_] = self.reference_scores_
-        if rest.size:
-            scores[rest] = self._scores(table[rest])
-        return scores
+        seed = seed_of(self.random_state)
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(table))[: self.n_references])
+        learned, own = self._refer_to(table[chosen], seed)
+        rest = np.setdiff1d(np.arange(len(table)), chosen)
+        parts = [own, learned["_judge"].scores(table[rest])] if rest.size else [own]
+        order = np.argsort(np.concatenate([chosen, rest]), kind="stable")
+        return learned | {"reference_indices_": chosen}, Scored.joined(parts).take(order)
 
-    def _refer_to(self, references: GraphTable) -> None:
+    def _refer_to(self, references: GraphTable, seed: int) -> tuple[dict[str, Any], Scored]:
+        """Attributes that follow from the references, and the references scored, each by the others."""
         if self.method == "lof" and len(references) < 2:
-            raise GraphError("method='lof' compares graphs with their neighbors and needs at least two of them.")
-        self.references_ = references
-        self.kernel_ = self._new_kernel()
-        counted = self.method == "forest" and self.kernel is None and self.kernel_.kernel == "node-centric"
-        self.counts_ = color_counts().fit(references) if counted else None
-        if counted:
-            self.kernel_.fit(references)  # for similar graphs and explanations
-            self.novelty_: Novelty = CountForest(self.seed_)
-            seen = self._seen(references)
+            raise GraphError("the local outlier factor compares graphs with their neighbors: it needs at least two.")
+        kernel = default_kernel(references) if self.kernel is None else clone(self.kernel)
+        counted = self.method == "forest" and self.kernel is None and kernel.kernel == "node-centric"
+        if counted:  # similarities are for explanations and similar graphs
+            judge = _Judge(kernel.fit(references), color_counts().fit(references), CountForest(seed), self.n_jobs)
+            seen = judge.seen(references)
         else:
-            self.novelty_ = novelty(self.method, self.n_neighbors, len(references), self.seed_)
-            seen = self.kernel_.fit_transform(references)
-        self.reference_scores_ = self.novelty_.fit(seen).own_scores(seen)
+            judged_by = novelty(self.method, self.n_neighbors, len(references), seed)
+            seen = kernel.fit_transform(references)
+            judge = _Judge(kernel, None, judged_by, self.n_jobs)
+        judge.novelty.fit(seen)
+        first, second = judge.novelty.own_scores(seen), judge.novelty.own_second_scores(seen)
+        learned = {"references_": references, "kernel_": kernel, "counts_": judge.counts, "reference_scores_": first}
+        digests = np.concatenate(list(judge.over_blocks(_digests_of, references)))
+        return learned | {"_judge": judge, "seed_": seed}, Scored(first, second, digests)
 
-    def _seen(self, table: GraphTable) -> Any:  # noqa: ANN401
-        """What novelty is judged by: similarities to the references, or counts of colors and the share of new ones."""
-        if self.counts_ is None:
-            return self.kernel_.transform(table)
-        levels = self.counts_.steps + 1
-        return with_new_share(self.counts_.transform(table), levels * np.diff(table.node_ptr))
-
-    def _new_kernel(self) -> RandomWalkKernel:
-        if self.kernel is not None:
-            return cast(RandomWalkKernel, clone(self.kernel))
-        return default_kernel(self.references_)
-
-    def _scores(self, table: GraphTable) -> Floats:
-        return self._over_blocks(self._scores_of, self._own(table))
+    def _scores(self, table: GraphTable) -> Scored:
+        return self._judge.scores(self._own(table))
 
     def _own(self, table: GraphTable) -> GraphTable:
         """Later graphs, all nodes alike only where those of the references were."""
@@ -222,10 +216,10 @@ class WalkKernelDetector(GraphDetector):
     def _seen_by(self) -> Reader:
         return self.kernel_.reader_
 
-    def labelled(self, graphs: Graphs) -> list[nx.Graph]:
+    def labelled(self, X: Graphs) -> list[nx.Graph]:
         """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
         check_is_fitted(self)
-        return super().labelled(self._own(GraphTable.of(graphs, ignore=self.ignored)))
+        return super().labelled(self._own(GraphTable.of(X, ignore=self.ignored)))
 
     def _check(self) -> None:
         check_choice("method", self.method, Method)
@@ -239,19 +233,70 @@ class WalkKernelDetector(GraphDetector):
                 f"kernel must be a RandomWalkKernel with normalize=True, or None; got {self.kernel!r}."
             )
 
-    def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        header, arrays = pack_table(self.references_)
-        header["kernel"] = None if self.kernel is None else self.kernel.get_params()
-        indices = {"reference_indices": self.reference_indices_, "reference_scores": self.reference_scores_}
-        return header, arrays | indices
+    def save(self, path: str | Path) -> Path:
+        """Write everything fitted into one safetensors file, whole or not at all; folders are made."""
+        check_is_fitted(self)
+        return Savable.save(with_plain_kernel(self), path)
 
-    def _unpack(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.kernel = None if header["kernel"] is None else RandomWalkKernel(**from_json(header["kernel"]))
+    def _model(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        table, arrays = pack_table(self.references_)
+        indices = {"reference_indices": self.reference_indices_, "reference_scores": self.reference_scores_}
+        return {"references": table}, arrays | indices
+
+    def _restored_model(
+        self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]], num_graphs: int
+    ) -> dict[str, Any]:
+        """Fit the references again, whatever the method learns from them."""
+        check_entries(learned, "references")
+        self.kernel = kernel_from(self.kernel)
         self._check()
-        self.seed_ = seed_of(self.random_state)
-        self.reference_indices_ = arrays["reference_indices"]
-        self._refer_to(unpack_table(header, arrays))
-        _check_same_scores(self.reference_scores_, arrays["reference_scores"])
+        indices, scores = array(arrays, "reference_indices", "i", 1), array(arrays, "reference_scores", "f", 1)
+        references = unpack_table(learned["references"], arrays)
+        if set(arrays) != {*pack_table(references)[1], "reference_indices", "reference_scores"}:
+            raise ValueError("it holds other arrays than its references need")
+        if (np.diff(indices, prepend=-1) <= 0).any() or indices.max(initial=-1) >= num_graphs:
+            raise ValueError("its references are not among its graphs")
+        if indices.size != len(references) or indices.size > self.n_references:
+            raise ValueError("it has other references than it says")
+        model, own = self._refer_to(references, seed_of(self.random_state))
+        _check_same_scores(own.first, scores)
+        return model | {"reference_indices_": indices}
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """What scores graphs: it holds all that workers need, and nothing of the fitted graphs but the references."""
+
+    kernel: RandomWalkKernel
+    counts: RandomWalkFeatures | None
+    novelty: Novelty
+    n_jobs: int | None
+
+    def scores(self, table: GraphTable) -> Scored:
+        """Score graphs, block by block."""
+        return Scored.joined(list(self.over_blocks(self.scores_of, table)))
+
+    def over_blocks(self, function: Callable[[ReadGraphs], T], table: GraphTable) -> Iterator[T]:
+        """Results for blocks of graphs, in order."""
+        return map_blocks(function, ReadGraphs(table, self.kernel.reader_), BLOCK_NODES, self.n_jobs)
+
+    def scores_of(self, graphs: ReadGraphs) -> Scored:
+        seen = self.seen(graphs.table)
+        return Scored(self.novelty.scores(seen), self.novelty.second_scores(seen), _digests_of(graphs))
+
+    def similarity_of(self, graphs: ReadGraphs) -> Floats:
+        return self.kernel.transform(graphs.table)
+
+    def seen(self, table: GraphTable) -> Any:  # noqa: ANN401
+        """What novelty is judged by: similarities to the references, or counts of colors and the share of new ones."""
+        if self.counts is None:
+            return self.kernel.transform(table)
+        levels = self.counts.steps + 1
+        return with_new_share(self.counts.transform(table), levels * np.diff(table.node_ptr))
+
+
+def _digests_of(graphs: ReadGraphs) -> Codes:
+    return graph_digests(graphs.arrays(labels=graphs.reader.discrete))
 
 
 def _check_same_scores(now: Floats, then: Floats) -> None:
@@ -260,8 +305,10 @@ def _check_same_scores(now: Floats, then: Floats) -> None:
         raise ValueError("its scores do not fit its graphs")
     if not np.allclose(now, then, rtol=1e-6, atol=1e-9):
         warnings.warn(
-            "the model was fitted anew and scores its own graphs differently than when it was saved, probably by "
-            "another version of scikit-learn. Fit and save it again for scores that can be compared.",
-            RWKPlusWarning,
-            stacklevel=5,
+            RWKPlusWarning(
+                "the model was fitted anew and scores its own graphs differently than when it was saved, probably by "
+                "another version of scikit-learn.",
+                "Fit and save it again for scores that can be compared.",
+            ),
+            stacklevel=7,
         )

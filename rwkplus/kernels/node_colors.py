@@ -11,14 +11,17 @@ multisets collide with probability around :math:`2^{-60}`. Colors of ``i`` steps
 optimal assignment (Kriege, Giscard and Wilson 2016).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from rwkplus.ops.walk_hashes import hash_step
+from rwkplus.loops.walk_hashes import hash_step
+from rwkplus.saving import array
 from rwkplus.table.arrays import Codes, GraphArrays, Ints
 from rwkplus.types import Assignment
 
@@ -32,6 +35,18 @@ class ColorTable:
     """The colors met, by number of steps: ascending hashes."""
 
     keys: list[Ints]
+
+    def to_arrays(self) -> dict[str, Ints]:
+        """Return what :meth:`from_arrays` takes."""
+        return {f"colors.{i}": keys for i, keys in enumerate(self.keys)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], steps: int) -> "ColorTable":
+        """Read what :meth:`to_arrays` returned; ``KeyError`` or ``ValueError`` where it is not a table of ``steps``."""
+        keys = [array(arrays, f"colors.{i}", "i", 1) for i in range(steps + 1)]
+        if any((np.diff(part) <= 0).any() for part in keys):
+            raise ValueError("its colors are not in order")
+        return cls(keys)
 
     def locate(self, other: "ColorTable") -> Iterator[Ints]:
         """Yield, step by step, the number here of each of the other's colors, -1 for unknown ones."""

@@ -1,6 +1,9 @@
 """Nystroem features: graphs as their similarities to a few landmark graphs."""
 
-from typing import Self
+from collections.abc import Mapping
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator, RandomState
@@ -10,12 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError
-from rwkplus.kernels.random_walk import RandomWalkKernel
+from rwkplus.kernels.random_walk import RandomWalkKernel, kernel_from, with_plain_kernel
+from rwkplus.kernels.walk_estimator import check_entries
+from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable
+from rwkplus.table.arrays import Floats, Ints
 from rwkplus.types import is_positive_integer
 
 
-class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Savable, BaseEstimator):
     """Low-dimensional features whose inner products approximate a walk kernel.
 
     For continuous colors, and for databases where a full Gram matrix does not fit: time and memory grow
@@ -26,7 +32,7 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             ``kernel__steps`` and so on.
         n_components: Number of landmarks, drawn without replacement from the fitted graphs; fewer graphs
             than that are all landmarks.
-        random_state: Seed of the draw.
+        random_state: Seed of the draw, a generator of numpy, or None for another draw every time.
 
     Attributes:
         landmarks_: Indices of the landmark graphs.
@@ -50,14 +56,10 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, graphs: Graphs, y: object = None) -> Self:
-        """Draw landmarks and prepare the projection onto their span."""
-        if not is_positive_integer(self.n_components):
-            raise ParameterError(f"n_components must be an integer of at least 1, got {self.n_components!r}.")
-        if not (self.kernel is None or isinstance(self.kernel, RandomWalkKernel)):
-            raise ParameterError(f"kernel must be a RandomWalkKernel or None, got {self.kernel!r}.")
-        kernel = RandomWalkKernel() if self.kernel is None else clone(self.kernel)
-        table = GraphTable.of(graphs, ignore=tuple(kernel.ignore))
+    def fit(self, X: Graphs, y: object = None) -> Self:
+        """Draw landmarks among the graphs ``X`` and prepare the projection onto their span."""
+        kernel = self._new_kernel()
+        table = GraphTable.of(X, ignore=tuple(kernel.ignore))
         given = self.random_state
         random = given if isinstance(given, Generator) else check_random_state(given)
         landmarks = np.sort(random.permutation(len(table))[: self.n_components])
@@ -65,19 +67,66 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         values, vectors = np.linalg.eigh(gram)
         # Directions the landmarks do not span stay zero instead of being blown up.
         inverse_root = np.where(values > values.max(initial=0) * 1e-12, 1 / np.sqrt(np.maximum(values, 1e-300)), 0.0)
-        self.landmarks_, self.kernel_, self._n_features_out = landmarks, kernel, landmarks.size
-        self.normalization_ = (vectors * inverse_root) @ vectors.T
+        self._keep(kernel, landmarks, (vectors * inverse_root) @ vectors.T)
         return self
 
-    def fit_transform(self, graphs: Graphs, y: object = None) -> NDArray[np.float64]:
+    def fit_transform(self, X: Graphs, y: object = None) -> NDArray[np.float64]:
         """Fit, and return the features of the same graphs, which are read only once."""
-        table = GraphTable.of(graphs, ignore=() if self.kernel is None else tuple(self.kernel.ignore))
+        table = GraphTable.of(X, ignore=tuple(self._new_kernel().ignore))
         return self.fit(table).transform(table)
 
-    def transform(self, graphs: Graphs) -> NDArray[np.float64]:
-        """Return the features of graphs: ``(B, n_components)``."""
+    def transform(self, X: Graphs) -> NDArray[np.float64]:
+        """Return the features of graphs: ``(B, n_components)``.
+
+        >>> features = RandomWalkNystroem(n_components=2, random_state=0).fit(["CCO", "CCN"])
+        >>> rows = features.transform(["CCO", "CCN"])
+        >>> (rows @ rows.T).round()  # every graph is a landmark: the kernel itself
+        array([[38., 16.],
+               [16., 38.]])
+        """
         check_is_fitted(self)
-        return np.asarray(self.kernel_.transform(graphs) @ self.normalization_)
+        return np.asarray(self.kernel_.transform(X) @ self.normalization_)
+
+    def _new_kernel(self) -> RandomWalkKernel:
+        """Check all parameters."""
+        if not is_positive_integer(self.n_components):
+            raise ParameterError(f"n_components must be an integer of at least 1, got {self.n_components!r}.")
+        if not (self.kernel is None or isinstance(self.kernel, RandomWalkKernel)):
+            raise ParameterError(f"kernel must be a RandomWalkKernel or None, got {self.kernel!r}.")
+        return RandomWalkKernel() if self.kernel is None else clone(self.kernel)
+
+    def _keep(self, kernel: RandomWalkKernel, landmarks: Ints, normalization: Floats) -> None:
+        self.kernel_, self.landmarks_, self.normalization_ = kernel, landmarks, normalization
+        self._n_features_out = landmarks.size
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything fitted into one safetensors file, whole or not at all; folders are made.
+
+        The landmarks are kept, and of ``random_state`` a seed: a generator becomes None.
+        """
+        check_is_fitted(self)
+        plain = with_plain_kernel(self)
+        plain.random_state = self.random_state if isinstance(self.random_state, Integral) else None
+        return Savable.save(plain, path)
+
+    def _learned(self) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]]:
+        learned, arrays = self.kernel_._learned()
+        arrays = {f"kernel.{name}": part for name, part in arrays.items()}
+        return {"kernel": learned}, arrays | {"landmarks": self.landmarks_, "normalization": self.normalization_}
+
+    def _restore(self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        check_entries(learned, "kernel")
+        self.kernel = kernel_from(self.kernel)
+        kernel, normalization = self._new_kernel(), array(arrays, "normalization", "f", 2)
+        landmarks = array(arrays, "landmarks", "i", 1)
+        own = {name: part for name, part in arrays.items() if name not in ("landmarks", "normalization")}
+        kernel._restore(learned["kernel"], {name.removeprefix("kernel."): part for name, part in own.items()})
+        count = len(kernel.fitted_)
+        if (np.diff(landmarks, prepend=-1) <= 0).any() or not landmarks.size == count <= self.n_components:
+            raise ValueError("its landmarks are not those of its kernel")
+        if normalization.shape != (count, count):
+            raise ValueError("its projection does not fit its landmarks")
+        self._keep(kernel, landmarks, normalization)
 
     def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()

@@ -1,1 +1,1 @@
-"""Compiled loops on arrays: numba, no torch; each has a slow twin in the tests."""
+"""Loops over plain arrays, compiled by numba; each is tested against a slow twin. They import nothing of rwkplus."""

@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401 (numba infers the types)
 """Random numbers named by what they are for, in compiled loops.
 
 A stream belongs to a key and a node, whatever was drawn before or elsewhere: what is sampled depends neither on the

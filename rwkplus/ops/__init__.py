@@ -1,5 +1,1 @@
-"""The few hot inner loops, compiled by numba on the CPU. Each has a slow twin in ``functional``."""
-
-from rwkplus.ops.pairs import PackedGraphs, pair_scores, self_scores
-
-__all__ = ["PackedGraphs", "pair_scores", "self_scores"]
+"""Operators of networks, compiled by numba on the CPU."""

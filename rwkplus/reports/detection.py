@@ -6,13 +6,12 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
-from rwkplus.detect import Explanation, GraphDetector
+from rwkplus.detect import Explanation, GraphDetector, Judgments
 from rwkplus.detect.walk_kernel import most_similar
 from rwkplus.drawing import draw, histogram, label_colors
 from rwkplus.files import write_whole
 from rwkplus.reports.page import Figure, Page, Section, how_many_drawn, intervals_of, surroundings
 from rwkplus.table import Graphs, GraphTable
-from rwkplus.table.arrays import Floats
 from rwkplus.table.graph_table import pointers
 
 SHOWN = 12
@@ -28,7 +27,7 @@ def detection_report(
     detector: GraphDetector,
     graphs: Graphs,
     name: str,
-    scores: Floats,
+    judged: Judgments | None = None,
     usual: Graphs | None = None,
     known: Mapping[int, str] | None = None,
     why: Mapping[int, Explanation] | None = None,
@@ -39,15 +38,18 @@ def detection_report(
         detector: A fitted detector.
         graphs: The graphs that were judged.
         name: Name of the database.
-        scores: Their anomaly scores ``(B,)``.
+        judged: What :meth:`GraphDetector.judge` said of them, if it was asked before. The page shows its scores with
+            the opposite sign: higher is more anomalous.
         usual: Graphs to show for comparison; those of ``graphs`` that are not flagged by default.
         known: What is known to be wrong with some graphs, by their number, to be printed beside.
         why: What :meth:`GraphDetector.explain` said of the flagged graphs, by their number, if it was asked before.
     """
     table = GraphTable.of(graphs)
     table = table.with_names()  # of those that are compared with, the numbers would be others
-    compared = table[scores <= detector.threshold_] if usual is None else _table(usual)
-    flagged = flagged_graphs(detector, scores)
+    judged = detector.judge(table) if judged is None else judged
+    scores = -judged.scores
+    compared = table[~judged.flagged] if usual is None else _table(usual)
+    flagged = flagged_graphs(judged)
     shown = flagged[:SHOWN]
     more = f" The {len(shown)} with the highest scores are shown." if len(shown) < len(flagged) else ""
     beside = "; the small pictures are the most similar usual graphs" if len(compared) else ""
@@ -55,7 +57,7 @@ def detection_report(
     pictures = f"{drawing}{beside}."
     lead = (
         f"{type(detector).__name__} flags {len(flagged)} of {len(table)} graphs, by scores above "
-        f"{detector.threshold_:.3g}.{more} {pictures if flagged else why_none(detector, scores)}"
+        f"{-detector.offset_:.3g}.{more} {pictures if flagged else why_none(detector, judged)}"
     )
     reasons = _reasons(detector, table, shown, why)
     drawn = _Pictures(detector, table[shown], reasons, compared) if shown else None
@@ -81,7 +83,7 @@ def write_detection_report(
     detector: GraphDetector,
     graphs: Graphs,
     name: str,
-    scores: Floats,
+    judged: Judgments | None = None,
     usual: Graphs | None = None,
     known: Mapping[int, str] | None = None,
     why: Mapping[int, Explanation] | None = None,
@@ -95,10 +97,10 @@ def _table(usual: Graphs) -> GraphTable:
     return GraphTable.of(usual) if not isinstance(usual, Sized) or len(usual) else EMPTY
 
 
-def flagged_graphs(detector: GraphDetector, scores: Floats) -> list[int]:
+def flagged_graphs(judged: Judgments) -> list[int]:
     """Numbers of the anomalies, the most anomalous first."""
-    order = np.argsort(-scores, kind="stable")
-    flagged: list[int] = order[scores[order] > detector.threshold_].tolist()
+    order = np.argsort(judged.scores, kind="stable")
+    flagged: list[int] = order[judged.flagged[order]].tolist()
     return flagged
 
 
@@ -119,12 +121,13 @@ def unusual_nodes(graph: nx.Graph, why: Explanation) -> str:
     return ", ".join(named) + (" ..." if len(ordered) > NAMED else "")
 
 
-def why_none(detector: GraphDetector, scores: Floats) -> str:
+def why_none(detector: GraphDetector, judged: Judgments) -> str:
     """Why nothing is flagged; of fitted graphs, more may share the highest score than were expected to be anomalies."""
+    scores = -judged.scores
     highest = scores.max()
     count = int((scores == highest).sum())
     share = count / scores.size
-    if count == 1 or share <= detector.contamination or not np.array_equal(scores, detector.decision_scores_):
+    if count == 1 or share <= detector.contamination or not np.array_equal(judged.scores, detector.fitted_scores_):
         return f"The highest score is {highest:.3g}."
     remedy = (
         "if those are anomalies, raise the contamination, which is the expected share, above that."

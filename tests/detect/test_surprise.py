@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rwkplus.detect import SurpriseDetector
-from rwkplus.detect.surprise_table import learn_levels, look_up, node_scores
+from rwkplus.detect.surprise import learn_levels, look_up, node_scores
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.table import GraphTable
 from tests.strategies import arrays_of, colored_graphs
@@ -56,10 +56,10 @@ def test_a_later_graph_counts_as_one_more():
     odd = labelled(nx.path_graph(2), "a", "c")
     detector = SurpriseDetector(0.1, steps=1).fit(plain)
     # Labels: 9 graphs have a, 9 have b; c is new, one pair of 19.
-    assert detector.anomaly_scores([odd])[0] == pytest.approx(np.log(19))
+    assert -detector.score_samples([odd])[0] == pytest.approx(np.log(19))
     together = SurpriseDetector(0.1, steps=1).fit([*plain, odd])
     # a: 10 graphs, b: 9, c: 1. The later graph was compared with 18 pairs and itself, this one with 19 and itself.
-    assert together.decision_scores_[-1] == pytest.approx(np.log(20))
+    assert -together.fitted_scores_[-1] == pytest.approx(np.log(20))
 
 
 def test_surprise_is_not_passed_on_to_neighbors():
@@ -76,22 +76,22 @@ def test_what_differs_everywhere_is_no_surprise():
     uniform = [labelled(nx.path_graph(2), "core", "shell") for _ in range(30)]
     rng.shuffle(diverse)
     detector = SurpriseDetector(steps=1).fit(diverse[:-1] + uniform)
-    new_leaf, new_shell = detector.anomaly_scores([diverse[-1], labelled(nx.path_graph(2), "core", "hub")])
+    new_leaf, new_shell = -detector.score_samples([diverse[-1], labelled(nx.path_graph(2), "core", "hub")])
     assert new_leaf < new_shell
 
 
 def test_planted_anomalies_rank_high(database):
-    scores = SurpriseDetector().fit(database.graphs).decision_scores_
+    scores = -SurpriseDetector().fit(database.graphs).fitted_scores_
     planted = [i for i, anomaly in enumerate(database.anomalies) if anomaly is not None]
     assert np.mean(scores[planted]) > np.quantile(scores, 0.9)
 
 
 def test_measurements_and_graphs_without_labels_are_read(graphs):
     plain = [nx.cycle_graph(5) for _ in range(9)]
-    assert SurpriseDetector().fit(plain).anomaly_scores([nx.star_graph(4)])[0] > 0
+    assert -SurpriseDetector().fit(plain).score_samples([nx.star_graph(4)])[0] > 0
     for graph in plain:
         nx.set_node_attributes(graph, {v: [float(v), 1.0] for v in graph}, "x")
-    assert np.isfinite(SurpriseDetector().fit(plain).decision_scores_).all()
+    assert np.isfinite(SurpriseDetector().fit(plain).fitted_scores_).all()
 
 
 @pytest.mark.parametrize("contamination", [0, -0.1, 0.51, 1, float("nan"), "auto", None, True])
@@ -111,7 +111,7 @@ def test_unknown_labels_are_new_ignored_or_refused():
     odd = [labelled(nx.path_graph(3), *"aza")]
     new, ignored = (SurpriseDetector(unknown_label=policy).fit(usual) for policy in ("new", "ignore"))
     assert new.predict(odd) == [-1]
-    assert new.anomaly_scores(odd) > ignored.anomaly_scores(odd) == [0]
+    assert -new.score_samples(odd) > -ignored.score_samples(odd) == [0]
     with pytest.raises(GraphError, match="label 'z', which no fitted graph had"):
         SurpriseDetector(unknown_label="error").fit(usual).predict(odd)
 
@@ -120,7 +120,7 @@ def test_beyond_what_is_ignored_other_surprises_remain():
     usual = [labelled(nx.path_graph(7), *"abcdefg") for _ in range(10)]
     detector = SurpriseDetector(steps=2, unknown_label="ignore").fit(usual)
     one, both = labelled(nx.path_graph(7), *"zbcdefg"), labelled(nx.path_graph(7), *"zbcdegf")
-    assert detector.anomaly_scores([one, both])[0] == 0
+    assert -detector.score_samples([one, both])[0] == 0
     (why,) = detector.explain([both])
     assert why.nodes
     assert set(why.nodes) <= {4, 5, 6}
@@ -133,7 +133,7 @@ def test_an_ignored_label_of_an_edge_is_no_surprise():
         return graph
 
     new, ignored = (SurpriseDetector(unknown_label=p).fit([path("x")] * 10) for p in ("new", "ignore"))
-    assert new.anomaly_scores([path("q")]) > ignored.anomaly_scores([path("q")]) == [0]
+    assert -new.score_samples([path("q")]) > -ignored.score_samples([path("q")]) == [0]
 
 
 def test_labels_are_compared_by_name_whether_or_not_the_fitted_ones_had_names(graphs):
@@ -146,7 +146,7 @@ def test_labels_are_compared_by_name_whether_or_not_the_fitted_ones_had_names(gr
     for graph in renamed:
         graph.node_label_names = tuple(map(str, numbers))
         graph.edge_label_names = tuple(map(str, range(len(graph.edge_label_names))))
-    np.testing.assert_array_equal(fitted.anomaly_scores(renamed), fitted.anomaly_scores(bare))
+    np.testing.assert_array_equal(fitted.score_samples(renamed), fitted.score_samples(bare))
 
 
 def test_unlabelled_graphs_are_refused_where_labels_were_fitted(graphs):
@@ -177,7 +177,7 @@ def test_a_new_label_of_an_edge_surprises_as_much_as_one_of_a_node():
     detector = SurpriseDetector().fit([graph() for _ in range(60)])
     later = [graph() for _ in range(30)]
     odd = [graph("never seen") for _ in range(30)]
-    assert detector.levels_[0].unknown[0] > detector.threshold_
+    assert detector.levels_[0].unknown[0] > -detector.offset_
     assert (detector.predict(odd) == -1).all()
     assert (detector.predict(later) == -1).mean() < 0.5
     (why,) = detector.explain(odd[:1])

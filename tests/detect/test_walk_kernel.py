@@ -7,7 +7,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 from torch_geometric.data import Data
 
-from rwkplus.detect import WalkKernelDetector
+from rwkplus.detect import Judgments, WalkKernelDetector
 from rwkplus.detect.novelty import Density, Nearest, novelty
 from rwkplus.detect.walk_kernel import color_counts, most_similar
 from rwkplus.errors import GraphError, ParameterError
@@ -16,6 +16,11 @@ from rwkplus.reports import detection_report
 from tests.strategies import pyg_graphs
 
 GRAM = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+
+
+def flagged(detector):
+    """One graph, an anomaly."""
+    return Judgments(np.array([detector.offset_ - 1]), np.array([True]))
 
 
 def test_the_nearest_reference_decides():
@@ -44,7 +49,7 @@ def test_the_estimator_is_the_kernel_and_the_method(graphs, method):
     judge = novelty(method, None, 40, 0).fit(gram[:40, :40])
     kernel = RandomWalkKernel("node-centric", 3, normalize=True) if method == "forest" else None
     detector = WalkKernelDetector(method=method, kernel=kernel).fit(graphs[:40])
-    np.testing.assert_allclose(detector.anomaly_scores(graphs[40:]), judge.scores(gram[40:, :40]), atol=1e-9)
+    np.testing.assert_allclose(-detector.score_samples(graphs[40:]), judge.scores(gram[40:, :40]), atol=1e-9)
 
 
 def test_a_forest_reads_counts_of_walks_unless_a_kernel_is_given(graphs):
@@ -56,7 +61,7 @@ def test_a_forest_reads_counts_of_walks_unless_a_kernel_is_given(graphs):
     new = 1 - np.asarray(known.sum(1)).ravel() / np.asarray(everything.sum(1)).ravel()
     assert (new > 0).any()
     expected = -forest.score_samples(known)
-    np.testing.assert_allclose(detector.anomaly_scores(graphs[4:]), expected + new * (1 - expected))
+    np.testing.assert_allclose(-detector.score_samples(graphs[4:]), expected + new * (1 - expected))
     assert np.ptp(expected) > 0
 
 
@@ -67,30 +72,32 @@ def test_a_forest_flags_what_it_has_never_seen(graphs):
     nx.set_node_attributes(strange, "Xe", "label")
     nx.set_edge_attributes(strange, "?", "label")
     assert detector.predict([strange]).tolist() == [-1]
-    assert detector.anomaly_scores([strange])[0] == pytest.approx(1)
+    assert -detector.score_samples([strange])[0] == pytest.approx(1)
 
 
 def test_large_databases_are_compared_with_some_references(graphs):
     detector = WalkKernelDetector(n_references=10, random_state=1).fit(graphs)
     assert len(detector.references_) == 10
-    assert detector.decision_scores_.shape == (len(graphs),)
+    assert detector.fitted_scores_.shape == (len(graphs),)
     rest = np.setdiff1d(np.arange(len(graphs)), detector.reference_indices_)
-    expected = detector.anomaly_scores([graphs[i] for i in rest])
-    np.testing.assert_allclose(detector.decision_scores_[rest], expected)
+    expected = -detector.score_samples([graphs[i] for i in rest])
+    np.testing.assert_allclose(-detector.fitted_scores_[rest], expected)
 
 
 def test_a_twin_among_the_references_is_the_nearest(graphs):
-    detector = WalkKernelDetector().fit(graphs[:30])
-    assert (detector.anomaly_scores(graphs[:30]) < 1e-6).all()
+    detector = WalkKernelDetector().fit(graphs[:30] * 2)
+    assert (-detector.score_samples(graphs[:30]) < 1e-6).all()
     np.testing.assert_allclose(detector.similarity(graphs[:30]).max(1), 1)
+    alone = WalkKernelDetector().fit(graphs[:30])
+    assert (-alone.score_samples(graphs[:30])).max() > 0.1  # without itself
 
 
 def test_graphs_with_a_twin_are_not_flagged_for_rounding(graphs):
-    twins = WalkKernelDetector().fit(graphs).anomaly_scores(graphs)
+    twins = Nearest(1).scores(WalkKernelDetector().fit(graphs).similarity(graphs))
     exact, rounded = (graphs[int(i)] for i in (twins.argmin(), twins.argmax()))
     assert 0 == twins.min() < twins.max() < 1e-6
     detector = WalkKernelDetector().fit([exact] * 97 + [rounded] * 3)
-    assert not detector.labels_.any()
+    assert (detector.fit_predict([exact] * 97 + [rounded] * 3) == 1).all()
     assert (detector.predict([exact, rounded]) == 1).all()
     assert (detector.predict(graphs) == -1).sum() >= len(graphs) - 2
 
@@ -120,8 +127,8 @@ def test_weights_of_edges_between_labelled_nodes_count(graphs):
     odd = weighted[0].clone()
     odd.edge_weight[::3] = 9
     detector = WalkKernelDetector().fit(weighted)
-    assert detector.anomaly_scores([weighted[0], odd])[1] > 0.1
-    page = detection_report(detector, [odd], "weights", np.array([detector.threshold_ + 1]), weighted)
+    assert -detector.score_samples([weighted[0], odd])[1] > 0.1
+    page = detection_report(detector, [odd], "weights", flagged(detector), weighted)
     assert "similarity" in page
 
 
@@ -132,7 +139,7 @@ def test_measurements_are_compared_by_algorithm_one():
         nx.set_node_attributes(graph, {v: rng.random(2).tolist() for v in graph}, "x")
     detector = WalkKernelDetector().fit(graphs)
     assert detector.kernel_.kernel == "rwk+"
-    assert np.isfinite(detector.anomaly_scores(pyg_graphs(graphs[:3]))).all()
+    assert np.isfinite(detector.score_samples(pyg_graphs(graphs[:3]))).all()
     assert not detector.explains
     with pytest.raises(GraphError, match="explanations need labels"):
         detector.explain(graphs[:1])
@@ -149,7 +156,7 @@ def test_wrong_parameters_are_refused(graphs, wrong):
 
 def test_a_fitted_graph_is_not_compared_with_itself(graphs):
     detector = WalkKernelDetector().fit(graphs)
-    odd = int(detector.decision_scores_.argmax())
+    odd = int(detector.fitted_scores_.argmin())
     (why,) = detector.explain(graph for graph in [graphs[odd]])
     assert why.nodes
 
@@ -166,12 +173,12 @@ def test_graphs_without_edges_are_compared_by_their_nodes():
     single = [Data(x=torch.ones(1, 2) * (1 + i % 2), edge_index=torch.empty(2, 0, dtype=torch.long)) for i in range(10)]
     detector = WalkKernelDetector(0.1).fit(single + [Data(x=torch.tensor(rng.normal(size=(4, 2))).float(),
         edge_index=torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])) for _ in range(10)])  # fmt: skip
-    assert detector.decision_scores_[:10] == pytest.approx(0, abs=1e-3)
+    assert -detector.fitted_scores_[:10] == pytest.approx(0, abs=1e-3)
 
 
 @pytest.mark.parametrize("method", ["nearest", "density", "svm", "forest"])
 def test_one_graph_suffices_to_fit(graphs, method):
-    assert np.isfinite(WalkKernelDetector(method=method).fit(graphs[:1]).anomaly_scores(graphs[:5])).all()
+    assert np.isfinite(WalkKernelDetector(method=method).fit(graphs[:1]).score_samples(graphs[:5])).all()
 
 
 def test_the_local_outlier_factor_needs_neighbors(graphs):

@@ -250,8 +250,8 @@ def detector_facts(case: Case) -> Facts:
         for method in ("nearest",) if left_out else METHODS:
             detectors[f"{method}{edges}"] = WalkKernelDetector(method=method, n_references=30, **left_out)
     for name, detector in detectors.items():
-        yield f"{name} fitted scores", numbers(detector.fit(graphs[:half]).decision_scores_)
-        yield f"{name} later scores", numbers(detector.anomaly_scores(graphs[half:]))
+        yield f"{name} fitted scores", numbers(0.0 - detector.fit(graphs[:half]).fitted_scores_)
+        yield f"{name} later scores", numbers(0.0 - detector.score_samples(graphs[half:]))
         if detector.explains and name not in METHODS[1:]:  # which explain as the first does
             explanations = detector.explain(graphs[half:])
             yield f"{name} explanations", digest([explanation_numbers(explanation) for explanation in explanations])

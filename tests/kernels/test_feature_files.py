@@ -3,12 +3,12 @@ import pytest
 
 from rwkplus.datasets import functional_groups
 from rwkplus.errors import DataError
-from rwkplus.kernels import RandomWalkFeatures, feature_map, open_features
+from rwkplus.kernels import RandomWalkFeatures, explicit_features, open_features
 
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    monkeypatch.setattr(feature_map, "BLOCK_NODES", 200)
+    monkeypatch.setattr(explicit_features, "BLOCK_NODES", 200)
     graphs = functional_groups(40)
     features = RandomWalkFeatures(steps=2).fit(graphs)
     return features.transform(graphs, out=tmp_path / "features"), features.transform(graphs), tmp_path / "features"

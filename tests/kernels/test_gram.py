@@ -3,8 +3,10 @@ import pytest
 from scipy import sparse
 
 from rwkplus.errors import NumericError
-from rwkplus.kernels import gram
-from rwkplus.kernels.gram import cosine, feature_gram, finite
+from rwkplus.kernels import explicit_features
+from rwkplus.kernels.explicit_features import feature_gram
+from rwkplus.kernels.random_walk import cosine
+from rwkplus.kernels.walk_estimator import finite
 
 
 def sparse_rows(num_rows, num_columns=60, seed=0):
@@ -17,7 +19,7 @@ def sparse_rows(num_rows, num_columns=60, seed=0):
 
 @pytest.mark.parametrize("dense_share", [0.0, 0.03, 1.0], ids=["all dense", "mixed", "all sparse"])
 def test_equals_the_dense_product_wherever_the_line_between_rare_and_frequent_is(monkeypatch, dense_share):
-    monkeypatch.setattr(gram, "DENSE_SHARE", dense_share)
+    monkeypatch.setattr(explicit_features, "DENSE_SHARE", dense_share)
     rows, cols = sparse_rows(30, seed=1), sparse_rows(40, seed=2)
     assert np.array_equal(feature_gram(rows, cols), rows.toarray() @ cols.toarray().T)
     assert np.array_equal(feature_gram(cols, cols), cols.toarray() @ cols.toarray().T)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.kernels.hashing import hashes
+from rwkplus.kernels.explicit_features import hashes
 from rwkplus.kernels.node_colors import count_colors
-from rwkplus.kernels.sequences import count_walks
+from rwkplus.kernels.walk_sequences import count_walks
 from tests.strategies import arrays_of, colored_graphs, data_list, random_graphs
 
 STEPS = 3

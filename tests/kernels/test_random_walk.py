@@ -16,7 +16,7 @@ from torch_geometric.data import Batch
 from rwkplus.datasets import load_graphs
 from rwkplus.errors import GraphError, NumericError, ParameterError, RWKPlusWarning
 from rwkplus.functional.reference import count_matching_walks
-from rwkplus.kernels import RandomWalkKernel
+from rwkplus.kernels import RandomWalkKernel, pair_kernel, random_walk
 from rwkplus.table import GraphTable
 from tests.contract import check_graph_estimator
 from tests.kernels.choices import ROUTES, STEPS, WALK_KERNELS, WALKS, databases, labelled
@@ -325,12 +325,12 @@ def weighted_pair(a, b, weight):
     return GraphTable.of([graph], weight="weight")
 
 
-def test_a_failed_fit_leaves_nothing_that_answers():
+def test_a_failed_fit_changes_nothing():
     kernel = RandomWalkKernel(steps=11, route="explicit").fit(weighted_pair("a", "b", 1.0))
+    before = kernel.transform(weighted_pair("a", "b", 1.0))
     with pytest.raises(NumericError):
         kernel.fit(weighted_pair("0", "a", 1e30))
-    with pytest.raises(NotFittedError):
-        kernel.transform(weighted_pair("a", "b", 1.0))
+    np.testing.assert_array_equal(kernel.transform(weighted_pair("a", "b", 1.0)), before)
     closed = RandomWalkKernel("node-centric", walks="closed")
     with pytest.raises(ParameterError):
         closed.fit(weighted_pair("a", "b", 1.0))
@@ -349,3 +349,17 @@ def test_labels_of_which_none_is_known_are_worth_a_warning():
     with pytest.warns(RWKPlusWarning, match="no label of the nodes was there"):
         assert kernel.transform([labelled(nx.path_graph(2), (1.0, 2.0))]) == 0
     assert kernel.transform([labelled(nx.path_graph(3), (1, 2, 3))]) > 0
+
+
+@ROUTES
+def test_rows_that_are_done_are_told(route, monkeypatch):
+    monkeypatch.setattr(random_walk, "EXPLICIT_ROWS", 3)
+    monkeypatch.setattr(pair_kernel, "BLOCK_NODES", 9)
+    told, kernel = [], RandomWalkKernel(steps=2, route=route)
+    graphs = data_list(random_graphs(7))
+    kernel.fit_transform(graphs, callback=told.append)
+    assert len(told) > 1
+    assert [step.done for step in told] == sorted(step.done for step in told)
+    assert (told[-1].phase, told[-1].done, told[-1].total) == ("rows", 7, 7)
+    kernel.transform(graphs[:2], callback=told.append)
+    assert told[-1][:3] == ("rows", 2, 2)

@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 
-from rwkplus.kernels import RandomWalkKernel, blocks, feature_map, random_walk
+from rwkplus.kernels import RandomWalkKernel, explicit_features, pair_kernel, random_walk
 from tests.kernels.choices import ROUTES, STEPS
 from tests.strategies import data_list, random_graphs
 
@@ -14,8 +14,8 @@ from tests.strategies import data_list, random_graphs
 
 
 def several_blocks(monkeypatch):
-    monkeypatch.setattr(feature_map, "BLOCK_NODES", 25)
-    monkeypatch.setattr(blocks, "BLOCK_NODES", 25)
+    monkeypatch.setattr(explicit_features, "BLOCK_NODES", 25)
+    monkeypatch.setattr(pair_kernel, "BLOCK_NODES", 25)
 
 
 def serial_and_parallel(route, n_jobs=None):
@@ -57,7 +57,7 @@ def test_a_dask_cluster_of_two_workers_computes_the_same(monkeypatch):
             expected, parallel = serial_and_parallel(route)
             for result, other in zip(parallel(), expected, strict=True):
                 assert np.array_equal(result, other)
-        worked = client.run(lambda: "rwkplus.kernels.blocks" in sys.modules)
+        worked = client.run(lambda: "rwkplus.kernels.pair_kernel" in sys.modules)
     assert len(worked) == 2
     assert any(worked.values())
 
@@ -70,15 +70,15 @@ class BrokenOffError(Exception):
 
 
 class Work:
-    """Counts the blocks computed and, once, breaks off after some of them."""
+    """Counts the pair_kernel computed and, once, breaks off after some of them."""
 
     def __init__(self, patch, route):
         self.computed = 0
         self.break_after = None
-        module, name = (random_walk, "feature_gram") if route == "explicit" else (blocks, "pair_scores")
+        module, name = (random_walk, "feature_gram") if route == "explicit" else (pair_kernel, "pair_scores")
         self.compute = getattr(module, name)
         patch.setattr(random_walk, "EXPLICIT_ROWS", 3)
-        patch.setattr(blocks, "BLOCK_NODES", 20)
+        patch.setattr(pair_kernel, "BLOCK_NODES", 20)
         patch.setattr(module, name, self)
 
     def __call__(self, *args, **kwargs):
@@ -172,5 +172,5 @@ def test_another_size_of_blocks_after_an_interruption_does_no_harm(tmp_path, mon
     expected = kernel.fit_transform(graphs)
     interrupt(work, kernel, graphs, tmp_path / "gram.npy", after=1)
     monkeypatch.setattr(random_walk, "EXPLICIT_ROWS", 5)
-    monkeypatch.setattr(blocks, "BLOCK_NODES", 33)
+    monkeypatch.setattr(pair_kernel, "BLOCK_NODES", 33)
     assert np.array_equal(kernel.fit_transform(graphs, out=tmp_path / "gram.npy"), expected)

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from rwkplus.kernels.sequence_tree import merge
-from rwkplus.kernels.sequences import count_walks
+from rwkplus.kernels.walk_sequences import count_walks, merge
 from tests.strategies import arrays_of, colored_graphs, data_list, pyg_graphs
 
 STEPS = 3

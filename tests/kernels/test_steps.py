@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.kernels.steps import step_weights
+from rwkplus.kernels.walk_estimator import step_weights
 from tests.strategies import as_data, colored_graphs, real_graphs
 
 
@@ -125,7 +125,7 @@ def test_colors_of_length_half_shrink_the_series_of_rwk_plus_but_not_of_rwk_minu
 
 def test_a_series_that_may_diverge_warns_and_names_a_safe_decay():
     kernel = RandomWalkKernel(steps=3, combine="geometric", decay=0.5)
-    with pytest.warns(RWKPlusWarning, match=r"decay below 0\.25 is safe"):
+    with pytest.warns(RWKPlusWarning, match=r"below decay=0\.25 is safe"):
         kernel.fit([ring(5)])
     assert kernel.truncation_error_ == math.inf
     with warnings.catch_warnings():

@@ -15,12 +15,17 @@ from rwkplus.table import GraphTable
 from tests.reports.test_mining import Balanced
 
 
+def flagged(detector):
+    """One graph, an anomaly."""
+    return Judgments(np.array([detector.offset_ - 1]), np.array([True]))
+
+
 @pytest.fixture(scope="module")
 def judged():
     graphs, anomalies = anomalous_molecules(40, random_state=5)
     detector = SurpriseDetector(0.05).fit(graphs)
     known = {i: anomaly.kind for i, anomaly in enumerate(anomalies) if anomaly is not None}
-    return detector, graphs, "spoiled <40>", detector.decision_scores_, None, known
+    return detector, graphs, "spoiled <40>", found, None, known
 
 
 def test_the_page_is_well_formed_and_shows_every_flagged_graph(judged, tmp_path):
@@ -30,7 +35,7 @@ def test_the_page_is_well_formed_and_shows_every_flagged_graph(judged, tmp_path)
     assert parser.open == []
     assert not re.search(r"https?://|url\(|@import|<script|\ssrc=|\shref=", page)
     assert "spoiled &lt;40&gt;" in page
-    flagged = np.flatnonzero(judged[0].labels_)
+    flagged = np.flatnonzero(judged[3].flagged)
     assert page.count("<section>") == flagged.size > 0
     for i in flagged:
         assert f"Graph {i}</h2>" in page
@@ -40,9 +45,9 @@ def test_the_page_is_well_formed_and_shows_every_flagged_graph(judged, tmp_path)
 
 
 def test_the_unusual_part_is_drawn_in_full(judged):
-    detector, graphs, _, scores, _, _ = judged
-    worst = int(np.argmax(scores))
-    page = detection_report(detector, [graphs[worst]], "one", scores[[worst]], [])
+    detector, graphs, _, found, _, _ = judged
+    worst = int(np.argmin(found.scores))
+    page = detection_report(detector, [graphs[worst]], "one", Judgments(*(part[[worst]] for part in found)), [])
     why = detector.explain([graphs[worst]])[0]
     circles = re.findall(r"<circle[^>]*opacity=\"([\d.]+)\"", page)
     assert len(circles) == graphs[worst].num_nodes
@@ -56,7 +61,7 @@ def test_of_a_large_graph_the_surroundings_are_drawn():
     odd.add_edge(50, 100)
     graphs = GraphTable.of([*usual, odd])
     detector = SurpriseDetector(0.1).fit(usual)
-    page = detection_report(detector, graphs, "rings", detector.anomaly_scores(graphs), [])
+    page = detection_report(detector, graphs, "rings", None, [])
     assert "101, 60 of them drawn" in page
     assert page.count("<circle") == 60
 
@@ -73,7 +78,7 @@ def test_the_most_unusual_node_of_a_large_graph_is_drawn():
     why = detector.explain([odd])[0]
     assert len(why.part) > 60
     assert why.node_scores.argmax() == 180
-    page = detection_report(detector, [odd], "paths", np.array([detector.threshold_ + 1]), usual)
+    page = detection_report(detector, [odd], "paths", flagged(detector), usual)
     assert "<title>new 180</title>" in page
 
 
@@ -82,7 +87,7 @@ def test_reversed_edges_can_be_seen():
     for graph in graphs:
         nx.set_node_attributes(graph, dict(enumerate("abc")), "label")
     detector = SurpriseDetector(0.05).fit(graphs)
-    page = detection_report(detector, graphs, "chains", detector.decision_scores_)
+    page = detection_report(detector, graphs, "chains")
     assert page.count("<section>") == 1
     assert page.count("<polygon") == 2 * (1 + 3)
 
@@ -101,8 +106,9 @@ def test_networkx_graphs_and_ignored_fields_are_drawn(detector):
         nx.set_node_attributes(graph, {v: "ab"[v % 2] for v in graph}, "label")
         nx.set_edge_attributes(graph, 0.5, "weight")
     detector.fit(graphs)
-    scores = np.where(np.arange(40) == 39, detector.threshold_ + 1, detector.decision_scores_)
-    page = detection_report(detector, graphs, "rings", scores)
+    odd = np.arange(40) == 39
+    scores = np.where(odd, detector.offset_ - 1, detector.fitted_scores_)
+    page = detection_report(detector, graphs, "rings", Judgments(scores, odd))
     assert "similarity" in page
     assert "Graph 39</h2>" in page
 
@@ -117,8 +123,8 @@ def test_detectors_that_cannot_explain_make_a_page_without_highlights(why):
     rng = np.random.default_rng(0)
     graphs = [measured(rng.normal(size=(3, 2))) for _ in range(20)]
     detector = WalkKernelDetector().fit(graphs)
-    page = detection_report(detector, graphs, "measurements", detector.decision_scores_, why=why)
-    assert page.count("<section>") == detector.labels_.sum() > 0
+    page = detection_report(detector, graphs, "measurements", why=why)
+    assert page.count("<section>") == (detector.predict(graphs) == -1).sum() > 0
     assert "judged as a whole" in page
     assert set(re.findall(r"<circle[^>]*opacity=\"([\d.]+)\"", page)) == {"1.0"}
     assert "unusual" not in page.lower()
@@ -128,13 +134,14 @@ def test_measurements_that_happen_to_look_like_labels_are_compared_as_measuremen
     rng = np.random.default_rng(0)
     graphs = [measured(rng.normal(size=(3, 2))) for _ in range(20)]
     odd, detector = measured(np.zeros((3, 2))), SurpriseDetector().fit(graphs)
-    page = detection_report(detector, [odd], "zeros", np.array([detector.threshold_ + 1]), graphs)
+    page = detection_report(detector, [odd], "zeros", flagged(detector), graphs)
     assert page.count("similarity 0.00") == 3
 
 
 def test_no_anomaly_makes_a_page_as_well(judged):
     detector, graphs, _, _, usual, _ = judged
-    page = detection_report(detector, graphs, "calm", np.zeros(len(graphs)), usual)
+    calm = Judgments(np.zeros(len(graphs)), np.zeros(len(graphs), bool))
+    page = detection_report(detector, graphs, "calm", calm, usual)
     assert "flags 0 of 40 graphs, by scores above" in page
     assert "<section>" not in page
 

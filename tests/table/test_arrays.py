@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rwkplus.errors import GraphError
-from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, feature_map
+from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, explicit_features
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import ReadGraphs, map_blocks
 from tests.strategies import colored_graphs, random_graphs
@@ -93,7 +93,7 @@ def test_features_of_blocks_are_those_of_all_graphs_at_once(monkeypatch, how):
     later = GraphTable.of(random_graphs(7, seed=1, edge_colors=True), labels=("color",), ignore=("x", "attr"))
     features, kernel = (make(steps=2, **how) for make in (RandomWalkFeatures, RandomWalkKernel))
     expected = features.fit_transform(table), features.transform(later), kernel.fit(table).transform(later)
-    monkeypatch.setattr(feature_map, "BLOCK_NODES", 12)
+    monkeypatch.setattr(explicit_features, "BLOCK_NODES", 12)
     found = features.fit_transform(table), features.transform(later), kernel.fit(table).transform(later)
     for one, other in zip(expected, found, strict=True):
         assert np.array_equal(*(part if isinstance(part, np.ndarray) else part.toarray() for part in (one, other)))
@@ -106,5 +106,5 @@ def test_hashed_features_of_new_labels_do_not_depend_on_blocks(graphs):
     features = RandomWalkFeatures(steps=2, hash_width=64).fit(fitted)
     with pytest.MonkeyPatch.context() as patch:
         whole = features.transform(table)
-        patch.setattr(feature_map, "BLOCK_NODES", 2)
+        patch.setattr(explicit_features, "BLOCK_NODES", 2)
         assert np.array_equal(features.transform(table).toarray(), whole.toarray())

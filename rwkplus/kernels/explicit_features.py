@@ -1,22 +1,24 @@
-"""Explicit feature maps: graphs to sparse vectors whose inner products are the kernel."""
+"""The explicit route: graphs become sparse vectors whose inner products are the kernel."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rwkplus.errors import ParameterError
-from rwkplus.kernels.feature_files import Written, join_blocks, new_folder, open_features, write_block
-from rwkplus.kernels.gram import finite
-from rwkplus.kernels.hashing import hashes
+from rwkplus.errors import ParameterError, Remedy
+from rwkplus.kernels.gram_storage import Written, join_blocks, new_folder, open_features, write_block
 from rwkplus.kernels.node_colors import ColorCounts, ColorTable, count_colors, merge_colors
-from rwkplus.kernels.sequence_tree import SequenceTree, merge
-from rwkplus.kernels.sequences import WalkCounts, count_walks
-from rwkplus.table.arrays import GraphArrays, Ints, ReadGraphs, map_blocks
+from rwkplus.kernels.walk_estimator import finite
+from rwkplus.kernels.walk_sequences import Level, SequenceTree, WalkCounts, count_walks, merge
+from rwkplus.loops.random_streams import STEP, mix
+from rwkplus.table import Reader
+from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
+from rwkplus.table.blocks import ReadGraphs, map_blocks
 from rwkplus.types import Assignment, KernelName
 
 Vocabulary = SequenceTree | ColorTable
@@ -24,6 +26,8 @@ BLOCK_NODES = 50_000
 """Nodes counted at a time: bounds memory, and is the unit of work for joblib."""
 MERGED_TREES = 32
 """Vocabularies of blocks that are kept before they are made one."""
+DENSE_SHARE = 0.03
+"""Columns with a larger share of nonzeros go through BLAS, the others through scipy's sparse product."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,18 @@ class FeatureMap:
                 yield rows
 
         return stacked(features()), np.concatenate(norms)
+
+    def read_vocabulary(self, arrays: Mapping[str, NDArray[Any]], reader: Reader) -> Vocabulary | None:
+        """Take a vocabulary out of a file, for graphs read by ``reader``; one that does not fit is refused."""
+        vocabulary: Vocabulary | None = None
+        if self.hash_width is None and self.kernel == "node-centric":
+            vocabulary = ColorTable.from_arrays(arrays, self.steps)
+        elif self.hash_width is None:
+            num_edge_labels = len(reader.edges.names) if reader.edges.exists else 1
+            vocabulary = SequenceTree.from_arrays(arrays, self.steps, len(reader.nodes.names), num_edge_labels)
+        if set(arrays) != set({} if vocabulary is None else vocabulary.to_arrays()):
+            raise ValueError("its vocabulary belongs to other parameters")
+        return vocabulary
 
     def used_levels(self) -> list[int]:
         """Lengths of walks that have a weight."""
@@ -198,11 +214,16 @@ def _counted(graphs: GraphArrays, how: FeatureMap) -> WalkCounts | ColorCounts:
         return count_walks(graphs, how.steps, match_all=how.kernel == "rwk+", closed=how.closed)
     if graphs.weight is not None:
         raise ParameterError(
-            "the node-centric kernel compares walk colors and cannot use edge weights. Leave them out on purpose with "
-            "ignore=('edge_weight',), or use kernel='rwk+'."
+            "the node-centric kernel compares walk colors and cannot use edge weights.",
+            Remedy("Leave them out: {ignore}.", ignore=("edge_weight",)),
+            Remedy("Or use {kernel}.", kernel="rwk+"),
         )
     if how.closed:
-        raise ParameterError("walks='closed' is for kernel='rwk+' and 'rwk-'; node-centric colors are open walks.")
+        raise ParameterError(
+            "closed walks belong to the kernels rwk+ and rwk-; node-centric colors are made of open walks.",
+            Remedy("Use {walks}.", walks="open"),
+            Remedy("Or use {kernel}.", kernel="rwk+"),
+        )
     return count_colors(graphs, how.steps, how.assignment)
 
 
@@ -224,3 +245,49 @@ def _rearranged(counts: sparse.csr_matrix, place: Ints, width: int, factor: floa
     matrix = sparse.csr_matrix((data.astype(np.float64) * factor, columns, indptr), shape=(counts.shape[0], width))
     matrix.sort_indices()
     return matrix
+
+
+def feature_gram(rows: sparse.csr_matrix, cols: sparse.csr_matrix) -> Floats:
+    """Inner products of all pairs of sparse rows: ``(B, K)``.
+
+    A few label sequences occur almost everywhere and most occur almost nowhere: the first make a
+    dense block for BLAS, the rest one sparse product.
+    """
+    share = cols.getnnz(axis=0) / max(cols.shape[0], 1)
+    frequent = np.flatnonzero(share > DENSE_SHARE)
+    dense_cols = cols[:, frequent].toarray()
+    dense_rows = dense_cols if rows is cols else rows[:, frequent].toarray()
+    with np.errstate(over="ignore", invalid="ignore"):  # finite() speaks up
+        gram = dense_rows @ dense_cols.T
+    rare = np.flatnonzero((share <= DENSE_SHARE) & (share > 0))
+    if rare.size:
+        sparse_cols = cols[:, rare]
+        product = (sparse_cols if rows is cols else rows[:, rare]) @ sparse_cols.T
+        coo = product.tocoo()
+        gram[coo.row, coo.col] += coo.data
+    return np.asarray(gram)
+
+
+def hashes(vocabulary: SequenceTree | ColorTable, graphs: GraphArrays) -> Iterator[Codes]:
+    """Yield, length by length, a 64-bit hash of every feature: the same sequence hashes alike everywhere.
+
+    Args:
+        vocabulary: The features.
+        graphs: Graphs whose labels they are made of.
+    """
+    if isinstance(vocabulary, ColorTable):
+        for step, keys in enumerate(vocabulary.keys):
+            yield mix(keys.astype(np.uint64) + np.uint64(step) + STEP)
+        return
+    before = np.zeros(1, np.uint64)
+    for length, level in enumerate(vocabulary.sequences):
+        yield _extend(before, level, graphs)
+        if length < len(vocabulary.prefixes):
+            before = _extend(before, vocabulary.prefixes[length], graphs)
+
+
+def _extend(before: Codes, level: Level, graphs: GraphArrays) -> Codes:
+    hashed = before[level.prefix]
+    for code in (graphs.edge_label_code[level.edge], graphs.label_code[level.label]):
+        hashed = mix(hashed + (code + np.uint64(2)) + STEP)
+    return hashed

@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from rwkplus.kernels.storage import ResumableMatrix, fingerprint
+from rwkplus.kernels.gram_storage import ResumableMatrix, fingerprint
 from rwkplus.table import GraphTable
 from tests.strategies import data_list, random_graphs
 

@@ -14,23 +14,23 @@ def fitted(graphs):
 
 
 def test_the_score_is_the_share_of_edges_outside_all_occurrences(fitted, graphs):
-    scores = fitted.anomaly_scores(graphs)
+    scores = -fitted.score_samples(graphs)
     edges = np.array([graph.num_edges for graph in graphs])
     assert 1 - (scores * edges).sum() / edges.sum() == pytest.approx(fitted.miner_.score(graphs))
-    np.testing.assert_array_equal(fitted.decision_scores_, scores)
+    np.testing.assert_array_equal(fitted.fitted_scores_, -scores)
 
 
 def test_nodes_are_unusual_by_their_unexplained_edges(fitted, graphs):
     for graph, why in zip(graphs[:10], fitted.explain(graphs[:10]), strict=True):
         degree = np.bincount(graph.edge_index[0].numpy(), minlength=graph.num_nodes)
         left = float((why.node_scores * degree).sum() / degree.sum())
-        assert left == pytest.approx(fitted.anomaly_scores([graph])[0])
+        assert left == pytest.approx(-fitted.score_samples([graph])[0])
 
 
 def test_a_graph_without_edges_is_not_explained_at_all(fitted):
     lonely = nx.empty_graph(1)
     lonely.nodes[0]["label"] = "C"
-    assert fitted.anomaly_scores([lonely]).tolist() == [1.0]
+    assert fitted.score_samples([lonely]).tolist() == [-1.0]
     assert fitted.explain([lonely])[0].nodes == (0,)
 
 
@@ -48,6 +48,7 @@ def test_something_must_be_usual(graphs):
 def test_an_interruption_is_no_result(graphs, monkeypatch):
     def interrupted(miner, *_, **__):
         miner.patterns_, miner.interrupted_ = [1], True
+        return miner
 
     monkeypatch.setattr(PatternMiner, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -56,4 +57,4 @@ def test_an_interruption_is_no_result(graphs, monkeypatch):
 
 def test_graphs_may_come_one_by_one(fitted, graphs):
     again = PatternDetector(0.1, MINER).fit(graph for graph in graphs)
-    np.testing.assert_array_equal(again.decision_scores_, fitted.decision_scores_)
+    np.testing.assert_array_equal(again.fitted_scores_, fitted.fitted_scores_)

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rwkplus.errors import NumericError
-from rwkplus.kernels import blocks
-from rwkplus.kernels.blocks import BlockKernel
+from rwkplus.kernels import pair_kernel
+from rwkplus.kernels.pair_kernel import PairKernel
 from tests.oracles import dense_kernel
 from tests.strategies import arrays_of, data_list, node_rows, random_graphs, real_graphs
 
@@ -19,7 +19,7 @@ def arrays(graphs):
 
 
 def gram(kernel, rows, cols=None, n_jobs=None, skip=frozenset()):
-    """Put the blocks together; what no block covers stays nan."""
+    """Put the pair_kernel together; what no block covers stays nan."""
     cols_or_rows = rows if cols is None else cols
     result = np.full((rows.num_graphs, cols_or_rows.num_graphs), np.nan)
     parts = kernel.row_blocks(rows, cols_or_rows, n_jobs, symmetric=cols is None, skip=skip)
@@ -42,10 +42,10 @@ def by_definition(g, h, match_all, closed):
     block_nodes=st.integers(1, 8),
 )
 def test_blocks_make_up_the_weighted_kernel(match_all, closed, graphs, block_nodes):
-    kernel = BlockKernel(match_all, WEIGHTS, closed)
+    kernel = PairKernel(match_all, WEIGHTS, closed)
     expected = np.array([[by_definition(g, h, match_all, closed) for h in graphs] for g in graphs])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK_NODES", block_nodes)
+        patch.setattr(pair_kernel, "BLOCK_NODES", block_nodes)
         symmetric = gram(kernel, arrays(graphs))
         np.testing.assert_allclose(symmetric, expected, rtol=1e-11, atol=1e-9)
         assert np.array_equal(symmetric, symmetric.T)
@@ -54,11 +54,11 @@ def test_blocks_make_up_the_weighted_kernel(match_all, closed, graphs, block_nod
 
 
 def test_blocks_to_skip_are_left_out_and_no_others(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_NODES", 20)
+    monkeypatch.setattr(pair_kernel, "BLOCK_NODES", 20)
     graphs = arrays(random_graphs(9, real=True))
     layout = list(graphs.blocks(20))
     assert len(layout) > 2
-    kernel = BlockKernel(True, WEIGHTS, False)
+    kernel = PairKernel(True, WEIGHTS, False)
     done = [part[:2] for part in kernel.row_blocks(graphs, graphs, None, symmetric=True, skip=frozenset(layout[1:2]))]
     assert done == [layout[0], *layout[2:]]
     # A block with another end is another block.
@@ -68,9 +68,9 @@ def test_blocks_to_skip_are_left_out_and_no_others(monkeypatch):
 
 
 def test_a_pair_too_large_for_memory_is_refused_before_it_is_tried(monkeypatch):
-    monkeypatch.setattr(blocks, "MAX_PAIR_CELLS", 15)
+    monkeypatch.setattr(pair_kernel, "MAX_PAIR_CELLS", 15)
     graphs = arrays(random_graphs(2, real=True))
-    kernel = BlockKernel(True, WEIGHTS, False)
+    kernel = PairKernel(True, WEIGHTS, False)
     with pytest.raises(NumericError, match="route='explicit'"):
         gram(kernel, graphs)
     with pytest.raises(NumericError, match="RandomWalkNystroem"):
@@ -84,7 +84,7 @@ def test_walks_too_many_for_float64_raise(match_all, closed):
     for graph in graphs:
         for edge in graph.edges:
             graph.edges[edge]["weight"] = 1e30
-    kernel = BlockKernel(match_all, np.ones(9), closed)
+    kernel = PairKernel(match_all, np.ones(9), closed)
     with pytest.raises(NumericError, match="steps"):
         gram(kernel, arrays(graphs))
     with pytest.raises(NumericError, match="steps"):

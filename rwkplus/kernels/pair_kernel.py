@@ -1,15 +1,14 @@
-"""Algorithm 1 on blocks of graphs, for continuous colors and for walks too long to write out."""
+"""The route over pairs: Algorithm 1 on blocks of graphs, for attributes and for walks too long to write out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
-from rwkplus.errors import NumericError
-from rwkplus.kernels.gram import finite
-from rwkplus.ops import PackedGraphs, pair_scores, self_scores
+from rwkplus.errors import NumericError, Remedy
+from rwkplus.kernels.walk_estimator import finite
+from rwkplus.loops.pairs import PackedGraphs, pair_scores, self_scores
 from rwkplus.table.arrays import Floats, GraphArrays
 
 BLOCK_NODES = 1_024
@@ -20,11 +19,11 @@ MAX_PAIR_CELLS = 2**28
 
 
 @dataclass(frozen=True)
-class BlockKernel:
+class PairKernel:
     """A walk kernel computed pair by pair. Holds choices, learns nothing."""
 
     match_all: bool
-    weights: NDArray[np.float64]  # (steps + 1,)
+    weights: Floats  # (steps + 1,)
     closed: bool
 
     @property
@@ -63,7 +62,7 @@ class BlockKernel:
         return finite(np.concatenate(Parallel(n_jobs=n_jobs)(delayed(_diagonal)(self, block) for block in blocks)))
 
 
-def _block(how: BlockKernel, rows: GraphArrays, cols: GraphArrays, upper: bool) -> Floats:
+def _block(how: PairKernel, rows: GraphArrays, cols: GraphArrays, upper: bool) -> Floats:
     scores = pair_scores(_pack(rows), _pack(cols), how.steps, match_all=how.match_all, closed=how.closed, upper=upper)
     with np.errstate(over="ignore", invalid="ignore"):  # finite() speaks up
         values = np.tensordot(how.weights[1:], scores, 1)
@@ -75,7 +74,7 @@ def _block(how: BlockKernel, rows: GraphArrays, cols: GraphArrays, upper: bool) 
     return values
 
 
-def _diagonal(how: BlockKernel, graphs: GraphArrays) -> Floats:
+def _diagonal(how: PairKernel, graphs: GraphArrays) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         values = how.weights[1:] @ self_scores(_pack(graphs), how.steps, match_all=how.match_all, closed=how.closed)
     if how.weights[0]:
@@ -116,6 +115,7 @@ def _check_size(rows: GraphArrays, cols: GraphArrays | None) -> None:
     if cells > MAX_PAIR_CELLS:
         raise NumericError(
             f"a pair of graphs with {row_sizes.max()} and {col_sizes.max()} nodes needs {cells * 24 / 2**30:.0f} GiB "
-            "in Algorithm 1. Use discrete labels with route='explicit', whose memory grows with one graph at a "
-            "time, or compare large graphs with small landmarks (RandomWalkNystroem)."
+            "in Algorithm 1.",
+            Remedy("Use labels and {route}, whose memory grows with one graph at a time.", route="explicit"),
+            "Or compare large graphs with small landmarks (RandomWalkNystroem).",
         )

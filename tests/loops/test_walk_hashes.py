@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.ops.walk_hashes import hash_step
+from rwkplus.loops.walk_hashes import hash_step
 
 PRIMES = np.array([2_147_483_647, 2_147_483_629])
 

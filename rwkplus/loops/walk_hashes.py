@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401 (numba infers the types)
 """Compiled inner loop of node-centric colors: one step of hashed walks on all graphs at once."""
 
 from typing import Any

@@ -1,8 +1,8 @@
 """Walk features for scikit-learn: graphs in, sparse vectors with readable names out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.errors import GraphError, ParameterError
-from rwkplus.kernels.base import WalkEstimator
-from rwkplus.kernels.feature_map import FeatureMap, level_sizes
+from rwkplus.errors import ParameterError
+from rwkplus.kernels.explicit_features import FeatureMap, Vocabulary, level_sizes
 from rwkplus.kernels.node_colors import ColorTable
-from rwkplus.table import Graphs
-from rwkplus.table.arrays import ReadGraphs
+from rwkplus.kernels.walk_estimator import WalkEstimator, check_entries, check_labels
+from rwkplus.table import Graphs, Reader
+from rwkplus.table.blocks import ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer
 
 
@@ -45,6 +45,7 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
     Attributes:
         reader_: How graphs are read: their columns and labels.
         step_weights_: Weight of the walks of 0, 1, ... edges.
+        vocabulary_: The label sequences or walk colors that make the columns; None where features are hashed.
 
     Example:
         >>> features = RandomWalkFeatures(steps=1).fit(["CCO", "CC=O"])
@@ -83,36 +84,43 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         self.ignore = ignore
         self.n_jobs = n_jobs
 
-    def fit(self, graphs: Graphs, y: object = None) -> Self:
-        """Learn the features that occur in ``graphs``."""
-        read, feature_map = self._read_map(graphs)
-        self.vocabulary_ = feature_map.learn(read, self.n_jobs)
-        self.map_ = feature_map
-        return self
+    def fit(self, X: Graphs, y: object = None) -> Self:
+        """Learn the features that occur in the graphs ``X``."""
+        feature_map, read = self._map(), self._read_first(X)
+        return self._keep(feature_map, read.reader, feature_map.learn(read, self.n_jobs))
 
-    def fit_transform(self, graphs: Graphs, y: object = None) -> sparse.csr_matrix | NDArray[np.float64]:
-        """Learn the features and return those of the same graphs, counting only once."""
-        read, feature_map = self._read_map(graphs)
-        self.vocabulary_, features = feature_map.fit(read, self.n_jobs)
-        self.map_ = feature_map
+    def fit_transform(self, X: Graphs, y: object = None) -> sparse.csr_matrix | NDArray[np.float64]:
+        """Learn the features and return those of the same graphs, counting only once.
+
+        >>> RandomWalkFeatures(steps=1).fit_transform(["CCO", "CC=O"]).toarray()
+        array([[2., 1., 0., 1., 0.],
+               [2., 0., 1., 0., 1.]])
+        """
+        feature_map, read = self._map(), self._read_first(X)
+        vocabulary, features = feature_map.fit(read, self.n_jobs)
+        self._keep(feature_map, read.reader, vocabulary)
         return self._output(features)
 
-    def transform(self, graphs: Graphs, out: str | Path | None = None) -> sparse.csr_matrix | NDArray[np.float64]:
+    def transform(self, X: Graphs, out: str | Path | None = None) -> sparse.csr_matrix | NDArray[np.float64]:
         """Return the features of graphs: ``(B, F)``.
 
         Args:
-            graphs: The graphs.
+            X: The graphs.
             out: A new folder for the features, which are written block by block and returned as memory maps;
                 :func:`rwkplus.kernels.open_features` opens it again.
         """
-        read = self._read_later(graphs)
+        read = self._read_later(X)
         if out is not None:
             return self.map_.write(read, self.vocabulary_, self.n_jobs, out)
         features, _ = self.map_.transform(read, self.vocabulary_, self.n_jobs)
         return self._output(features)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Readable names in the order of the columns, such as ``C-C=O``."""
+        """Readable names in the order of the columns; ``*`` stands for a node that is not compared.
+
+        >>> RandomWalkFeatures("rwk-", steps=2, combine="last").fit(["CCO"]).get_feature_names_out().tolist()
+        ['C-*-C', 'C-*-O', 'O-*-C', 'O-*-O']
+        """
         check_is_fitted(self)
         if self.hash_width is not None:
             return np.array([f"hash{i}" for i in range(self.hash_width)], dtype=object)
@@ -124,25 +132,35 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
             names = self.vocabulary_.names(self.reader_.nodes.names, edges.names if edges.exists else None)
         return np.array([name for i in self.map_.used_levels() for name in names[i]], dtype=object)
 
-    def _read_map(self, graphs: Graphs) -> tuple[ReadGraphs, FeatureMap]:
-        """Check parameters and graphs."""
-        read = self._read_first(graphs)
+    def _map(self) -> FeatureMap:
+        """Check all parameters."""
+        weights = self._checked_weights()
         if self.hash_width is not None and not is_positive_integer(self.hash_width):
             raise ParameterError(f"hash_width must be an integer of at least 1, got {self.hash_width!r}.")
-        if not self.reader_.discrete:
-            raise GraphError(
-                f"explicit walk features need labels, but there are attributes ({', '.join(self.reader_.attributes)}). "
-                "Use RandomWalkNystroem or RandomWalkKernel for attributes, or leave them out with ignore=."
-            )
-        feature_map = FeatureMap(
-            self.kernel,
-            self.steps,
-            self.step_weights_,
-            self.walks == "closed",
-            self.assignment,
-            self.hash_width,
-        )
-        return read, feature_map
+        closed = self.walks == "closed"
+        return FeatureMap(self.kernel, self.steps, weights, closed, self.assignment, self.hash_width)
+
+    def _read_first(self, X: Graphs) -> ReadGraphs:
+        read = super()._read_first(X)
+        remedy = "Use RandomWalkNystroem or RandomWalkKernel for attributes."
+        check_labels(read.reader, "explicit walk features need", remedy)
+        return read
+
+    def _keep(self, feature_map: FeatureMap, reader: Reader, vocabulary: Vocabulary | None) -> Self:
+        self.reader_, self.n_features_in_, self.step_weights_ = reader, reader.nodes.width, feature_map.weights
+        self.map_, self.vocabulary_ = feature_map, vocabulary
+        return self
 
     def _output(self, features: sparse.csr_matrix) -> sparse.csr_matrix | NDArray[np.float64]:
         return features if self.sparse_output else features.toarray()
+
+    def _learned(self) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]]:
+        arrays = {} if self.vocabulary_ is None else self.vocabulary_.to_arrays()
+        return {"reader": self.reader_.to_dict()}, arrays
+
+    def _restore(self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        check_entries(learned, "reader")
+        feature_map, reader = self._map(), Reader.from_dict(learned["reader"])
+        if not reader.discrete or not reader.nodes.exists:
+            raise ValueError("its graphs have no labels")
+        self._keep(feature_map, reader, feature_map.read_vocabulary(arrays, reader))

@@ -1,0 +1,142 @@
+"""Anomalies as graphs that mined patterns do not explain."""
+
+from copy import copy
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from rwkplus.detect.graph_detector import Explanation, GraphDetector, Scored, explanations, graph_digests
+from rwkplus.errors import GraphError, ParameterError
+from rwkplus.files import from_json
+from rwkplus.kernels.walk_estimator import check_entries
+from rwkplus.mining import PatternMiner
+from rwkplus.mining.cover import explained
+from rwkplus.mining.database import MiningDatabase
+from rwkplus.mining.files import pack_miner, unpack_miner
+from rwkplus.saving import Savable
+from rwkplus.table import GraphTable, Reader
+from rwkplus.table.arrays import GraphArrays
+from rwkplus.table.reader import check_nodes
+
+
+class PatternDetector(GraphDetector):
+    """Flag graphs with much that no mined pattern explains: the other side of :class:`rwkplus.mining.PatternMiner`.
+
+    The score is the share of edges that lie in no occurrence of a pattern; between graphs of the same share, the number
+    of such edges decides. Coarser than :class:`rwkplus.detect.SurpriseDetector`, and in the words of a handful of
+    patterns.
+
+    Args:
+        contamination: Expected share of anomalies among the fitted graphs, above 0 and at most 0.5.
+        miner: What mines the patterns; building blocks, as many as say something, by default.
+
+    Attributes:
+        miner_: The fitted miner; its ``patterns_`` are what is usual.
+        fitted_scores_: :meth:`score_samples` of the fitted graphs ``(B,)``.
+        offset_: Scores below it are anomalies.
+
+    Example:
+        >>> from rwkplus.data import anomalous_molecules
+        >>> graphs, _ = anomalous_molecules(100)
+        >>> detector = PatternDetector(miner=PatternMiner(3, criterion="blocks", n_controls=0)).fit(graphs)
+        >>> detector.explain(graphs[:1])[0].node_scores.shape == (graphs[0].num_nodes,)
+        True
+    """
+
+    miner_: PatternMiner
+
+    def __init__(self, contamination: float = 0.05, miner: PatternMiner | None = None) -> None:
+        self.contamination = contamination
+        self.miner = miner
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Columns that the miner leaves out."""
+        return tuple(self.miner_.ignore)
+
+    @property
+    def _ignored_by_fit(self) -> tuple[str, ...]:
+        return () if self.miner is None else tuple(getattr(self.miner, "ignore", ()))
+
+    @property
+    def _rounding(self) -> float:
+        return 0.0  # everything is explained
+
+    def _learn(self, table: GraphTable) -> tuple[dict[str, Any], Scored]:
+        miner = self._new_miner().fit(table)
+        if miner.interrupted_:
+            raise KeyboardInterrupt
+        if not miner.patterns_:
+            raise GraphError(
+                "no patterns were found, so nothing is usual.", "SurpriseDetector (--detector surprise) needs none."
+            )
+        return {"miner_": miner}, _scored(miner, table)
+
+    def _new_miner(self) -> PatternMiner:
+        if not (self.miner is None or isinstance(self.miner, PatternMiner)):
+            raise ParameterError(f"miner must be a PatternMiner or None, got {self.miner!r}.")
+        if self.miner is None:
+            return PatternMiner("auto", criterion="blocks", n_controls=3, random_state=0)
+        return cast(PatternMiner, clone(self.miner))
+
+    def _scores(self, table: GraphTable) -> Scored:
+        return _scored(self.miner_, table)
+
+    def _explain(self, table: GraphTable) -> list[Explanation]:
+        """A node is as unusual as many of its edges are unexplained; a node without edges is."""
+        arrays, source, unexplained = _unexplained(self.miner_, table)
+        degree = np.bincount(source, minlength=arrays.num_nodes)
+        left = np.bincount(source, unexplained, arrays.num_nodes)
+        return explanations(table, arrays, np.where(degree > 0, left / np.maximum(degree, 1), 1.0))
+
+    @property
+    def label_reader(self) -> Reader:
+        """How nodes and edges came by labels."""
+        return self.miner_.reader_
+
+    def _seen_by(self) -> Reader:
+        return self.miner_.reader_
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything fitted into one safetensors file, whole or not at all; folders are made."""
+        check_is_fitted(self)
+        plain = copy(self)
+        if self.miner is not None:  # as JSON values; of the seed, what was drawn where it was left to chance
+            plain.miner = self.miner.get_params() | {"random_state": self.miner_.seed_}
+        return Savable.save(plain, path)
+
+    def _model(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header, arrays = pack_miner(self.miner_)
+        return {"miner": header}, arrays
+
+    def _restored_model(
+        self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]], num_graphs: int
+    ) -> dict[str, Any]:
+        check_entries(learned, "miner")
+        if self.miner is not None:
+            check_entries(self.miner, *PatternMiner().get_params())
+            self.miner = PatternMiner(**from_json(cast(Any, self.miner)))
+        miner = unpack_miner(self._new_miner(), learned["miner"], arrays)
+        if not miner.patterns_:
+            raise ValueError("it holds no patterns")
+        return {"miner_": miner}
+
+
+def _scored(miner: PatternMiner, table: GraphTable) -> Scored:
+    arrays, source, unexplained = _unexplained(miner, table)
+    edges = np.bincount(arrays.graph[source], minlength=arrays.num_graphs)
+    left = np.bincount(arrays.graph[source], unexplained, arrays.num_graphs).astype(float)
+    return Scored(np.where(edges > 0, left / np.maximum(edges, 1), 1.0), left, graph_digests(arrays))
+
+
+def _unexplained(miner: PatternMiner, table: GraphTable) -> tuple[GraphArrays, NDArray[np.int64], NDArray[np.bool_]]:
+    """The graphs, the first node of every directed edge, and whether no pattern explains the edge."""
+    check_nodes(table)
+    arrays = miner.reader_.read(table)
+    database = MiningDatabase.of(arrays)
+    shapes = (pattern.shape(miner.reader_) for pattern in miner.patterns_)
+    return arrays, database.source, ~explained(database, shapes, miner.n_jobs)

@@ -1,0 +1,217 @@
+"""What walk kernels and walk features share: their parameters, how graphs are read, and the weights of the steps."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, RWKPlusWarning
+from rwkplus.saving import Savable
+from rwkplus.table import Graphs, GraphTable, Reader
+from rwkplus.table.arrays import Floats, GraphArrays
+from rwkplus.table.blocks import ReadGraphs
+from rwkplus.types import (
+    Assignment,
+    Combine,
+    KernelName,
+    UnknownLabel,
+    Walks,
+    check_choice,
+    check_ignore,
+    is_positive_integer,
+)
+
+
+class WalkEstimator(Savable, BaseEstimator):
+    """Base of :class:`RandomWalkKernel` and :class:`RandomWalkFeatures`: the parameters that define a walk kernel."""
+
+    kernel: KernelName
+    steps: int
+    combine: Combine | Sequence[float]
+    decay: float
+    walks: Walks
+    assignment: Assignment
+    include_zero_step: bool | None
+    unknown_label: UnknownLabel
+    ignore: Sequence[str]
+    n_jobs: int | None
+
+    reader_: Reader
+    n_features_in_: int
+    step_weights_: Floats
+
+    def _checked_weights(self) -> Floats:
+        """Check all parameters and return the weights of the steps."""
+        check_choice("kernel", self.kernel, KernelName)
+        check_choice("walks", self.walks, Walks)
+        check_choice("assignment", self.assignment, Assignment)
+        check_choice("unknown_label", self.unknown_label, UnknownLabel)
+        check_ignore(self.ignore)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
+            raise ParameterError(f"n_jobs must be None or an integer other than 0, got {self.n_jobs!r}.")
+        if not (self.include_zero_step is None or isinstance(self.include_zero_step, bool | np.bool_)):
+            raise ParameterError(f"include_zero_step must be True, False or None, got {self.include_zero_step!r}.")
+        zero_step = self.kernel == "node-centric" if self.include_zero_step is None else self.include_zero_step
+        return step_weights(self.steps, self.combine, self.decay, zero_step)
+
+    def _read_first(self, X: Graphs) -> ReadGraphs:
+        """Read graphs and learn how to read later ones; nothing is kept."""
+        table = GraphTable.of(X, ignore=tuple(self.ignore))
+        reader = Reader.fit(table, self.ignore)
+        if not reader.nodes.exists:
+            raise GraphError(
+                f"{table.called(0)} has nodes without labels or attributes.",
+                "Give them some, such as their degrees: GraphTable.of(graphs).with_degrees().",
+            )
+        if self.kernel == "node-centric":
+            check_labels(reader, "the node-centric kernel needs", Remedy("Use {kernel} for attributes.", kernel="rwk+"))
+        return ReadGraphs(table, reader)
+
+    def _read_later(self, X: Graphs) -> ReadGraphs:
+        """Read graphs as the fitted ones were read."""
+        check_is_fitted(self)
+        table = GraphTable.of(X, ignore=tuple(self.ignore))
+        if self.unknown_label == "new":
+            self.reader_.warn_of_strangers(table)
+        return ReadGraphs(table, self.reader_, self.unknown_label)
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # graphs, not a matrix
+        return tags
+
+
+def check_labels(reader: Reader, who: str, *remedies: Remedy | str) -> None:
+    """Refuse attributes where labels are needed."""
+    if not reader.discrete:
+        names = tuple(reader.attributes)
+        raise GraphError(
+            f"{who} labels, but there are attributes ({', '.join(names)}).",
+            *remedies,
+            Remedy("Or leave them out: {ignore}.", ignore=names),
+        )
+
+
+def check_entries(values: object, *names: str) -> None:
+    """Raise ``ValueError`` unless ``values``, out of a file, are a dictionary with just these entries."""
+    if not isinstance(values, dict) or set(values) != set(names):
+        raise ValueError(f"it should tell {', '.join(sorted(names))} and nothing else")
+
+
+def finite(values: Floats) -> Floats:
+    """Return ``values``, or raise where there are too many walks for a float64."""
+    if not np.isfinite(values).all():
+        raise NumericError(
+            "the kernel left the range of float64: the number of walks grows geometrically with their length.",
+            "Use fewer steps, or scale features or edge weights down.",
+        )
+    return values
+
+
+def step_weights(steps: int, combine: Combine | Sequence[float], decay: float, include_zero_step: bool) -> Floats:
+    """Weights of the walks of 0, 1, ..., ``steps`` edges: the paper's lambda.
+
+    Args:
+        steps: Longest walk, counted in edges.
+        combine: ``"sum"`` (all ones), ``"last"``, ``"mean"``, ``"geometric"`` (``decay ** i``), or one
+            weight of at least 0 for each step from 1 on.
+        decay: Base of the geometric weights.
+        include_zero_step: Count the nodes themselves too, with weight 1 (their share of a mean).
+
+    >>> step_weights(3, "geometric", 0.5, include_zero_step=True)
+    array([1.   , 0.5  , 0.25 , 0.125])
+    >>> step_weights(2, [3, 1], 0.1, include_zero_step=False)
+    array([0., 3., 1.])
+    """
+    if not is_positive_integer(steps):
+        raise ParameterError(f"steps must be an integer of at least 1 (it counts edges), got {steps!r}.")
+    lengths = np.arange(steps + 1)
+    if not isinstance(combine, str):
+        given = _given_weights(steps, combine)
+        return np.concatenate([[float(include_zero_step)], given])
+    if combine == "geometric":
+        if not (isinstance(decay, int | float | np.integer | np.floating) and 0 < decay < math.inf):
+            raise ParameterError(f"combine='geometric' needs a decay above 0, got {decay!r}.")
+        with np.errstate(over="ignore"):
+            weights = float(decay) ** lengths
+        if not np.isfinite(weights[-1]):
+            raise ParameterError(f"decay={decay!r} to the power of steps={steps} leaves the range of float64.")
+    elif combine == "last":
+        weights = (lengths == steps).astype(float)
+    elif combine in ("sum", "mean"):
+        weights = np.ones(steps + 1)
+    else:
+        raise ParameterError(f"combine must be 'sum', 'last', 'mean', 'geometric' or weights, got {combine!r}.")
+    weights[0] *= include_zero_step
+    return np.asarray(weights / np.count_nonzero(weights) if combine == "mean" else weights)
+
+
+def _given_weights(steps: int, combine: Sequence[float]) -> Floats:
+    try:
+        weights = np.asarray(combine, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"combine must be a name or a sequence of numbers, got {combine!r}.") from error
+    if weights.shape != (steps,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ParameterError(
+            f"combine must give {steps} weights of at least 0, not all 0, one for each step; got {combine!r}."
+        )
+    return weights
+
+
+def geometric_tail(graphs: GraphArrays, steps: int, decay: float, kernel: KernelName) -> Floats:
+    r"""Bound, for every graph, what the infinite geometric series of K(G, G) adds beyond ``steps``.
+
+    :math:`K^{(i)}(G, G) \le c \rho^{2i}`, so the rest of the series is at most
+    :math:`c q^{t+1} / (1 - q)` with :math:`q = \lambda \rho^2`. RWK+ meets node colors at every step:
+    :math:`\rho` bounds the spectral norm of the adjacency scaled by them, and :math:`c = n^2`. RWK- meets
+    them at the two ends: :math:`\rho` bounds the norm of the adjacency and
+    :math:`c = (\sum_v \lVert x_v \rVert^2)^2`. Node-centric kernels count pairs of nodes, :math:`\rho = 1`.
+    For a pair of graphs the bound is at most the geometric mean of the two graphs' bounds. Infinite, with
+    a warning, where :math:`q \ge 1`.
+    """
+    scale = np.diff(graphs.node_ptr).astype(float) ** 2
+    if kernel == "node-centric":
+        ratio = np.full(graphs.num_graphs, float(decay))
+    else:
+        ratio = decay * _norm_bound(graphs, node_colors=kernel == "rwk+") ** 2
+    if kernel == "rwk-" and graphs.x.shape[1]:
+        scale = np.bincount(graphs.graph, (graphs.x**2).sum(1), graphs.num_graphs) ** 2
+    if (ratio >= 1).any():
+        worst = int(np.argmax(ratio))
+        bound = float(f"{decay / ratio[worst]:.3g}")
+        warnings.warn(
+            RWKPlusWarning(
+                f"the geometric series cannot be shown to converge for {int((ratio >= 1).sum())} of {ratio.size} "
+                f"graphs (graph {worst}: successive terms may grow by {ratio[worst]:.3g}); its truncation after "
+                f"{steps} steps is a kernel all the same.",
+                Remedy("Anything below {decay} is safe for all graphs.", decay=bound),
+            ),
+            stacklevel=5,
+        )
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tail = scale * ratio ** (steps + 1) / (1 - ratio)
+    return np.where(ratio < 1, tail, np.inf)
+
+
+def _norm_bound(graphs: GraphArrays, *, node_colors: bool) -> Floats:
+    r"""Bound the spectral norm of each adjacency, edge colors and, if wanted, node colors included.
+
+    :math:`\lVert A \rVert_2 \le \max_{u \to v} \sqrt{r_u c_v}` with row sums r and column sums c of
+    absolute values (Schur's test); exact for stars and regular graphs.
+    """
+    weight = np.ones(graphs.source.size) if graphs.weight is None else np.abs(graphs.weight)
+    if graphs.edge_attr is not None:
+        weight = weight * np.linalg.norm(graphs.edge_attr, axis=1)
+    if node_colors and graphs.x.shape[1]:  # one-hot rows have length 1
+        length = np.linalg.norm(graphs.x, axis=1)
+        weight = weight * length[graphs.source] * length[graphs.target]
+    rows = np.bincount(graphs.source, weight, graphs.num_nodes)
+    columns = np.bincount(graphs.target, weight, graphs.num_nodes)
+    per_edge = np.where(weight > 0, np.sqrt(rows[graphs.source] * columns[graphs.target]), 0.0)
+    bound = np.zeros(graphs.num_graphs)
+    np.maximum.at(bound, graphs.graph[graphs.source], per_edge)
+    return bound
