@@ -277,7 +277,8 @@ def graphs_of_edges(
         u, v = edge_index[:, edge].tolist()
         raise GraphError(
             f"edge {edge} leads from node {u} to node {v}, which batch puts into graphs {int(ends[0, edge])} and "
-            f"{int(ends[1, edge])}: batch must name the graph of each node."
+            f"{int(ends[1, edge])}.",
+            "Let batch name the graph of each node.",
         )
     return ends
 
@@ -399,8 +400,8 @@ def walk_scores(
     """
     if closed and normalize is not None:
         raise ParameterError(
-            "closed walks are walked from one start after the other and cannot be normalized between their steps: "
-            "normalize the read-out."
+            "closed walks are walked from one start after the other and cannot be normalized between their steps.",
+            "Normalize the read-out.",
         )
 
     def per_graph(y: Tensor) -> Tensor:
@@ -426,8 +427,8 @@ def check_bank(x: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> N
     if x.size(-1) != hidden_x.size(-1):
         raise ShapeError(
             f"input graphs have {x.size(-1)} features per node but the hidden graphs have "
-            f"{hidden_x.size(-1)} (x: {tuple(x.shape)}, hidden_x: {tuple(hidden_x.shape)}). "
-            "Were structural colors added to one side only?"
+            f"{hidden_x.size(-1)} (x: {tuple(x.shape)}, hidden_x: {tuple(hidden_x.shape)}).",
+            "Were structural colors added to one side only?",
         )
     if hidden_adj.shape != (*hidden_x.shape[:2], hidden_x.size(1)):
         raise ShapeError(
@@ -462,6 +463,8 @@ def finite_scores(scores: Tensor) -> Tensor:
     step = int((~torch.isfinite(scores)).flatten(1).any(1).nonzero()[0])
     raise NumericError(
         f"the kernel left the range of {scores.dtype} at entry {step} of {scores.size(0)} steps: the number "
-        "of walks grows geometrically. Use float64 inputs or fewer steps, scale hidden_adj down "
-        "(a factor c on hidden_adj is the weight c**i on step i), or check the inputs for inf and nan."
+        "of walks grows geometrically.",
+        "Use float64 inputs or fewer steps, scale hidden_adj down (a factor c on hidden_adj is the weight c**i on step "
+        "i), or check the inputs for inf and nan.",
+        Remedy("Networks normalize walks with {model_params}.", model_params={"step_norm": "propagate"}),
     )

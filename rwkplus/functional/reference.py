@@ -109,7 +109,7 @@ def product_graph(
     Takes :math:`O(E K M^2)` time and memory (Eq. 8).
     """
     if (edge_attr is None) != (hidden_edge_attr is None):
-        raise ShapeError("edge colors need both edge_attr and hidden_edge_attr: give the other one, or neither.")
+        raise ShapeError("edge colors need both edge_attr and hidden_edge_attr.", "Give the other one, or neither.")
     num_hidden, size = hidden_x.shape[:2]
     s = color_similarity(x, hidden_x)
     source, target = edge_index

@@ -154,27 +154,27 @@ def bank_propagation(
     if edge_type is None and edge_attr is None:
         if hidden_edge_attr is not None:
             raise ShapeError(
-                "the hidden graphs have edge colors but the input graphs have none: "
-                "pass edge_type or edge_attr, or leave hidden_edge_attr out."
+                "the hidden graphs have edge colors but the input graphs have none.",
+                "Pass edge_type or edge_attr, or leave hidden_edge_attr out.",
             )
         return lambda y: sparse_product(edge_index, einsum("klm,nkm...->nkl...", hidden_adj, y), edge_weight)
     if hidden_edge_attr is None:
         raise ShapeError(
-            "the input graphs have edge colors but the hidden graphs have none: "
-            "pass hidden_edge_attr of shape (K, M, M, C), or leave edge_type and edge_attr out."
+            "the input graphs have edge colors but the hidden graphs have none.",
+            "Pass hidden_edge_attr of shape (K, M, M, C), or leave edge_type and edge_attr out.",
         )
     channels = hidden_adj.unsqueeze(-1) * hidden_edge_attr
     if edge_type is not None:
         if edge_attr is not None:
-            raise ShapeError("edge_type and edge_attr are two ways to color the same edges: pass only one of them.")
+            raise ShapeError("edge_type and edge_attr are two ways to color the same edges.", "Pass only one of them.")
         _check_types(edge_type, channels.size(-1))
         return _typed_propagation(edge_index, channels, edge_weight, edge_type)
     assert edge_attr is not None  # one of the two is given: checked above
     if edge_attr.shape[1:] != channels.shape[-1:]:
         raise ShapeError(
             f"edges must have the {channels.size(-1)} colors of the hidden graphs "
-            f"(edge_attr: {tuple(edge_attr.shape)}, hidden_edge_attr: {tuple(hidden_edge_attr.shape)}): "
-            "give both the same number of columns C, edge_attr as (E, C)."
+            f"(edge_attr: {tuple(edge_attr.shape)}, hidden_edge_attr: {tuple(hidden_edge_attr.shape)}).",
+            "Give both the same number of columns C, edge_attr as (E, C).",
         )
     return _attributed_propagation(edge_index, channels, edge_weight, edge_attr)
 
@@ -186,8 +186,8 @@ def _check_types(edge_type: Tensor, num_types: int) -> None:
     lowest, highest = (int(bound) for bound in edge_type.aminmax())
     if lowest < 0 or highest >= num_types:
         raise ShapeError(
-            f"edge_type holds types from {lowest} to {highest} but hidden_edge_attr has {num_types} channels: "
-            "types count from 0 and each needs a channel."
+            f"edge_type holds types from {lowest} to {highest} but hidden_edge_attr has {num_types} channels.",
+            "Count types from 0, and give each a channel.",
         )
 
 

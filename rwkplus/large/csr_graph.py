@@ -65,14 +65,16 @@ class CSRGraph:
             raise self._error("indices", f"indices must name nodes from 0 to {self.num_nodes - 1}")
         for name, values in self.nodes.items():
             if name in ENDS or not name.isidentifier():
-                raise GraphError(f"nodes cannot have an array {name!r}, which would be a file: rename it.")
+                raise GraphError(f"nodes cannot have an array {name!r}, which would be a file.", "Rename it.")
             if np.shape(values)[:1] != (self.num_nodes,):
                 rows = len(values) if np.ndim(values) else "no"
                 raise self._error(name, f"{name} has {rows} rows but there are {self.num_nodes} nodes")
 
     def _check_integers(self, name: str, values: object) -> None:
         if not isinstance(values, np.ndarray):
-            raise GraphError(f"{name} must be an array of numpy, got {type(values).__name__}: give np.asarray({name}).")
+            raise GraphError(
+                f"{name} must be an array of numpy, got {type(values).__name__}.", f"Give np.asarray({name})."
+            )
         kind = values.dtype
         if values.ndim != 1 or kind.kind != "i" or not kind.isnative:
             found = f"{kind.name if kind.isnative else kind.str} {list(values.shape)}"
@@ -183,7 +185,7 @@ class GraphFiles:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         if self.folder.exists():  # as does ".", which has no name to add to
-            raise DataError(f"{self.folder} exists already: remove it or choose another folder.")
+            raise DataError(f"{self.folder} exists already.", "Remove it or choose another folder.")
         self.scratch = self.folder.with_name(self.folder.name + ".part")
 
     def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Mapped:
@@ -197,7 +199,7 @@ class GraphFiles:
             _layout(self.scratch / f"{name}.npy")  # or numpy would make it as long as its header says
             return open_memmap(self.scratch / f"{name}.npy", "r+")
         except (OSError, ValueError) as error:
-            raise DataError(f"{self.scratch / name}.npy is missing or not complete: remove the folder.") from error
+            raise DataError(f"{self.scratch / name}.npy is missing or not complete.", "Remove the folder.") from error
 
     def forget(self, name: str) -> None:
         """Remove a file that was only of use on the way."""
@@ -246,7 +248,7 @@ def _tensor(name: str, values: Array) -> Tensor:
         return torch.from_numpy(values)
     except (TypeError, ValueError) as error:
         raise GraphError(
-            f"{name} is {values.dtype}, which no tensor holds: change it with .astype(), or leave it out of nodes."
+            f"{name} is {values.dtype}, which no tensor holds.", "Change it with .astype(), or leave it out of nodes."
         ) from error
 
 
@@ -260,17 +262,18 @@ def _refuse_losses(data: Data) -> None:
             continue
         if data.is_node_attr(key) and not isinstance(value, Tensor):
             raise GraphError(
-                f"{key} is a {type(value).__name__} with an entry for each node, and a CSRGraph keeps tensors. Make it "
-                f"a tensor, or leave it out with del data.{key}."
+                f"{key} is a {type(value).__name__} with an entry for each node, and a CSRGraph keeps tensors.",
+                f"Make it a tensor, or leave it out with del data.{key}.",
             )
         if _is_per_node(data, key, value) and (value.layout != torch.strided or value.dtype == torch.bfloat16):
             raise GraphError(
-                f"{key} is {value.dtype} with {value.layout}, which no .npy file holds: call .to_dense() or .float()."
+                f"{key} is {value.dtype} with {value.layout}, which no .npy file holds.",
+                "Call .to_dense() or .float().",
             )
         if data.is_edge_attr(key):
             raise GraphError(
-                f"{key} belongs to edges, and a CSRGraph keeps only their ends. Leave it out with del data.{key}, or "
-                "train on the Data itself with PyG's loaders."
+                f"{key} belongs to edges, and a CSRGraph keeps only their ends.",
+                f"Leave it out with del data.{key}, or train on the Data itself with PyG's loaders.",
             )
 
 

@@ -61,7 +61,7 @@ class PartLoader(ABC):
         if seed is not None:
             check_integer("seed", seed, 0)
         if items.size < 1:
-            raise ParameterError("there must be something to draw: input_nodes names no node.")
+            raise ParameterError("there is nothing to draw: input_nodes names no node.", "Name some, or all with None.")
         check_stored(graph)
         self.graph, self.items, self.seed, self.share = graph, items, seed, share
         self.arrays = {name: graph[name] for name in (graph.nodes if fields is None else fields)}

@@ -28,29 +28,30 @@ def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
     # Bytes are masks of earlier days: they would be read as the numbers 0 and 1.
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or given.dtype == np.uint8:
         raise ParameterError(
-            f"{name} must be a mask (N,) of bool or node numbers (n,), got {given.dtype} {given.shape}. "
-            "Call .bool() on a mask of other numbers."
+            f"{name} must be a mask (N,) of bool or node numbers (n,), got {given.dtype} {given.shape}.",
+            "Call .bool() on a mask of other numbers.",
         )
     if given.min() < 0 or given.max() >= num_nodes:
         raise ParameterError(
-            f"{name} holds numbers from {given.min()} to {given.max()} but the nodes are 0 to {num_nodes - 1}: "
-            "give numbers of nodes in the whole graph."
+            f"{name} holds numbers from {given.min()} to {given.max()} but the nodes are 0 to {num_nodes - 1}.",
+            "Give numbers of nodes in the whole graph.",
         )
     numbers = given.astype(np.int64)
     times = np.bincount(numbers)
     if times.max() > 1:  # most likely a mask of 0 and 1, which would be read as the first two nodes
         raise ParameterError(
-            f"{name} names node {times.argmax()} more than once: call numpy.unique on numbers, or .bool() on a mask."
+            f"{name} names node {times.argmax()} more than once.",
+            "Call numpy.unique on numbers, or .bool() on a mask.",
         )
     return numbers
 
 
 def _of_mask(mask: NDArray[np.bool_], num_nodes: int, name: str) -> NDArray[np.int64]:
     if mask.ndim == 2:
-        raise ShapeError(f"{name} holds {mask.shape[1]} splits, one per column: choose one, such as mask[:, 0].")
+        raise ShapeError(f"{name} holds {mask.shape[1]} splits, one per column.", "Choose one, such as mask[:, 0].")
     if mask.shape != (num_nodes,):
         raise ShapeError(
-            f"the mask {name} is {mask.shape} but the graph has {num_nodes} nodes: give one bool for each, "
-            "or the numbers of nodes."
+            f"the mask {name} is {mask.shape} but the graph has {num_nodes} nodes.",
+            "Give one bool for each, or the numbers of nodes.",
         )
     return np.flatnonzero(mask)

@@ -95,7 +95,7 @@ class _Users:
         n = graph.nodes
         self.bot = draw.random(n) < graph.bots
         if self.bot.all() or not self.bot.any():
-            raise ParameterError(f"of {n} users, bots={graph.bots} made all bots or none: draw more users.")
+            raise ParameterError(f"of {n} users, bots={graph.bots} made all bots or none.", "Draw more users.")
         self.popularity = _power_law(draw, n, graph.exponent)
         activity = _power_law(draw, n, graph.exponent)
         self.links = draw.poisson(graph.links * activity / activity.mean())

@@ -12,7 +12,7 @@ from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool,
 from torch_geometric.nn import models as pyg_models
 from torch_geometric.nn.inits import reset
 
-from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.errors import GraphError, ParameterError, Remedy, ShapeError
 from rwkplus.models.heads import graphs_of, node_features
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.nn.transforms import ClosedWalks
@@ -93,7 +93,10 @@ class GNN(nn.Module):
         check_share("input_dropout", input_dropout)
         check_integer("closed_walks", closed_walks, 0)
         if closed_walks and level == "node":
-            raise ParameterError("closed_walks are for whole graphs: parts of a sampled one have others. Leave it out.")
+            raise ParameterError(
+                "closed_walks are for whole graphs: parts of a sampled one have others.",
+                Remedy("Use {model_params}.", model_params={"closed_walks": 0}),
+            )
         edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
         _check_edges(conv, edge_channels, edge_categories)
         self.in_channels, self.level, self.pool, self.residual = in_channels, level, pool, residual
@@ -354,9 +357,16 @@ def _check_sizes(
 
 def _check_edges(conv: Conv, channels: int | None, categories: Sequence[int] | None) -> None:
     if channels is not None and categories is not None:
-        raise ParameterError("edges are either continuous, edge_channels, or discrete, edge_categories: give one.")
+        raise ParameterError("edges are either continuous, edge_channels, or discrete, edge_categories.", "Give one.")
     given = channels is not None or categories is not None
     if given and conv in ("GCNConv", "GINConv"):
-        raise ParameterError(f"{conv} cannot use edge features: leave them out, or take GINEConv or RWKPlusConv.")
+        raise ParameterError(
+            f"{conv} cannot use edge features.",
+            Remedy("Leave them out with {ignore}.", ignore=("edge_attr",)),
+            Remedy("Or use {model_params}, or RWKPlusConv.", model_params={"conv": "GINEConv"}),
+        )
     if not given and conv == "GINEConv":
-        raise ParameterError("GINEConv needs edge features: give edge_channels or edge_categories, or take GINConv.")
+        raise ParameterError(
+            "GINEConv needs edge features, edge_channels or edge_categories.",
+            Remedy("Give one of them, or use {model_params}.", model_params={"conv": "GINConv"}),
+        )

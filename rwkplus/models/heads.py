@@ -25,7 +25,10 @@ def node_features(data: Data, network: nn.Module, in_channels: int) -> Tensor:
     """Features of all nodes ``(N, in_channels)``; refuses others than the network was made for."""
     x: Tensor | None = data.get("x")
     if x is None:
-        raise GraphError(f"the graphs have no node features x, of which the network reads {in_channels}.")
+        raise GraphError(
+            f"the graphs have no node features x, of which the network reads {in_channels}.",
+            "Give them some, such as rwkplus.graphs.one_hot_degree(graphs).",
+        )
     weight, name = next(network.parameters()), type(network).__name__
     check_place("x", x, weight.device, name)
     if x.dim() != 2 or x.size(1) != in_channels:

@@ -188,7 +188,7 @@ def test_nodes_are_numbered_by_integers(ends, kind):
         arrays[name] = arrays[name].astype(kind)
     with pytest.raises(GraphError, match=f"^{ends[0]} must be one row of integers.*, and is {np.dtype(kind)}"):
         CSRGraph(**arrays)
-    with pytest.raises(GraphError, match=rf"{ends[0]} must be an array of numpy, got list: give np\.asarray"):
+    with pytest.raises(GraphError, match=rf"{ends[0]} must be an array of numpy, got list\. Give np\.asarray"):
         CSRGraph(**arrays | {ends[0]: [0]})
 
 

@@ -161,7 +161,7 @@ def test_nodes_may_be_numbers_or_a_mask(graph, kind):
         (np.ones(N - 1, bool), ShapeError, r"mask input_nodes is \(39,\) but the graph has 40 nodes"),
         (np.array([3, N]), ParameterError, "from 3 to 40 but the nodes are 0 to 39"),
         (np.array([-1, 2]), ParameterError, "from -1 to 2"),
-        (np.array([5, 1, 5]), ParameterError, r"node 5 more than once: call numpy\.unique"),
+        (np.array([5, 1, 5]), ParameterError, r"node 5 more than once\. Call numpy\.unique"),
         (np.ones(N, np.uint8), ParameterError, r"uint8 \(40,\)\. Call \.bool\(\)"),
         (np.ones(N, np.int64), ParameterError, r"node 1 more than once.*\.bool\(\) on a mask"),
         (np.ones((2, 2), np.int64), ParameterError, r"int64 \(2, 2\)"),
@@ -194,7 +194,7 @@ def test_wrong_arguments_are_refused(graph):
         NeighborLoader(graph, [1], batch_size=0)
     with pytest.raises(ParameterError, match="batch_size"):
         NeighborLoader(graph, [1], batch_size=2.5)
-    with pytest.raises(ParameterError, match="something to draw"):
+    with pytest.raises(ParameterError, match="nothing to draw"):
         NeighborLoader(graph, [1], np.zeros(0, np.int64))
     with pytest.raises(DataError, match="no array 'z'"):
         NeighborLoader(graph, [1], fields=("z",))

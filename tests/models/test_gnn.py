@@ -218,7 +218,7 @@ def test_parameters_survive_json_and_drawing_anew_changes_them():
         ({"categories": [3, 4]}, "in_channels=6 columns"),
         ({"conv": "GINConv", "edge_channels": 2}, "GINEConv"),
         ({"conv": "GINEConv"}, "needs edge features"),
-        ({"edge_channels": 2, "edge_categories": [2]}, "give one"),
+        ({"edge_channels": 2, "edge_categories": [2]}, "Give one"),
     ],
 )
 def test_networks_that_cannot_be_are_refused(arguments, message):
