@@ -258,7 +258,7 @@ def _is_per_node(data: Data, key: str, value: object) -> bool:
 
 def _refuse_losses(data: Data) -> None:
     for key, value in data.items():
-        if key == "edge_index" or key in (*NAMES, "name", "node_names"):  # no features, however many
+        if key == "edge_index" or key in (*NAME_FIELDS, "name", "node_names"):  # no features, however many
             continue
         if data.is_node_attr(key) and not isinstance(value, Tensor):
             raise GraphError(
