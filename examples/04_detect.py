@@ -5,8 +5,8 @@ Run: python examples/04_detect.py
 
 import networkx as nx
 
-from rwkplus.datasets import anomalous_molecules
-from rwkplus.detect import SurpriseDetector, load_detector
+from rwkplus.data import anomalous_molecules
+from rwkplus.detect import SurpriseDetector
 from rwkplus.reports import write_detection_report
 
 graphs, planted = anomalous_molecules()  # or graphs of your own in any form; one in twenty is spoiled

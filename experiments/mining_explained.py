@@ -12,12 +12,12 @@ import typer
 from experiments import testbeds
 from experiments.pages import existing, ran, rows_table
 from experiments.records import RESULTS, read_result, save_result
+from experiments.recovery import copied_patterns, majority_label, recovered
 from rwkplus.cli.console import progress
 from rwkplus.datasets.generators import Linking, triangle_chains
 from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.descriptive.palette import Paint
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
-from rwkplus.mining.recovery import recovered
 
 FIRST_SEED = 1000
 """Databases and initializations with seeds below were used for design, those from here on only for reporting."""

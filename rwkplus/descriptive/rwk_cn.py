@@ -50,7 +50,7 @@ class Objective:
     feature_sparsity: float = 0.0
     """Weight of the L1 norm of the features."""
 
-    def __call__(self, model: KCN, graphs: ViewedGraphs, restarts: int) -> Tensor:
+    def __call__(self, model: KernelLayer, graphs: ViewedGraphs, restarts: int) -> Tensor:
         """Loss of every restart, ``(R,)``: hidden graphs are the restarts' sets one after the other."""
         loss = -self.similarity(model, graphs)
         hidden = model.hidden
@@ -64,12 +64,12 @@ class Objective:
             total = total + self.diversity * self._overlap(model, adj, restarts)
         return total
 
-    def similarity(self, model: KCN, graphs: ViewedGraphs) -> Tensor:
+    def similarity(self, model: KernelLayer, graphs: ViewedGraphs) -> Tensor:
         """Similarity of each hidden graph to the database: ``(K,)``."""
         scores = model.view_scores(graphs.x, graphs.edge_index, graphs.batch, graphs.edge_weight, graphs.num_graphs)
         return similarity(scores, graphs.count, self.loss, self.average)
 
-    def _overlap(self, model: KCN, adj: Tensor, restarts: int) -> Tensor:
+    def _overlap(self, model: KernelLayer, adj: Tensor, restarts: int) -> Tensor:
         overlap = adj.new_zeros(restarts)
         for x in model.hidden.views:
             mean = diversity_penalty(
@@ -308,7 +308,7 @@ def _draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 
 
 
 def _train(
-    model: KCN,
+    model: KernelLayer,
     graphs: ViewedGraphs,
     objective: Objective,
     restarts: int,

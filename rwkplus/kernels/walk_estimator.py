@@ -76,7 +76,7 @@ class WalkEstimator(Savable, BaseEstimator):
         check_is_fitted(self)
         table = GraphTable.of(X, ignore=tuple(self.ignore))
         if self.unknown_label == "new":
-            self.reader_.warn_of_strangers(table)
+            self.reader_.warn_of_unknown(table)
         return ReadGraphs(table, self.reader_, self.unknown_label)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401

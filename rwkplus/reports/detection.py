@@ -65,7 +65,7 @@ def detection_report(
     return Page(
         title=f"Anomalies in {name}",
         lead=lead,
-        charts=[Figure(histogram(scores, detector.threshold_), "scores of all graphs")],
+        charts=[Figure(histogram(scores, -detector.offset_), "scores of all graphs")],
         colors={} if drawn is None else drawn.colors,
         intervals=intervals_of(reader) if shown and reader is not None else (),
         sections=[
@@ -89,7 +89,7 @@ def write_detection_report(
     why: Mapping[int, Explanation] | None = None,
 ) -> Path:
     """Write the page of :func:`detection_report`, whole or not at all."""
-    return write_whole(path, detection_report(detector, graphs, name, scores, usual, known, why))
+    return write_whole(path, detection_report(detector, graphs, name, judged, usual, known, why))
 
 
 def _table(usual: Graphs) -> GraphTable:

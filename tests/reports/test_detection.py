@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.datasets import anomalous_molecules
-from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
+from rwkplus.data import anomalous_molecules
+from rwkplus.detect import Judgments, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining import PatternMiner
 from rwkplus.reports import detection_report, write_detection_report
@@ -22,8 +22,9 @@ def flagged(detector):
 
 @pytest.fixture(scope="module")
 def judged():
-    graphs, anomalies = anomalous_molecules(40, random_state=5)
-    detector = SurpriseDetector(0.05).fit(graphs)
+    graphs, anomalies = anomalous_molecules(40, seed=5)
+    detector = SurpriseDetector(0.05)
+    found = detector.fit_judge(graphs)
     known = {i: anomaly.kind for i, anomaly in enumerate(anomalies) if anomaly is not None}
     return detector, graphs, "spoiled <40>", found, None, known
 
@@ -159,7 +160,7 @@ def test_classes_of_measured_edges_are_explained(detector):
     graphs[-1].add_edge(0, 3, attr=[7.25])
     graphs[-1].nodes[3]["label"] = "a"
     detector.fit(graphs)
-    page = detection_report(detector, graphs, "payments", detector.decision_scores_)
+    page = detection_report(detector, graphs, "payments")
     assert "Edge intervals: typical values of attr" in page
     assert re.search(r"<dt>attr &lt; \d\.\d+</dt><dd>0\.5</dd>", page)
-    assert "Node classes" not in page
+    assert "Node intervals" not in page
