@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "GraphTable", "data", "descriptive", "detect", "errors", "evaluate", "functional", "graphs", "io", "kernels",
-    "load_model", "loader", "mining", "models", "nn", "reports", "table", "tasks", "types", "viz",
+    "large", "load_model", "mining", "models", "nn", "reports", "table", "tasks", "types", "viz",
 ]  # fmt: skip
 HOMES = {"GraphTable": "table", "load_model": "tasks"}
 

@@ -386,7 +386,7 @@ def _check_edges(conv: Conv, channels: int | None, categories: Sequence[int] | N
         raise ParameterError(
             f"{conv} cannot use edge features.",
             Remedy("Leave them out with {ignore}.", ignore=("edge_attr",)),
-            Remedy("Or use {model_params}, or RWKPlusConv.", model_params={"conv": "GINEConv"}),
+            "Or take GINEConv or RWKPlusConv.",
         )
     if not given and conv == "GINEConv":
         raise ParameterError(
