@@ -40,6 +40,11 @@ def structural_colors(
         layers: Layers of the network.
         whiten: Make the colors' directions equally strong and mutually orthogonal. Where there are no more distinct
             nodes than ``dim``, colors are then as different from one another as those of the identity.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> structural_colors(edges, 3, generator=torch.Generator().manual_seed(0), dim=4).shape
+        torch.Size([3, 4])
     """
     if dim < 1 or layers < 1:
         raise ParameterError(f"dim and layers must be at least 1, got {dim} and {layers}.")
@@ -59,7 +64,13 @@ def structural_colors(
 
 
 def identity_colors(batch: Int[Tensor, " N"], width: int | None = None) -> Float[Tensor, "N W"]:
-    """One-hot number of each node within its graph; the nodes of a graph stand together in ``batch``."""
+    """One-hot number of each node within its graph; the nodes of a graph stand together in ``batch``.
+
+    >>> identity_colors(torch.tensor([0, 0, 1]))
+    tensor([[1., 0.],
+            [0., 1.],
+            [1., 0.]])
+    """
     rank = node_ranks(batch)
     width = int(rank.max()) + 1 if width is None and rank.numel() else width or 0
     colors = torch.zeros(rank.numel(), width, device=batch.device)
@@ -91,7 +102,12 @@ def return_probabilities(
 
 
 def whitened(colors: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
-    """Replace the singular values of ``colors`` by 1, in the scale of rows of length 1 on average."""
+    """Replace the singular values of ``colors`` by 1, in the scale of rows of length 1 on average.
+
+    >>> whitened(torch.tensor([[3.0, 0.0], [0.0, 1.0]])).abs()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     u, s, vh = torch.linalg.svd(colors, full_matrices=False)
     kept = s > s.max() * 1e-5 if s.numel() else s > 0
     rank = max(int(kept.sum()), 1)

@@ -28,6 +28,12 @@ def rwk_plus_conv(
         propagate: One step of both walkers, :math:`p(Y) = A_G Y A_H^\top + b`.
         steps: Longest walk, counted in edges.
         combine: The ``"last"`` step, the ``"sum"`` over all, or all side by side (``"concat"``).
+
+    Example:
+        One node with a loop and one hidden node with a loop, similarity 1/2.
+
+        >>> rwk_plus_conv(torch.zeros(1, 1), lambda y: y, steps=2, combine="concat")
+        tensor([[0.2500, 0.0625]])
     """
     y0 = torch.sigmoid(logits).unsqueeze(-2)  # a bank of one hidden graph
     bank = walk_steps(y0, lambda y: propagate(y.squeeze(-2)).unsqueeze(-2), steps)
@@ -51,6 +57,10 @@ def split_by_color(
     :math:`\sum_c A^{(c)} Y A_H^{(c)\top}` is a single sparse product with ``(N * C, M)`` rows of
     :math:`Y A_H^{(c)\top}`. Integers name the one color of an edge. Of floats, zeros are left out where no gradient
     asks for them, so that one-hot colors cost no more than integers.
+
+    >>> one = torch.tensor([0])
+    >>> split_by_color(one, one + 1, torch.ones(1), torch.tensor([[0.0, 0.5]]), num_colors=2)
+    (tensor([0]), tensor([3]), tensor([0.5000]))
     """
     if not edge_attr.is_floating_point():
         return row, col * num_colors + edge_attr, weight

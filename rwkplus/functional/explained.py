@@ -72,6 +72,12 @@ def pair_walks(
 
     Leading dimensions broadcast: ``(R, k, 1, M, D)`` with ``(R, 1, k, M, D)`` gives the Gram matrices of R banks.
     ``match_all`` matches every node of a walk (RWK+, Algorithm 1), else only its ends (RWK-).
+
+    An edge of one color with itself: its two nodes, then four pairs of walks of each length.
+
+    >>> x, adj = torch.ones(2, 1), 1 - torch.eye(2)
+    >>> pair_walks(x, adj, x, adj, steps=2)
+    tensor([4., 4., 4.])
     """
     y0 = x @ other_x.mT
     walks = walk_steps(y0.unsqueeze(0), lambda y: adj @ y @ other_adj.mT, steps, match_all=match_all)
@@ -88,6 +94,10 @@ def pair_closed_walks(
     """Traces of the powers ``lengths``, each at least 2, of the product graph of aligned pairs: walks that return.
 
     Broadcasts like :func:`pair_walks`. The product graph is built, which is the fast way for small graphs only.
+
+    >>> x, triangle = torch.ones(3, 1), 1 - torch.eye(3)
+    >>> pair_closed_walks(x, triangle, x, triangle, lengths=[2, 3])
+    tensor([36., 36.])
     """
     y0 = (x @ other_x.mT).flatten(-2)
     product = (adj[..., :, None, :, None] * other_adj[..., None, :, None, :]).flatten(-4, -3).flatten(-2)

@@ -164,6 +164,11 @@ def rwk_minus(
 
     Arguments, shapes and options are those of :func:`rwk_plus`; edge colors, where given, are still
     matched at every step. At one step the two kernels are equal.
+
+    >>> x, edge_index = torch.tensor([[2.0], [1.0]]), torch.tensor([[0, 1], [1, 0]])
+    >>> edge = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]])
+    >>> rwk_minus(x, edge_index, torch.zeros(2).long(), torch.ones(1, 2, 1), edge, steps=2).flatten()
+    tensor([ 8., 10.])
     """
     return _rwk(x, edge_index, batch, hidden_x, hidden_adj, steps, match_all=False, **options)
 
@@ -181,6 +186,10 @@ def classical_rwk(
     r"""Classical random walk kernel: pairs of walks with equal label sequences (Eq. 4 and 5).
 
     Labels below zero match nothing; use them to pad. Equals :func:`rwk_plus` on one-hot features.
+
+    >>> edge_index, edge = torch.tensor([[0, 1], [1, 0]]), torch.tensor([[[0.0, 1.0], [1.0, 0.0]]])
+    >>> classical_rwk(torch.tensor([3, 5]), edge_index, torch.zeros(2).long(), torch.tensor([[3, 5]]), edge, steps=1)
+    tensor([[[2.]]])
     """
     if steps < 1:
         raise ParameterError(f"steps must be at least 1, got {steps}.")
@@ -253,7 +262,11 @@ def egonet_scores(
 
 
 def color_similarity(x: Float[Tensor, "N D"], hidden_x: Float[Tensor, "K M D"]) -> Float[Tensor, "N K M"]:
-    """Inner product of every node with every hidden node: the paper's S, and Y0 of Algorithm 1."""
+    """Inner product of every node with every hidden node: the paper's S, and Y0 of Algorithm 1.
+
+    >>> color_similarity(torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]))
+    tensor([[[1., 2.]]])
+    """
     similarity: Tensor = (x @ hidden_x.flatten(0, 1).t()).unflatten(1, hidden_x.shape[:2])
     return similarity
 
@@ -290,7 +303,11 @@ def whole_graphs(
     weight: Float[Tensor, " E"] | None = None,
     attr: Float[Tensor, "E C"] | None = None,
 ) -> Egonets:
-    """Graphs of a batch in the form of egonets, one for each graph, so that the same loops walk on them."""
+    """Graphs of a batch in the form of egonets, one for each graph, so that the same loops walk on them.
+
+    >>> whole_graphs(torch.tensor([[0, 2], [1, 1]]), torch.tensor([0, 0, 0, 1])).size
+    tensor([3, 1])
+    """
     check_edge_index(edge_index, edge_weight=weight, edge_attr=attr)
     size = torch.bincount(batch, minlength=num_graphs or 0)
     ends = graphs_of_edges(edge_index, batch, num_graphs)
@@ -308,7 +325,11 @@ def whole_graphs(
 
 
 def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
-    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that."""
+    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that.
+
+    >>> count_graphs(torch.tensor([0, 0, 2])), count_graphs(torch.tensor([0]), num_graphs=4)
+    (3, 4)
+    """
     if num_graphs is None:
         return int(batch.max()) + 1 if batch.numel() else 0
     return num_graphs
@@ -453,7 +474,12 @@ def check_egonets(
 
 
 def finite_scores(scores: Tensor) -> Tensor:
-    """Return scores ``(T, ...)`` unless one is inf or nan."""
+    """Return scores ``(T, ...)`` unless one is inf or nan.
+
+    >>> finite_scores(torch.tensor([[1.0], [float("inf")]]))
+    Traceback (most recent call last):
+    rwkplus.errors.NumericError: the kernel left the range of torch.float32 at entry 1 of 2 steps: ...
+    """
     # Inside torch.compile and torch.func values cannot be looked at; there the caller owns the scale.
     if not can_look():
         return scores

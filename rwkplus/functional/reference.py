@@ -20,7 +20,11 @@ from rwkplus.functional.walks import sparse_product
 
 
 def walks(graph: nx.Graph, steps: int) -> Iterator[tuple[object, ...]]:
-    """Yield every walk of ``steps`` edges as the tuple of its nodes."""
+    """Yield every walk of ``steps`` edges as the tuple of its nodes.
+
+    >>> list(walks(nx.path_graph(3), 1))
+    [(0, 1), (1, 0), (1, 2), (2, 1)]
+    """
     paths: list[tuple[object, ...]] = [(v,) for v in graph]
     for _ in range(steps):
         paths = [(*p, u) for p in paths for u in graph[p[-1]]]
@@ -36,7 +40,11 @@ def walk_colors(graph: nx.Graph, walk: tuple[object, ...]) -> tuple[object, ...]
 
 
 def walk_weight(graph: nx.Graph, walk: tuple[object, ...]) -> float:
-    """Product of the edge weights along a walk."""
+    """Product of the edge weights along a walk.
+
+    >>> walk_weight(nx.Graph([(0, 1, {"weight": 2.0})]), (0, 1, 0))
+    4.0
+    """
     return float(np.prod([graph.edges[e].get("weight", 1.0) for e in pairwise(walk)]))
 
 
@@ -50,7 +58,13 @@ def count_label_sequences(graph: nx.Graph, steps: int, *, closed: bool = False) 
 
 
 def count_matching_walks(g: nx.Graph, h: nx.Graph, steps: int) -> float:
-    """Weigh the pairs of ``steps``-edge walks on ``g`` and ``h`` with equal colors throughout (Eq. 4)."""
+    """Weigh the pairs of ``steps``-edge walks on ``g`` and ``h`` with equal colors throughout (Eq. 4).
+
+    >>> edge = nx.path_graph(2)
+    >>> nx.set_node_attributes(edge, {0: "C", 1: "O"}, "color")
+    >>> count_matching_walks(edge, edge, 1)
+    2.0
+    """
     return sum(
         walk_weight(g, p) * walk_weight(h, q)
         for p in walks(g, steps)
@@ -75,7 +89,12 @@ def dense_rwk(
     match_all: bool = True,
     closed: bool = False,
 ) -> list[float]:
-    """Kernel of one pair of graphs from the dense Kronecker product, by its definition (Eq. 6 and 9)."""
+    """Kernel of one pair of graphs from the dense Kronecker product, by its definition (Eq. 6 and 9).
+
+    >>> edge, x = np.array([[0.0, 1.0], [1.0, 0.0]]), np.ones((2, 1))
+    >>> dense_rwk(edge, x, edge, x, steps=2)
+    [4.0, 4.0]
+    """
     s = (x_h @ x_g.T).flatten(order="F")  # vec stacks columns: pairs ordered by node of G, then of H
     return product_scores(np.kron(adj_g, adj_h), s, steps, match_all=match_all, closed=closed)
 
@@ -107,6 +126,11 @@ def product_graph(
     r"""Edges and weights of :math:`\mathbf{s}\mathbf{s}^\top \odot A_{G \otimes H}` over the ``N K M`` pairs.
 
     Takes :math:`O(E K M^2)` time and memory (Eq. 8).
+
+    >>> loop, one = torch.tensor([[0], [0]]), torch.ones(1, 1, 1)
+    >>> edges, weight = product_graph(torch.ones(1, 1), loop, hidden_x=one, hidden_adj=3 * one)
+    >>> edges.tolist(), weight.tolist()
+    ([[0], [0]], [3.0])
     """
     if (edge_attr is None) != (hidden_edge_attr is None):
         raise ShapeError("edge colors need both edge_attr and hidden_edge_attr.", "Give the other one, or neither.")

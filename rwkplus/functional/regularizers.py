@@ -68,11 +68,19 @@ def diversity_penalty(
 def sparsity_penalty(
     hidden_adj: Float[Tensor, "... M M"], hidden_x: Float[Tensor, "... M D"] | None = None
 ) -> Float[Tensor, "..."]:
-    """L1 norm of the edges of each undirected hidden graph, every edge once, and of its features where given."""
+    """L1 norm of the edges of each undirected hidden graph, every edge once, and of its features where given.
+
+    >>> sparsity_penalty(torch.tensor([[0.0, 0.5], [0.5, 0.0]]))
+    tensor(0.5000)
+    """
     penalty = hidden_adj.abs().triu(1).sum((-2, -1))
     return penalty if hidden_x is None else penalty + feature_penalty(hidden_x)
 
 
 def feature_penalty(hidden_x: Float[Tensor, "... M D"]) -> Float[Tensor, "..."]:
-    """L1 norm of the features of each hidden graph, for those who weigh it apart from the edges."""
+    """L1 norm of the features of each hidden graph, for those who weigh it apart from the edges.
+
+    >>> feature_penalty(torch.tensor([[1.0, -2.0]]))
+    tensor(3.)
+    """
     return hidden_x.abs().sum((-2, -1))

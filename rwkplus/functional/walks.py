@@ -39,6 +39,11 @@ def walk_steps(
             ends (RWK-, Eq. 6).
         start: Where walks may begin, one column per choice; everywhere by default.
         normalize: ``normalize(y, step)`` is applied between lines 4 and 5, StepNorm's place.
+
+    Example:
+        >>> y0 = torch.full((1, 1, 1), 0.5)
+        >>> [float(matched) for matched in walk_steps(y0, lambda y: y, steps=2)]
+        [0.25, 0.0625]
     """
     y = y0 if start is None else y0 * start
     for step in range(1, steps + 1):
@@ -109,7 +114,11 @@ def _returns(
 
 
 def node_ranks(batch: Int[Tensor, " N"]) -> Int[Tensor, " N"]:
-    """Number of each node within its graph, in whatever order the nodes of all graphs stand."""
+    """Number of each node within its graph, in whatever order the nodes of all graphs stand.
+
+    >>> node_ranks(torch.tensor([0, 0, 1, 0]))
+    tensor([0, 1, 0, 2])
+    """
     sizes = torch.bincount(batch)
     grouped = torch.argsort(batch, stable=True)
     places = torch.arange(batch.numel(), device=batch.device) - (sizes.cumsum(0) - sizes)[batch[grouped]]
@@ -126,6 +135,9 @@ def sparse_product(
 
     Entry ``(u, v)`` is the edge from ``u`` to ``v``: row ``u`` of the result gathers the rows ``v``
     that a walker standing on ``u`` can reach next. The result has the type of ``y``.
+
+    >>> sparse_product(torch.tensor([[0, 0], [1, 2]]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([5., 0., 0.])
     """
     source, target = edge_index
     reached = y.index_select(0, target)
@@ -149,6 +161,10 @@ def bank_propagation(
     Without edge colors there is a single channel. Discrete edge colors (``edge_type``) split the
     edges of G among the channels, so all channels together cost one sparse product; continuous ones
     (``edge_attr``) cost one per channel. Both compare with ``hidden_edge_attr`` by inner product.
+
+    >>> step = bank_propagation(torch.tensor([[0], [1]]), hidden_adj=2 * torch.ones(1, 1, 1))
+    >>> step(torch.tensor([[[1.0]], [[3.0]]])).flatten()
+    tensor([6., 0.])
     """
     check_edge_index(edge_index, edge_weight=edge_weight, edge_type=edge_type, edge_attr=edge_attr)
     if edge_type is None and edge_attr is None:
@@ -229,6 +245,10 @@ def step_moments(
     Args:
         y: Walks of one step.
         add_up: Adds up sums over all processes of a run; there is one by default.
+
+    Example:
+        >>> step_moments(torch.tensor([[[1.0]], [[3.0]]]))
+        (tensor([2.]), tensor([1.]), tensor([2.]))
     """
     dtype, y = y.dtype, y.float() if y.dtype in (torch.half, torch.bfloat16) else y  # half cannot count to 100,000
     sums, number = y.sum((0, 2)), y.new_full((y.size(1),), y.size(0) * y.size(2))
@@ -248,6 +268,11 @@ def step_norm(
     bias: Float[Tensor, " K"],
     eps: float,
 ) -> Float[Tensor, "N K M"]:
-    """Standardize the walks of each hidden graph, rescale them and squash them into (0, 1)."""
+    """Standardize the walks of each hidden graph, rescale them and squash them into (0, 1).
+
+    >>> zero, one = torch.zeros(1), torch.ones(1)
+    >>> step_norm(torch.zeros(1, 1, 1), mean=zero, var=one, weight=one, bias=zero, eps=0.0)
+    tensor([[[0.5000]]])
+    """
     scale = (weight * (var + eps).rsqrt()).unsqueeze(-1)
     return torch.sigmoid((y - mean.unsqueeze(-1)) * scale + bias.unsqueeze(-1))

@@ -46,6 +46,12 @@ class CSRGraph:
         nodes: Further arrays with a row for each node, such as ``x``, ``y`` and ``train_mask``.
         facts: JSON values about where the graph comes from.
         folder: Where it was opened.
+
+    Example:
+        >>> ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
+        >>> graph = CSRGraph.of(Data(x=torch.ones(3, 2), edge_index=ring))
+        >>> graph.num_nodes, graph.num_edges, graph["x"].shape
+        (3, 3, (3, 2))
     """
 
     indptr: Array
@@ -124,7 +130,12 @@ class CSRGraph:
         return cls(indptr, indices, nodes)
 
     def digest(self) -> str:
-        """Of all arrays, to tell graphs apart; reads them once."""
+        """Of all arrays, to tell graphs apart; reads them once.
+
+        >>> graph = CSRGraph(np.array([0, 1, 2]), np.array([1, 0]))
+        >>> graph.digest() == CSRGraph(np.array([0, 1, 2]), np.array([1, 0])).digest()
+        True
+        """
         digest = hashlib.sha256()
         for name, values in sorted({"indptr": self.indptr, "indices": self.indices, **self.nodes}.items()):
             digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
@@ -137,6 +148,11 @@ class CSRGraph:
 
         Raises:
             GraphError: An array for the nodes is of a type that torch does not know.
+
+        Example:
+            >>> CSRGraph(np.array([0, 1, 1]), np.array([1])).data().edge_index
+            tensor([[1],
+                    [0]])
         """
         target = np.repeat(np.arange(self.num_nodes), np.diff(self.indptr))
         edge_index = torch.from_numpy(np.stack([self.indices.astype(np.int64), target]))
@@ -162,7 +178,13 @@ class CSRGraph:
         return cls(indptr, indices, arrays, facts, folder)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the folder, all of it or nothing."""
+        """Write the folder, all of it or nothing.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     CSRGraph.open(CSRGraph(np.array([0, 1, 2]), np.array([1, 0])).save(f"{folder}/pair")).num_edges
+        2
+        """
         with new_graph(folder, self.facts) as files:
             for name, values in {"indptr": self.indptr, "indices": self.indices, **self.nodes}.items():
                 files.array(name, values.shape, values.dtype)[...] = values
@@ -170,7 +192,12 @@ class CSRGraph:
 
 
 def check_stored(graph: object) -> None:
-    """Refuse everything but a :class:`CSRGraph`."""
+    """Refuse everything but a :class:`CSRGraph`.
+
+    >>> check_stored([])
+    Traceback (most recent call last):
+    rwkplus.errors.ParameterError: graph must be a CSRGraph, got list: give CSRGraph.of(data).
+    """
     if not isinstance(graph, CSRGraph):
         raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
 

@@ -174,6 +174,12 @@ class ClusterLoader(PartLoader):
         seed: Seed of the order; None keeps it.
         share: Gives number of this process and of all processes.
         fields: Arrays of the graph to give; all by default.
+
+    Example:
+        >>> ring = torch.stack([torch.arange(6), torch.arange(6).roll(1)])
+        >>> graph = CSRGraph.of(Data(x=torch.rand(6, 3), edge_index=ring))
+        >>> [batch.n_id.tolist() for batch in ClusterLoader(graph, np.array([0, 0, 0, 1, 1, 1]))]
+        [[0, 1, 2], [3, 4, 5]]
     """
 
     def __init__(

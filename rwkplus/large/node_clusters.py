@@ -77,7 +77,11 @@ def _by_metis(indptr: NDArray[Any], indices: NDArray[Any], num_clusters: int) ->
 
 @njit(cache=True, nogil=True)
 def breadth_first(indptr: Any, indices: Any) -> Any:
-    """All nodes in breadth-first order, component by component."""
+    """All nodes in breadth-first order, component by component.
+
+    >>> breadth_first(np.array([0, 1, 2, 4]), np.array([2, 2, 0, 1]))
+    array([0, 2, 1])
+    """
     order, seen = np.empty(indptr.size - 1, np.int64), np.zeros(indptr.size - 1, np.bool_)
     end = 0
     for root in range(seen.size):

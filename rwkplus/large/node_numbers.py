@@ -19,6 +19,10 @@ def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
     Raises:
         ShapeError: A mask is not one for all nodes.
         ParameterError: There are neither truth values nor numbers, or numbers of nodes that are not there, or twice.
+
+    Example:
+        >>> node_numbers(np.array([True, False, True]), 3, "train_mask"), node_numbers([2, 0], 3, "train_mask")
+        (array([0, 2]), array([2, 0]))
     """
     given = nodes.numpy(force=True) if isinstance(nodes, Tensor) else np.asarray(nodes)
     if given.dtype == bool:

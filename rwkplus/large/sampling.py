@@ -45,12 +45,24 @@ class Sampler:
             fan_outs: Most edges drawn for a node, for each hop; -1 takes all.
             key: Names the draw, see :func:`rwkplus.loops.random_streams.new_key`.
             replace: Whether an edge may be drawn again: every node with neighbors then has exactly that many.
+
+        Example:
+            >>> from rwkplus.loops.random_streams import new_key
+            >>> sampler = Sampler(np.array([0, 1, 2, 3]), np.array([1, 2, 0]))
+            >>> sampler.neighborhood(np.array([0]), [-1, -1], new_key(0)).nodes
+            array([0, 1, 2])
         """
         self._check(seeds)
         return Part(*_sample(self.indptr, self.indices, seeds, np.array(fan_outs, np.int64), key, replace, self._place))
 
     def induced(self, nodes: Index) -> Part:
-        """All edges among distinct nodes, which keep their order."""
+        """All edges among distinct nodes, which keep their order.
+
+        >>> sampler = Sampler(np.array([0, 1, 2, 3]), np.array([1, 2, 0]))
+        >>> sampler.induced(np.array([2, 1])).edge_index
+        array([[0],
+               [1]])
+        """
         self._check(nodes)
         return Part(nodes, _induce(self.indptr, self.indices, nodes, self._place))
 

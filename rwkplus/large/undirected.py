@@ -15,7 +15,11 @@ New = Callable[[str, tuple[int, ...], Any], Array]
 
 
 def index_type(num_nodes: int) -> type[np.int32] | type[np.int64]:
-    """The smallest type that numbers so many nodes."""
+    """The smallest type that numbers so many nodes.
+
+    >>> index_type(1000).__name__, index_type(2**40).__name__
+    ('int32', 'int64')
+    """
     return np.int32 if num_nodes <= np.iinfo(np.int32).max else np.int64
 
 
@@ -30,6 +34,11 @@ def undirected_csr(chunks: Callable[[], Iterable[Edges]], num_nodes: int, new: N
 
     Returns:
         ``indptr (N + 1,)`` and ``indices (E,)``.
+
+    Example:
+        >>> edges = np.array([0, 1, 1]), np.array([1, 0, 2])
+        >>> undirected_csr(lambda: [edges], 3, lambda name, shape, dtype: np.zeros(shape, dtype))
+        (array([0, 1, 3, 4]), array([1, 0, 2, 1], dtype=int32))
     """
     counts = np.zeros(num_nodes, np.int64)
     for source, target in chunks():

@@ -48,6 +48,12 @@ class WebGraph:
         voice: How far the features of communities and scripts lie apart, in standard deviations of the noise.
         signal: How far the features of bots are shifted, in standard deviations of the noise.
         exponent: Of the power law of popularity.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     WebGraph(nodes=200, channels=4).write(f"{folder}/web")["x"].shape
+        (200, 4)
     """
 
     nodes: int = 1_000_000

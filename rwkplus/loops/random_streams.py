@@ -18,7 +18,11 @@ LAST, BITS = np.uint64(31), np.uint64(11)
 
 
 def new_key(*numbers: int) -> np.uint64:
-    """Mix numbers, such as seed, epoch and batch, into the key of many streams."""
+    """Mix numbers, such as seed, epoch and batch, into the key of many streams.
+
+    >>> new_key(0, 1) == new_key(0, 1), new_key(0, 1) == new_key(1, 0)
+    (np.True_, np.False_)
+    """
     return np.uint64(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
 
 
@@ -44,11 +48,20 @@ def advance(state: Any) -> Any:
 
 @njit(cache=True, nogil=True, inline="always")
 def below(state: Any, bound: Any) -> Any:
-    """A number from 0 to ``bound - 1``; ``bound`` is less than 2**32, and the bias less than ``bound / 2**32``."""
+    """A number from 0 to ``bound - 1``; ``bound`` is less than 2**32, and the bias less than ``bound / 2**32``.
+
+    >>> state = stream(new_key(0), 7)
+    >>> 0 <= below(advance(state), 3) < 3
+    True
+    """
     return np.int64(((mix(state) >> HALF) * np.uint64(bound)) >> HALF)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def uniform(state: Any) -> Any:
-    """A number from 0 to 1, without 1."""
+    """A number from 0 to 1, without 1.
+
+    >>> 0 <= uniform(advance(stream(new_key(0), 7))) < 1
+    True
+    """
     return np.float64(mix(state) >> BITS) * 2.0**-53

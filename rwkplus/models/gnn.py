@@ -55,6 +55,11 @@ class GNN(nn.Module):
             for graphs.
         cached: Whether they prepare the adjacency only once, for training on a single graph.
         recompute: Whether ``RWKPlusConv`` walks again in the backward pass to save memory.
+
+    Example:
+        >>> path = Data(x=torch.rand(3, 5), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> GNN(5, 2, level="node", hidden_channels=8).eval()(path).shape
+        torch.Size([3, 2])
     """
 
     def __init__(
@@ -178,6 +183,11 @@ class GIN(nn.Module):
         layers: Rounds of message passing.
         dropout: Share of activations dropped.
         norm: ``"batch_norm"``, ``"graph_norm"``, any other of PyG's names, or None.
+
+    Example:
+        >>> path = Data(x=torch.rand(3, 5), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> GIN(5, 2).eval()(path).shape
+        torch.Size([1, 2])
     """
 
     reads = ("x",)
@@ -256,7 +266,11 @@ class _Columns(nn.Module):
 
 
 class Embeddings(nn.Module):
-    """A learned vector for every value of every column, added up over the columns; blanks add nothing."""
+    """A learned vector for every value of every column, added up over the columns; blanks add nothing.
+
+    >>> Embeddings([3, 2], channels=4, field="x")(torch.tensor([[0, 1], [2, 0]])).shape
+    torch.Size([2, 4])
+    """
 
     def __init__(self, categories: Sequence[int], channels: int, field: str) -> None:
         super().__init__()
@@ -275,7 +289,12 @@ class Embeddings(nn.Module):
 
 
 class OneHots(nn.Module):
-    """The columns as one-hot colors side by side; blanks have none."""
+    """The columns as one-hot colors side by side; blanks have none.
+
+    >>> OneHots([2, 3], field="edge_attr")(torch.tensor([[1, 0], [-1, 2]]))
+    tensor([[0., 1., 1., 0., 0.],
+            [0., 0., 0., 0., 1.]])
+    """
 
     def __init__(self, categories: Sequence[int], field: str) -> None:
         super().__init__()
@@ -298,6 +317,10 @@ def dropout(x: Tensor, share: float, training: bool = True) -> Tensor:
         x: A dense tensor.
         share: Share of entries that become zero, the others grow, so that means stay.
         training: Whether to drop anything.
+
+    Example:
+        >>> dropout(torch.ones(2), 0.5, training=False), dropout(torch.ones(2), 1.0)
+        (tensor([1., 1.]), tensor([0., 0.]))
     """
     if not training or share == 0:
         return x
@@ -363,7 +386,7 @@ def _check_edges(conv: Conv, channels: int | None, categories: Sequence[int] | N
         raise ParameterError(
             f"{conv} cannot use edge features.",
             Remedy("Leave them out with {ignore}.", ignore=("edge_attr",)),
-            Remedy("Or use {model_params}, or RWKPlusConv.", model_params={"conv": "GINEConv"}),
+            "Or take GINEConv or RWKPlusConv.",
         )
     if not given and conv == "GINEConv":
         raise ParameterError(

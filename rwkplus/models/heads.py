@@ -38,7 +38,11 @@ def node_features(data: Data, network: nn.Module, in_channels: int) -> Tensor:
 
 
 def graphs_of(data: Data) -> tuple[Tensor, int]:
-    """Graph of each node, and the number of graphs; a ``Data`` without ``batch`` is a single one."""
+    """Graph of each node, and the number of graphs; a ``Data`` without ``batch`` is a single one.
+
+    >>> graphs_of(Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]])))
+    (tensor([0, 0]), 1)
+    """
     batch: Tensor | None = data.get("batch")
     if batch is None:
         return torch.zeros(data.num_nodes, dtype=torch.long, device=data.edge_index.device), 1
@@ -46,13 +50,21 @@ def graphs_of(data: Data) -> tuple[Tensor, int]:
 
 
 def make_norm(norm: Norm, channels: int) -> nn.BatchNorm1d | FixedScale:
-    """Make BatchNorm, or a scale that the first batch sets."""
+    """Make BatchNorm, or a scale that the first batch sets.
+
+    >>> make_norm("fixed", 8)
+    FixedScale(8, batches=1)
+    """
     check_choice("norm", norm, Norm)
     return nn.BatchNorm1d(channels) if norm == "batch" else FixedScale(channels)
 
 
 def make_head(channels: int, mlp_channels: int | None, out_channels: int, norm: Norm, dropout: float) -> MLP:
-    """Make an MLP with a hidden layer, or a linear map if that has no width; with fixed scales it has no BatchNorm."""
+    """Make an MLP with a hidden layer, or a linear map if that has no width; with fixed scales it has no BatchNorm.
+
+    >>> make_head(8, None, 2, "batch", 0.0)
+    MLP(8, 2)
+    """
     check_share("dropout", dropout)
     sizes = [channels, out_channels] if mlp_channels is None else [channels, mlp_channels, out_channels]
     return MLP(sizes, norm="batch_norm" if norm == "batch" else None, dropout=float(dropout))

@@ -20,14 +20,25 @@ Colors = Literal["degree", "x"]
 
 
 def two_hops(x: Tensor, edge_index: Tensor) -> Tensor:
-    """Average features over neighbors twice, with the weights of ``GCNConv``: ``(N, D)``."""
+    """Average features over neighbors twice, with the weights of ``GCNConv``: ``(N, D)``.
+
+    >>> two_hops(torch.tensor([[0.0], [2.0]]), torch.tensor([[0, 1], [1, 0]])).flatten()
+    tensor([1.0000, 1.0000])
+    """
     (source, target), weight = gcn_norm(edge_index, None, x.size(0), dtype=x.dtype)
     inwards = torch.stack([target, source])
     return sparse_product(inwards, sparse_product(inwards, x, weight), weight)
 
 
 def node_colors(data: Data, colors: Colors | None, max_degree: int) -> Tensor:
-    """One-hot degrees, at most ``max_degree``, or features, or one color for all: ``(N, ...)``."""
+    """One-hot degrees, at most ``max_degree``, or features, or one color for all: ``(N, ...)``.
+
+    >>> star = Data(x=torch.zeros(3, 1), edge_index=torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
+    >>> node_colors(star, "degree", max_degree=2)
+    tensor([[0., 0., 1.],
+            [0., 1., 0.],
+            [0., 1., 0.]])
+    """
     x: Tensor = data.x
     if colors == "x":
         return x
@@ -60,6 +71,11 @@ class IGAD(nn.Module):
         dropout: Share of activations dropped in the MLPs.
         options: Of the kernels, see :class:`~rwkplus.nn.KernelOptions`; ``hidden_nodes=5``, ``steps=2``,
             ``combine="concat"`` and ``step_norm="propagate"`` by default.
+
+    Example:
+        >>> path = Data(x=torch.rand(3, 5), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> IGAD(5).eval()(path).shape
+        torch.Size([1, 2])
     """
 
     reads = ("x",)

@@ -94,7 +94,13 @@ class KerGNN(nn.Module):
                 part.reset_parameters()
 
     def embed(self, batch: Data) -> Tensor:
-        """Embed every node: ``(N, width)``."""
+        """Embed every node: ``(N, width)``.
+
+        >>> import torch
+        >>> path = Data(x=torch.rand(3, 5), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> KerGNN(5, 2, num_hidden=4).eval().embed(path).shape
+        torch.Size([3, 4])
+        """
         x = node_features(batch, self, self.in_channels)
         # Egonets that are alike have one output, yet gradients by the features of their own nodes.
         merge = not learns(x)
@@ -177,7 +183,13 @@ class RWNN(nn.Module):
                 part.reset_parameters()
 
     def embed(self, batch: Data) -> Tensor:
-        """Kernels of every graph with every hidden graph: ``(B, K * T)`` if steps are concatenated."""
+        """Kernels of every graph with every hidden graph: ``(B, K * T)`` if steps are concatenated.
+
+        >>> import torch
+        >>> path = Data(x=torch.rand(3, 5), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> RWNN(5, 2, num_hidden=4, steps=2).eval().embed(path).shape  # walks of 0, 1 and 2 edges
+        torch.Size([1, 12])
+        """
         x = node_features(batch, self, self.in_channels)
         if self.encoder is not None:
             x = self.encoder(x).relu()

@@ -42,12 +42,20 @@ class CSR(NamedTuple):
 
 
 def to_csr(row: Tensor, col: Tensor, value: Tensor, num_rows: int, num_cols: int) -> CSR:
-    """Sort the entries of a sparse matrix by row, on the CPU. Order within rows and repeated entries stay."""
+    """Sort the entries of a sparse matrix by row, on the CPU. Order within rows and repeated entries stay.
+
+    >>> to_csr(torch.tensor([1, 0]), torch.tensor([0, 1]), torch.tensor([5.0, 7.0]), 2, 2)
+    CSR(ptr=tensor([0, 1, 2]), col=tensor([1, 0]), value=tensor([7., 5.]))
+    """
     return CSR(*_to_csr(row, col, value, num_rows, num_cols))
 
 
 def transpose(matrix: CSR, num_cols: int) -> CSR:
-    """Return the transposed matrix, which has ``num_cols`` rows."""
+    """Return the transposed matrix, which has ``num_cols`` rows.
+
+    >>> transpose(CSR(torch.tensor([0, 2]), torch.tensor([0, 1]), torch.tensor([5.0, 7.0])), num_cols=2).ptr
+    tensor([0, 1, 2])
+    """
     num_rows = matrix.ptr.numel() - 1
     row = torch.arange(num_rows, device="cpu").repeat_interleave(matrix.ptr.diff(), output_size=matrix.col.numel())
     return to_csr(matrix.col, row, matrix.value, num_cols, num_rows)
@@ -92,6 +100,11 @@ def fused_conv(
 
     Returns:
         ``(N, M)``, or ``(N, steps * M)`` if concatenated.
+
+    Example:
+        >>> one, matrix = torch.ones(1, 1), CSR(torch.tensor([0, 1]), torch.tensor([0]), torch.ones(1))
+        >>> fused_conv(0 * one, matrix, one, torch.zeros(1), steps=2, combine="sum")
+        tensor([[0.3125]])
     """
     keep = learns(logits, hidden_adj, bias) and not recompute
     out: Tensor = _conv(logits, list(adjacency), hidden_adj, bias, steps, combine, keep)[0]

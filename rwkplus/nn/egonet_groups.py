@@ -202,7 +202,11 @@ def banks_of(y0: Tensor, hidden: Tensor) -> list[Bank]:
 
 
 def widths(y0: Tensor) -> list[int]:
-    """Hidden nodes in each group."""
+    """Hidden nodes in each group.
+
+    >>> widths(torch.zeros(3, 10, 6))  # ten hidden graphs of six nodes
+    [48, 12]
+    """
     return [part.size(1) * y0.size(2) for part in y0.split(group_size(y0.size(2)), 1)]
 
 

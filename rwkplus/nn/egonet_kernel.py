@@ -100,6 +100,13 @@ def compiled_egonet_scores(
 
     Returns:
         Scores, and the mean, variance and number of the walks that were normalized in each step, for training.
+
+    Example:
+        >>> from rwkplus.nn import extract_egonets
+        >>> edges, x = torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 1)
+        >>> scores, _ = compiled_egonet_scores(x, extract_egonets(edges, 2), x[None], 1 - torch.eye(2)[None], steps=1)
+        >>> scores.flatten()
+        tensor([4., 4.])
     """
     check_egonets(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
     if learns(egonets.weight, None if hidden_edge_attr is None else egonets.attr):

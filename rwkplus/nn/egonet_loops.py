@@ -91,7 +91,7 @@ def hidden_bank(colors: Any, hidden: Any) -> Any:
             for w in range(size):
                 for k in range(count):
                     mix[c, k * size + v, k * size + w] = hidden[k, v, w, c]
-        multiply(colors, mix[c].T, ahead[c])
+        _multiply(colors, mix[c].T, ahead[c])
     return Bank(colors, mix, ahead)
 
 
@@ -101,9 +101,9 @@ def hidden_bank_backward(bank: Any, grads: Any, grad_hidden: Any) -> None:
     count, size, _, channels = grad_hidden.shape
     moved = np.empty_like(bank.colors)
     for c in range(channels):
-        multiply(grads.ahead[c], bank.mix[c], moved)
-        add_rows(moved, grads.colors)
-        add_outer(grads.ahead[c], bank.colors, grads.mix[c])
+        _multiply(grads.ahead[c], bank.mix[c], moved)
+        _add_rows(moved, grads.colors)
+        _add_outer(grads.ahead[c], bank.colors, grads.mix[c])
         for v in range(size):
             for w in range(size):
                 for k in range(count):
@@ -111,7 +111,7 @@ def hidden_bank_backward(bank: Any, grads: Any, grad_hidden: Any) -> None:
 
 
 @njit(**LOOP)
-def multiply(rows: Any, matrix: Any, out: Any) -> None:
+def _multiply(rows: Any, matrix: Any, out: Any) -> None:
     """Product of two matrices, a few rows at a time."""
     count = max(1, SINGLE_THREAD // matrix.size)
     for i in range(0, rows.shape[0], count):
@@ -119,17 +119,17 @@ def multiply(rows: Any, matrix: Any, out: Any) -> None:
 
 
 @njit(**LOOP)
-def add_outer(left: Any, right: Any, out: Any) -> None:
+def _add_outer(left: Any, right: Any, out: Any) -> None:
     """Add the sum of the outer products of rows."""
     count = max(1, SINGLE_THREAD // out.size)
     product = np.empty_like(out)
     for i in range(0, left.shape[0], count):
         np.dot(left[i : i + count].T, right[i : i + count], product)
-        add_rows(product, out)
+        _add_rows(product, out)
 
 
 @njit(**LOOP)
-def add_rows(rows: Any, out: Any) -> None:
+def _add_rows(rows: Any, out: Any) -> None:
     """Add a matrix."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
@@ -137,7 +137,7 @@ def add_rows(rows: Any, out: Any) -> None:
 
 
 @njit(**LOOP)
-def clear(rows: Any, count: int) -> None:
+def _clear(rows: Any, count: int) -> None:
     """Set the first rows to 0."""
     for i in range(count):
         for j in range(rows.shape[1]):
@@ -145,7 +145,7 @@ def clear(rows: Any, count: int) -> None:
 
 
 @njit(**LOOP)
-def reach(plan: Any, block: int, c: int, origin: Any, at: Any, reached: Any) -> None:
+def _reach(plan: Any, block: int, c: int, origin: Any, at: Any, reached: Any) -> None:
     """Line 4, the step on G along edges of color c: every member of a block gathers from where its links lead."""
     for e in range(plan.link[plan.block[block]], plan.link[plan.block[block + 1]]):
         row, end, weight = plan.source[e], at[e], plan.value[e, c]
@@ -154,7 +154,7 @@ def reach(plan: Any, block: int, c: int, origin: Any, at: Any, reached: Any) -> 
 
 
 @njit(**LOOP)
-def reach_backward(plan: Any, block: int, c: int, reached: Any, at: Any, origin: Any) -> None:
+def _reach_backward(plan: Any, block: int, c: int, reached: Any, at: Any, origin: Any) -> None:
     """Spread gradients back along the links."""
     for e in range(plan.link[plan.block[block]], plan.link[plan.block[block + 1]]):
         row, end, weight = plan.source[e], at[e], plan.value[e, c]
@@ -163,7 +163,7 @@ def reach_backward(plan: Any, block: int, c: int, reached: Any, at: Any, origin:
 
 
 @njit(**LOOP)
-def leave(plan: Any, first: int, count: int, bank: Any, match_all: bool, reached: Any, walkers: Any) -> None:
+def _leave(plan: Any, first: int, count: int, bank: Any, match_all: bool, reached: Any, walkers: Any) -> None:
     """Lines 5 and 6: times the squared colors, except for RWK-."""
     for row in range(count):
         node = plan.node[first + row]
@@ -199,15 +199,15 @@ def take_step(
     for block in range(plan.block.size - 1):
         begin, end = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
         rows = reached[begin:end]
-        clear(rows, end - begin)
+        _clear(rows, end - begin)
         if not first:
-            leave(plan, begin, end - begin, bank, match_all, normal[begin:end], walkers)
+            _leave(plan, begin, end - begin, bank, match_all, normal[begin:end], walkers)
         for c in range(channels):
             if first:
-                reach(plan, block, c, bank.ahead[c], plan.target_node, rows)
+                _reach(plan, block, c, bank.ahead[c], plan.target_node, rows)
             else:
-                multiply(walkers[: end - begin], bank.mix[c].T, moved[: end - begin])
-                reach(plan, block, c, moved, plan.target, rows)
+                _multiply(walkers[: end - begin], bank.mix[c].T, moved[: end - begin])
+                _reach(plan, block, c, moved, plan.target, rows)
         if measure:
             _add_moments(plan, block, rows, moments)
 
@@ -330,14 +330,14 @@ def take_step_backward(
                     line = lines[1, j] * reached[row, j] + lines[2, j]
                     over[row - begin, j] = lines[0, j] * grad[row, j] + count * line
         if not first:
-            leave(plan, begin, rows, bank, match_all, normal[begin:end], walkers)
-            clear(grad[begin:end], rows)
+            _leave(plan, begin, rows, bank, match_all, normal[begin:end], walkers)
+            _clear(grad[begin:end], rows)
         for c in range(bank.mix.shape[0]):
             if first:
-                reach_backward(plan, block, c, over, plan.target_node, grads.ahead[c])
+                _reach_backward(plan, block, c, over, plan.target_node, grads.ahead[c])
                 continue
-            clear(moved, rows)
-            reach_backward(plan, block, c, over, plan.target, moved)
-            add_outer(moved[:rows], walkers[:rows], grads.mix[c])
-            multiply(moved[:rows], bank.mix[c], spare[:rows])
-            add_rows(spare[:rows], grad[begin:end])
+            _clear(moved, rows)
+            _reach_backward(plan, block, c, over, plan.target, moved)
+            _add_outer(moved[:rows], walkers[:rows], grads.mix[c])
+            _multiply(moved[:rows], bank.mix[c], spare[:rows])
+            _add_rows(spare[:rows], grad[begin:end])

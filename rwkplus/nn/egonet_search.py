@@ -33,6 +33,11 @@ def find_egonets(
         ``index (R,)``, the members of all egonets, each center first; ``size (N,)``, how many each egonet has;
         ``link (F, 2)``, the edges between members, as positions within their egonet; ``link_count (N,)``, how many
         each egonet has; ``edge (F,)``, which edge each link is.
+
+    Example:
+        >>> index, size, link, link_count, edge = find_egonets(torch.tensor([[0], [1]]), 2, 1, -1)
+        >>> index, size
+        (tensor([0, 1, 1, 0]), tensor([2, 2]))
     """
     check_edge_index(edge_index, num_nodes)  # compiled loops do not look where they read
     found = _find(edge_index.contiguous().numpy(), num_nodes, hops, max_nodes)
@@ -162,7 +167,12 @@ class Merged(NamedTuple):
 
 
 def row_hashes(x: Tensor) -> Tensor:
-    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``."""
+    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``.
+
+    >>> first, second, third = row_hashes(torch.tensor([[1.0], [2.0], [1.0]]))
+    >>> bool(first == third), bool(first == second)
+    (True, False)
+    """
     return torch.from_numpy(_hash_rows(_bits(x)).view(np.int64))
 
 

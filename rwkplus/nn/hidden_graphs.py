@@ -29,6 +29,11 @@ class HiddenGraphs(nn.Module):
         features: ``"raw"``, ``"softmax"`` (a distribution over colors) or ``"sigmoid"``; one for all views or one each.
         num_edge_features: Colors C of an edge, raw; 0 for none.
         generator: Source of the initial values, also of those that come late; torch's global one by default.
+
+    Example:
+        >>> hidden = HiddenGraphs(num_hidden=8, hidden_nodes=6, num_features=3)
+        >>> hidden.adj.shape, hidden.x.shape
+        (torch.Size([8, 6, 6]), torch.Size([8, 6, 3]))
     """
 
     def __init__(
@@ -75,7 +80,13 @@ class HiddenGraphs(nn.Module):
             self.edge_colors.uniform_(0, 1, generator=generator)
 
     def initialize(self, num_features: int) -> None:
-        """Learn the number of features if it was left open; otherwise do nothing."""
+        """Learn the number of features if it was left open; otherwise do nothing.
+
+        >>> hidden = HiddenGraphs(2, 3, num_features=-1)
+        >>> hidden.initialize(5)
+        >>> hidden.x.shape
+        torch.Size([2, 3, 5])
+        """
         if self.widths == (LAZY,):
             self.widths = (num_features,)
             (logits,) = self.node_logits
@@ -105,7 +116,12 @@ class HiddenGraphs(nn.Module):
 
     @property
     def adj(self) -> Tensor:
-        """Symmetric adjacencies with an empty diagonal: ``(K, M, M)``."""
+        """Symmetric adjacencies with an empty diagonal: ``(K, M, M)``.
+
+        >>> adj = HiddenGraphs(1, 3, 2, adjacency="discrete").adj[0]
+        >>> bool((adj == adj.T).all()), adj.diagonal().tolist(), set(adj.flatten().tolist()) <= {0.0, 1.0}
+        (True, [0.0, 0.0, 0.0], True)
+        """
         return self._both_ways(_weights(self.edge_logits, self.adjacency))
 
     @property
@@ -122,7 +138,11 @@ class HiddenGraphs(nn.Module):
 
     @property
     def views(self) -> list[Tensor]:
-        """Node features of every view: ``(K, M, D)`` each."""
+        """Node features of every view: ``(K, M, D)`` each.
+
+        >>> [view.shape for view in HiddenGraphs(2, 3, num_features=(4, 1)).views]
+        [torch.Size([2, 3, 4]), torch.Size([2, 3, 1])]
+        """
         return [_mapped(logits, how) for logits, how in zip(self.node_logits, self.features, strict=True)]
 
     @property

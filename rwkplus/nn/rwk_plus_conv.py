@@ -152,7 +152,14 @@ class RWKPlusConv(MessagePassing):
         self.reset_cache()
 
     def reset_cache(self) -> None:
-        """Forget the cached adjacency, before another graph."""
+        """Forget the cached adjacency, before another graph.
+
+        >>> conv = RWKPlusConv(2, 4, cached=True)
+        >>> _ = conv(torch.rand(2, 2), torch.tensor([[0], [1]]))
+        >>> conv.reset_cache()
+        >>> conv(torch.rand(3, 2), torch.tensor([[0], [1]])).shape
+        torch.Size([3, 4])
+        """
         self._cached: Adjacency | None = None
 
     def forward(
@@ -287,6 +294,13 @@ def one_graph(model: nn.Module) -> Iterator[None]:
     """Let the convolutions inside a network cache the adjacency of the one graph they see in this block.
 
     Afterwards it is forgotten: a cache that lived on would be used for the next graph of the same size, silently.
+
+    >>> conv = RWKPlusConv(2, 4)
+    >>> with one_graph(conv):
+    ...     conv.cached
+    True
+    >>> conv.cached
+    False
     """
     convs = [part for part in model.modules() if isinstance(part, RWKPlusConv | GCNConv)]
     before = [conv.cached for conv in convs]

@@ -143,7 +143,13 @@ class ClosedWalks(BaseTransform):
         return data
 
     def of(self, data: Data | Batch) -> Tensor:
-        """The chances ``(N, steps)``: those that were added before, or computed now if edges or ``steps`` differ."""
+        """The chances ``(N, steps)``: those that were added before, or computed now if edges or ``steps`` differ.
+
+        >>> edge = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
+        >>> ClosedWalks(2).of(edge)
+        tensor([[0., 1.],
+                [0., 1.]])
+        """
         known = data if self._is_known(data) else self(data)
         chances: Tensor = known.closed_walks
         return chances
@@ -231,6 +237,12 @@ def merge_egonets(egonets: Egonets) -> tuple[Egonets, Tensor]:
 
     Returns:
         The distinct egonets, and which of them each one is: ``scores[:, which]``.
+
+    Example:
+        >>> path = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> distinct, which = merge_egonets(egonets_of(EgoNets()(path), 1, None))
+        >>> distinct.size, which
+        (tensor([2, 3]), tensor([0, 1, 0]))
     """
     if egonets.kind is None:
         raise ParameterError("egonets without kinds cannot be merged.", "EgoNets finds kinds in graphs with x.")
@@ -261,13 +273,25 @@ def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
 
 
 def has_same_edges(data: Data | Batch, known: Tensor | None, *, bare: bool = False) -> bool | None:
-    """Whether graphs have the edges of which ``known`` is the hash, one number for each graph; None for unknown."""
+    """Whether graphs have the edges of which ``known`` is the hash, one number for each graph; None for unknown.
+
+    >>> edge = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
+    >>> known = edge_hash_of(edge)
+    >>> edge.edge_index = edge.edge_index.flip(0)
+    >>> has_same_edges(edge, known)
+    False
+    """
     now = None if known is None else edge_hash_of(data, bare=bare)
     return None if known is None or now is None else int(now) == int(known.sum())
 
 
 def check_extent(hops: object, max_nodes: object) -> None:
-    """Refuse egonets that cannot be."""
+    """Refuse egonets that cannot be.
+
+    >>> check_extent(hops=0, max_nodes=None)
+    Traceback (most recent call last):
+    rwkplus.errors.ParameterError: hops must be an integer of at least 1, got 0.
+    """
     if not isinstance(hops, Integral) or hops < 1:
         raise ParameterError(f"hops must be an integer of at least 1, got {hops!r}.")
     if max_nodes is not None and (not isinstance(max_nodes, Integral) or max_nodes < 1):
