@@ -16,13 +16,21 @@ LAST, BITS = np.uint64(31), np.uint64(11)
 
 
 def new_key(*numbers: int) -> np.uint64:
-    """Mix numbers, such as seed, epoch and batch, into the key of many streams."""
+    """Mix numbers, such as seed, epoch and batch, into the key of many streams.
+
+    >>> new_key(0, 1) == new_key(0, 1), new_key(0, 1) == new_key(1, 0)
+    (np.True_, np.False_)
+    """
     return np.uint64(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
 
 
 @njit(cache=True, nogil=True, inline="always")
 def mix(bits: Any) -> Any:
-    """Scramble 64 bits; one to one."""
+    """Scramble 64 bits; one to one.
+
+    >>> int(mix(np.uint64(1))) != int(mix(np.uint64(2)))
+    True
+    """
     bits = (bits ^ (bits >> HIGH)) * FIRST
     bits = (bits ^ (bits >> LOW)) * SECOND
     return bits ^ (bits >> LAST)
@@ -48,5 +56,9 @@ def below(state: Any, bound: Any) -> Any:
 
 @njit(cache=True, nogil=True, inline="always")
 def uniform(state: Any) -> Any:
-    """A number from 0 to 1, without 1."""
+    """A number from 0 to 1, without 1.
+
+    >>> 0 <= uniform(stream(np.uint64(3), 7)) < 1
+    True
+    """
     return np.float64(mix(state) >> BITS) * 2.0**-53
