@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError
 from rwkplus.loops.random_streams import STEP, mix
+from rwkplus.loops.walk_hashes import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
@@ -402,25 +403,15 @@ def graph_digests(graphs: GraphArrays) -> Codes:
     >>> digests[0] == digests[2], digests[0] == digests[1]
     (np.True_, np.False_)
     """
-    first = np.repeat(graphs.node_ptr[:-1], np.diff(graphs.node_ptr))
-    place = mix((np.arange(graphs.num_nodes) - first).astype(np.uint64) + STEP)
-    content = graphs.label_code[graphs.label] if graphs.label.size else _cells(graphs.x)
-    ends = place[graphs.source] + mix(place[graphs.target] + STEP)
+    nodes = graphs.label_code[graphs.label] if graphs.label.size else _cells(graphs.x)
+    edges = np.zeros(graphs.source.size, np.uint64)
     if graphs.edge_label is not None:
-        ends = ends + mix(graphs.edge_label_code[graphs.edge_label] + STEP)
+        edges = graphs.edge_label_code[graphs.edge_label]
     if graphs.edge_attr is not None:
-        ends = ends + _cells(graphs.edge_attr)
+        edges = edges + _cells(graphs.edge_attr)
     if graphs.weight is not None:
-        ends = ends + mix(_bits(graphs.weight))
-    nodes = _sums(mix(place + mix(content + STEP)), graphs.node_ptr)
-    found: Codes = mix(nodes + mix(_sums(mix(ends), graphs.edge_ptr) + STEP))
-    return found
-
-
-def _sums(values: Codes, ptr: Ints) -> Codes:
-    """Sums over the rows of each graph, which wrap around on purpose."""
-    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
-    return np.asarray(total[ptr[1:]] - total[ptr[:-1]])
+        edges = edges + mix(_bits(graphs.weight))
+    return hash_graphs(graphs.node_ptr, graphs.edge_ptr, graphs.source, graphs.target, nodes, edges)
 
 
 def _cells(values: Floats) -> Codes:

@@ -31,15 +31,15 @@ class Novelty(ABC):
         """Score the references, each without itself where that can be told ``(R,)``."""
 
     def second_scores(self, similarity: Floats) -> Floats:
-        """What decides between graphs of the same score ``(B,)``: the mean distance to all references.
+        """What decides between graphs of the same score ``(B,)``: how unlike all references they are on average.
 
         >>> Nearest(1).second_scores(np.array([[1.0, 0.5], [1.0, 0.0]])).round(3)
-        array([0.5  , 0.707])
+        array([0.25, 0.5 ])
         """
-        return np.asarray(distance(similarity).mean(1))
+        return np.asarray(1 - similarity.mean(1))
 
     def own_second_scores(self, gram: Floats) -> Floats:
-        """The same for references ``(R,)``: the mean distance to the others."""
+        """The same for references ``(R,)``, each compared with the others."""
         return self.second_scores(_others(gram)) if len(gram) > 1 else np.zeros(1)
 
 

@@ -80,8 +80,8 @@ class WalkKernelDetector(GraphDetector):
     The references are all fitted graphs or, in large databases, some drawn at random; a graph is described by its
     similarities to them, so time and memory grow with graphs times references.
 
-    Between graphs of the same score, the mean distance to all references decides, and for counts of walk colors, how
-    rare these are.
+    Between graphs of the same score, their mean similarity to all references decides, and for counts of walk colors,
+    how rare these are.
 
     Similarities are cosines: attributes are compared by their directions, not by their size. Where values far out are
     to be found, scale them, or use :class:`rwkplus.detect.SurpriseDetector`.

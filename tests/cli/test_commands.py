@@ -82,7 +82,7 @@ def test_kernel_writes_a_memory_map_for_npy(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
 
 
-def test_classify_prints_guards_beside_the_kernel():
+def test_classify_prints_baselines_next_to_the_kernel():
     arguments = (
         "classify",
         "functional-groups",
@@ -97,8 +97,8 @@ def test_classify_prints_guards_beside_the_kernel():
     )
     rows = {row["model"]: row["mean"] for row in json.loads(invoke(*arguments, "--json"))["rows"]}
     assert rows["rwk+"] > 95
-    assert max(rows["guard: majority"], rows["guard: size"], rows["guard: histogram"]) < 70
-    assert "guard: histogram" in invoke(*arguments)
+    assert max(rows["baseline: majority"], rows["baseline: size"], rows["baseline: histogram"]) < 70
+    assert "baseline: histogram" in invoke(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_measurements_are_classified_by_the_kernels_that_know_them(tmp_path):
     graphs = [{"nodes": [{"id": v, "x": [v + i / 10]} for v in (0, 1)], "edges": edges, "y": i % 2} for i in range(12)]
     path.write_text("".join(json.dumps(graph) + "\n" for graph in graphs))
     facts = json.loads(invoke("classify", str(path), "--steps", "1", "--folds", "2", "--inner-folds", "2", "--json"))
-    assert [row["model"] for row in facts["rows"]][:3] == ["rwk+", "rwk-", "guard: majority"]
+    assert [row["model"] for row in facts["rows"]][:3] == ["rwk+", "rwk-", "baseline: majority"]
 
 
 @pytest.mark.parametrize(
