@@ -35,6 +35,12 @@ class Judged(NamedTuple):
         """How anomalous a graph is: higher is more so, other than in Python."""
         return 0.0 - float(self.found.scores[i])
 
+    def facts(self) -> dict[str, Any]:
+        """What is printed for programs."""
+        rows = [{"graph": i, **_named(self.graphs, i), "score": self.score(i), **self.unusual(i)} for i in self.flagged]
+        threshold = 0.0 - self.detector.offset_
+        return {"dataset": self.name, "graphs": len(self.graphs), "threshold": threshold, "flagged": rows}
+
     def unusual(self, i: int) -> dict[str, Any]:
         """The unusual nodes of a graph, as their users call them."""
         return {"nodes": list(self.why[i].nodes)} if i in self.why else {}
@@ -79,11 +85,8 @@ def detect(
     _check_options(detector, method, contamination, seed, model, reading, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
-    from rwkplus.detect import GraphDetector
-    from rwkplus.reports.detection import flagged_graphs
-
     left_out = reading.ignore
-    fitted = GraphDetector.load(model) if model else _chosen(detector, method, contamination, left_out, seed)
+    fitted = _loaded(model) if model else _chosen(detector, method, contamination, left_out, seed)
     if model:
         left_out += fitted.ignored
     # Graphs of a stream come without degrees as labels, so must those of files.
@@ -98,19 +101,15 @@ def detect(
     name = score or dataset or DEMO
     graphs = reading.load(name, **how)
     found = fitted.judge(graphs) if score else fitted.fit_judge(graphs)
-    flagged = flagged_graphs(found)
-    why = _why(fitted, graphs, flagged if filed else flagged[:SHOWN])
-    judged = Judged(fitted, graphs, name, found, usual, _planted() if name == DEMO else None, flagged, why)
+    judged = _judged(fitted, graphs, name, found, usual, most=None if filed else SHOWN)
     page = None if out_folder is None else _write(judged, out_folder)
     if as_json:
-        rows = [{"graph": i, **_named(graphs, i), "score": judged.score(i), **judged.unusual(i)} for i in flagged]
-        print_json({"dataset": name, "graphs": len(graphs), "threshold": -fitted.offset_, "flagged": rows})
+        print_json(judged.facts())
         return
     _show(judged)
-    if page is not None:
-        out.print(f"The page to look at is {page}.", soft_wrap=True)
-    elif out_folder is not None:
-        out.print("There is no page: graphs with measurements, or without labels, are judged as a whole.")
+    if out_folder is not None:
+        none = "There is no report: graphs with attributes, or without labels, are judged as a whole."
+        out.print(none if page is None else f"The report is {page}.", soft_wrap=True)
 
 
 def _check_sources(
@@ -171,6 +170,21 @@ def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str,
         miner = PatternMiner("auto", criterion="blocks", n_controls=3, ignore=ignore, random_state=seed)
         return PatternDetector(contamination, miner)
     raise ParameterError(f"--detector must be surprise, kernel or pattern, got {detector!r}.")
+
+
+def _loaded(path: Path) -> Any:  # noqa: ANN401
+    from rwkplus.detect import GraphDetector
+
+    return GraphDetector.load(path)
+
+
+def _judged(detector: Any, graphs: Any, name: str, found: Any, usual: Any, most: int | None) -> Judged:  # noqa: ANN401
+    """What was found, with explanations of at most so many flagged graphs."""
+    from rwkplus.reports.detection import flagged_graphs
+
+    flagged = flagged_graphs(found)
+    known = _planted() if name == DEMO else None
+    return Judged(detector, graphs, name, found, usual, known, flagged, _why(detector, graphs, flagged[:most]))
 
 
 def _why(detector: Any, graphs: Any, flagged: list[int]) -> dict[int, Any]:  # noqa: ANN401

@@ -40,10 +40,40 @@ def kernel(
     A [bold].npz[/] matrix holds [bold]gram[/] and [bold]y[/]; features hold a matrix that
     scipy.sparse.load_npz reads, with [bold]names[/] and [bold]y[/] beside it.
     """
-    import numpy as np
+    _check(out_file, combine, route, decay, features=features, normalize=normalize, force=force)
+    graphs = reading.load(dataset)
+    choices: dict[str, Any] = {"steps": steps, "combine": combine, "walks": walks, "n_jobs": jobs}
+    choices |= {"ignore": reading.ignore, "decay": 0.1 if decay is None else decay}
+    begin = time.perf_counter()
+    if features:
+        arrays, found = _features(graphs, kernel, choices)
+    else:
+        in_place = out_file if out_file.suffix == ".npy" else None
+        arrays, found = _gram(graphs, kernel, choices | {"normalize": normalize, "route": route}, in_place)
+    facts = {
+        "dataset": dataset,
+        "graphs": len(graphs),
+        "kernel": kernel,
+        "steps": steps,
+        "file": str(out_file),
+        **found,
+    }
+    facts["seconds"] = round(time.perf_counter() - begin, 3)
+    if out_file.suffix == ".npz":
+        import numpy as np
 
-    from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
+        with whole_file(out_file) as scratch:
+            np.savez_compressed(scratch, **arrays | _targets(graphs))
+    if as_json:
+        print_json(facts)
+    else:
+        out.print(bold_names(facts), soft_wrap=True)
 
+
+def _check(
+    out_file: Path, combine: str, route: str, decay: float | None, *, features: bool, normalize: bool, force: bool
+) -> None:
+    """Refuse files that cannot be written and options that would do nothing."""
     if out_file.suffix not in (".npz", ".npy") or (features and out_file.suffix == ".npy"):
         raise ParameterError(f"--out {out_file}: the file must end in .npz, or in .npy for a matrix.")
     check_output(out_file, None if force else "--force overwrites it")
@@ -53,40 +83,38 @@ def kernel(
         raise ParameterError(
             "--decay is the base of geometric weights: give --combine geometric, too, or leave it out."
         )
-    graphs = reading.load(dataset)
-    choices: dict[str, Any] = {"steps": steps, "combine": combine, "walks": walks, "n_jobs": jobs}
-    choices |= {"ignore": reading.ignore, "decay": 0.1 if decay is None else decay}
-    facts: dict[str, Any] = {
-        "dataset": dataset,
-        "graphs": len(graphs),
-        "kernel": kernel,
-        "steps": steps,
-        "file": str(out_file),
-    }
-    begin = time.perf_counter()
+
+
+def _features(graphs: Any, kernel: Any, choices: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:  # noqa: ANN401
+    """Arrays that scipy.sparse.load_npz reads, with names beside, and what to tell about them."""
+    import numpy as np
+
+    from rwkplus.kernels import RandomWalkFeatures
+
     with progress("walking"):
-        if features:
-            estimator = RandomWalkFeatures(kernel, **choices)  # type: ignore[arg-type]
-            matrix: Any = estimator.fit_transform(graphs)
-            arrays = {
-                "format": np.array(b"csr"), "shape": np.array(matrix.shape), "data": matrix.data,
-                "indices": matrix.indices, "indptr": matrix.indptr,
-                "names": estimator.get_feature_names_out().astype(str),
-            }  # fmt: skip
-            facts |= {"features": matrix.shape[1], "nonzeros": int(matrix.nnz)}
-        else:
-            gram = RandomWalkKernel(kernel, normalize=normalize, route=route, **choices)  # type: ignore[arg-type]
-            in_place = out_file if out_file.suffix == ".npy" else None
-            arrays = {"gram": gram.fit_transform(graphs, out=in_place)}
-            facts |= {"route": gram.route_}
-    facts["seconds"] = round(time.perf_counter() - begin, 3)
-    if out_file.suffix == ".npz":
-        with whole_file(out_file) as scratch:
-            np.savez_compressed(scratch, **arrays | _targets(graphs))
-    if as_json:
-        print_json(facts)
-    else:
-        out.print(bold_names(facts), soft_wrap=True)
+        estimator = RandomWalkFeatures(kernel, **choices)
+        matrix: Any = estimator.fit_transform(graphs)
+    arrays = {
+        "format": np.array(b"csr"), "shape": np.array(matrix.shape), "data": matrix.data,
+        "indices": matrix.indices, "indptr": matrix.indptr,
+        "names": estimator.get_feature_names_out().astype(str),
+    }  # fmt: skip
+    return arrays, {"features": matrix.shape[1], "nonzeros": int(matrix.nnz)}
+
+
+def _gram(
+    graphs: Any,  # noqa: ANN401
+    kernel: Any,  # noqa: ANN401
+    choices: dict[str, Any],
+    in_place: Path | None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The matrix, and what to tell about it."""
+    from rwkplus.kernels import RandomWalkKernel
+
+    estimator = RandomWalkKernel(kernel, **choices)
+    with progress("walking") as advance:
+        matrix = estimator.fit_transform(graphs, out=in_place, callback=lambda step: advance(f"{step.done} rows"))
+    return {"gram": matrix}, {"route": estimator.route_}
 
 
 def _targets(table: Any) -> dict[str, Any]:  # noqa: ANN401

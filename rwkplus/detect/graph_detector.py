@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError
 from rwkplus.loops.random_streams import STEP, mix
+from rwkplus.loops.walk_hashes import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
@@ -47,13 +48,21 @@ class Explanation(NamedTuple):
 
     @property
     def strength(self) -> dict[Any, float]:
-        """How strongly to draw each node of the part, between 0 and 1."""
+        """How strongly to draw each node of the part, between 0 and 1.
+
+        >>> Explanation(np.array([0.2, 3.0]), nodes=("b",), part=("a", "b"), ids=("a", "b")).strength
+        {'a': 0.5, 'b': 1.0}
+        """
         unusual = set(self.nodes)
         return {v: 1.0 if v in unusual else 0.5 for v in self.part}
 
 
 class Judgments(NamedTuple):
-    """What a detector says of some graphs."""
+    """What a detector says of some graphs.
+
+    >>> Judgments(np.array([-0.5, -4.0]), np.array([False, True])).flagged.sum()
+    np.int64(1)
+    """
 
     scores: Floats  #: (B,): as :meth:`GraphDetector.score_samples`, the lower, the more anomalous
     flagged: NDArray[np.bool_]  #: (B,): which of them are anomalies
@@ -72,7 +81,12 @@ class Scored(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence["Scored"]) -> "Scored":
-        """Put blocks of graphs behind one another."""
+        """Put blocks of graphs behind one another.
+
+        >>> block = Scored(np.ones(2), np.zeros(2), np.zeros(2, np.uint64))
+        >>> len(Scored.joined([block, block]).first)
+        4
+        """
         return cls(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
@@ -107,35 +121,77 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
     _border: tuple[float, float]  # anomalies have a higher first score, or the same and a higher second score
 
     def fit(self, X: Graphs, y: object = None) -> Self:
-        """Learn what is usual in the graphs ``X``; a share ``contamination`` of them are taken for anomalies."""
+        """Learn what is usual in the graphs ``X``; a share ``contamination`` of them are taken for anomalies.
+
+        >>> import networkx as nx
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
+        >>> SurpriseDetector(0.05).fit([*rings, star]).offset_
+        0.0
+        """
         check_contamination(self.contamination)
         learned, scored = self._learn(self._table(X, self._ignored_by_fit))
         self.__dict__.update(learned | self._settled(scored))
         return self
 
     def score_samples(self, X: Graphs) -> Floats:
-        """How usual graphs are: the lower, the more anomalous ``(B,)``."""
+        """How usual graphs are: the lower, the more anomalous ``(B,)``.
+
+        >>> import networkx as nx
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
+        >>> SurpriseDetector().fit(rings).score_samples([rings[0], star]).round(2)
+        array([ 0.  , -2.94])
+        """
         return self.judge(X).scores
 
     def decision_function(self, X: Graphs) -> Floats:
         """``score_samples - offset_``: negative for anomalies ``(B,)``.
 
         Graphs of just the score ``offset_`` are at 0, or barely below where the second score makes them anomalies.
+
+        >>> import networkx as nx
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
+        >>> SurpriseDetector().fit(rings).decision_function([rings[0], star]).round(2)
+        array([ 0.  , -2.94])
         """
         judged = self.judge(X)
         difference = judged.scores - self.offset_
         return np.where(judged.flagged & (difference == 0), JUST_BELOW, difference)
 
     def predict(self, X: Graphs) -> Ints:
-        """-1 for anomalies, 1 for the others ``(B,)``."""
+        """-1 for anomalies, 1 for the others ``(B,)``.
+
+        >>> import networkx as nx
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
+        >>> SurpriseDetector().fit(rings).predict([rings[0], star])
+        array([ 1, -1])
+        """
         return np.where(self.judge(X).flagged, -1, 1)
 
     def fit_predict(self, X: Graphs, y: object = None) -> Ints:
-        """Fit and judge the same graphs, each by the others: -1 for anomalies, 1 for the rest ``(B,)``."""
+        """Fit and judge the same graphs, each by the others: -1 for anomalies, 1 for the rest ``(B,)``.
+
+        >>> import networkx as nx
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
+        >>> SurpriseDetector(0.05).fit_predict([*rings, star])
+        array([ 1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
+                1, -1])
+        """
         return np.where(self.fit_judge(X, y).flagged, -1, 1)
 
     def judge(self, X: Graphs) -> Judgments:
-        """Score graphs and tell which are anomalies, in one pass."""
+        """Score graphs and tell which are anomalies, in one pass.
+
+        >>> import networkx as nx
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
+        >>> SurpriseDetector().fit(rings).judge([rings[0], star]).flagged
+        array([False,  True])
+        """
         check_is_fitted(self)
         found = self._scores(self._table(X, self.ignored))
         place = np.minimum(np.searchsorted(self._known.digest, found.digest), self._known.digest.size - 1)
@@ -145,18 +201,38 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         return Judgments(0.0 - first, _beyond(self._border, first, second))
 
     def fit_judge(self, X: Graphs, y: object = None) -> Judgments:
-        """Fit and judge the same graphs, each by the others: what :meth:`judge` would say, without a second pass."""
+        """Fit and judge the same graphs, each by the others: what :meth:`judge` would say, without a second pass.
+
+        >>> import networkx as nx
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
+        >>> SurpriseDetector(0.05).fit_judge([*rings, star]).flagged.nonzero()[0]
+        array([18])
+        """
         fitted = self.fit(X, y)._fitted
         return Judgments(0.0 - fitted.first, _beyond(self._border, fitted.first, fitted.second))
 
     def explain(self, X: Graphs) -> list[Explanation]:
-        """Tell which nodes make each graph unusual, whether it is flagged or not."""
+        """Tell which nodes make each graph unusual, whether it is flagged or not.
+
+        >>> import networkx as nx
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
+        >>> star.add_edge(4, 5)
+        >>> SurpriseDetector().fit(rings).explain([star])[0].nodes
+        (0, 1, 2, 3, 5)
+        """
         check_is_fitted(self)
         return self._explain(self._table(X, self.ignored))
 
     @property
     def explains(self) -> bool:
-        """Whether :meth:`explain` can tell anything of graphs such as the fitted ones."""
+        """Whether :meth:`explain` can tell anything of graphs such as the fitted ones.
+
+        >>> from rwkplus.detect import WalkKernelDetector
+        >>> WalkKernelDetector().fit(["CC", "CO"]).explains
+        True
+        """
         return True
 
     @property
@@ -166,11 +242,21 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that are left out on purpose."""
+        """Columns that are left out on purpose.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector(ignore=("edges.label",)).ignored
+        ('edges.label',)
+        """
         return tuple(self.ignore)
 
     def labelled(self, X: Graphs) -> list[nx.Graph]:
-        """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
+        """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector().fit(["CC", "CO"]).labelled(["CCO"])[0].nodes(data="label")
+        NodeDataView({0: 'C', 1: 'C', 2: 'O'}, data='label')
+        """
         check_is_fitted(self)
         reader = self._seen_by()
         drawn = graphs_to_draw(reader.labelled(self._table(X, self.ignored)))
@@ -280,7 +366,13 @@ def check_contamination(contamination: object) -> None:
 
 
 def highest_by_graph(graphs: GraphArrays, values: Floats) -> Floats:
-    """Largest value of the nodes of each graph ``(B,)``, 0 for graphs without nodes."""
+    """Largest value of the nodes of each graph ``(B,)``, 0 for graphs without nodes.
+
+    >>> table = GraphTable.of(["CC", "CCO"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> highest_by_graph(arrays, np.array([1.0, 2.0, 0.0, 5.0, 4.0]))
+    array([2., 5.])
+    """
     highest = np.zeros(graphs.num_graphs)
     np.maximum.at(highest, graphs.graph, values)
     return highest
@@ -304,26 +396,22 @@ def graph_digests(graphs: GraphArrays) -> Codes:
     """A number for each graph ``(B,)``: the same for the same nodes and edges, in any company and every process.
 
     Labels count by their names, attributes by their values; the order of the nodes matters, that of the edges does not.
+
+    >>> table = GraphTable.of(["CCO", "CCN", "CCO"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> digests = graph_digests(arrays)
+    >>> digests[0] == digests[2], digests[0] == digests[1]
+    (np.True_, np.False_)
     """
-    first = np.repeat(graphs.node_ptr[:-1], np.diff(graphs.node_ptr))
-    place = mix((np.arange(graphs.num_nodes) - first).astype(np.uint64) + STEP)
-    content = graphs.label_code[graphs.label] if graphs.label.size else _cells(graphs.x)
-    ends = place[graphs.source] + mix(place[graphs.target] + STEP)
+    nodes = graphs.label_code[graphs.label] if graphs.label.size else _cells(graphs.x)
+    edges = np.zeros(graphs.source.size, np.uint64)
     if graphs.edge_label is not None:
-        ends = ends + mix(graphs.edge_label_code[graphs.edge_label] + STEP)
+        edges = graphs.edge_label_code[graphs.edge_label]
     if graphs.edge_attr is not None:
-        ends = ends + _cells(graphs.edge_attr)
+        edges = edges + _cells(graphs.edge_attr)
     if graphs.weight is not None:
-        ends = ends + mix(_bits(graphs.weight))
-    nodes = _sums(mix(place + mix(content + STEP)), graphs.node_ptr)
-    found: Codes = mix(nodes + mix(_sums(mix(ends), graphs.edge_ptr) + STEP))
-    return found
-
-
-def _sums(values: Codes, ptr: Ints) -> Codes:
-    """Sums over the rows of each graph, which wrap around on purpose."""
-    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
-    return np.asarray(total[ptr[1:]] - total[ptr[:-1]])
+        edges = edges + mix(_bits(graphs.weight))
+    return hash_graphs(graphs.node_ptr, graphs.edge_ptr, graphs.source, graphs.target, nodes, edges)
 
 
 def _cells(values: Floats) -> Codes:

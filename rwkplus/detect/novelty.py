@@ -31,16 +31,25 @@ class Novelty(ABC):
         """Score the references, each without itself where that can be told ``(R,)``."""
 
     def second_scores(self, similarity: Floats) -> Floats:
-        """What decides between graphs of the same score ``(B,)``: the mean distance to all references."""
-        return np.asarray(distance(similarity).mean(1))
+        """What decides between graphs of the same score ``(B,)``: how unlike all references they are on average.
+
+        >>> Nearest(1).second_scores(np.array([[1.0, 0.5], [1.0, 0.0]])).round(3)
+        array([0.25, 0.5 ])
+        """
+        return np.asarray(1 - similarity.mean(1))
 
     def own_second_scores(self, gram: Floats) -> Floats:
-        """The same for references ``(R,)``: the mean distance to the others."""
+        """The same for references ``(R,)``, each compared with the others."""
         return self.second_scores(_others(gram)) if len(gram) > 1 else np.zeros(1)
 
 
 class Nearest(Novelty):
-    """Mean distance to the most similar references: small only where something alike is known."""
+    """Mean distance to the most similar references: small only where something alike is known.
+
+    >>> gram = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> Nearest(1).fit(gram).own_scores(gram).round(3)
+    array([1.   , 1.   , 1.414])
+    """
 
     def __init__(self, n_neighbors: int) -> None:
         self.n_neighbors = n_neighbors
@@ -61,7 +70,12 @@ class Nearest(Novelty):
 
 
 class Density(Novelty):
-    """Negative logarithm of a Gaussian kernel density, as wide as references are apart."""
+    """Negative logarithm of a Gaussian kernel density, as wide as references are apart.
+
+    >>> gram = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> Density().fit(gram).own_scores(gram).round(3)
+    array([0.026, 0.026, 0.307])
+    """
 
     def fit(self, gram: Floats) -> Self:
         """Learn the bandwidth: the median distance of a reference to its nearest."""
@@ -149,13 +163,23 @@ class CountForest(Novelty):
 
 
 def with_new_share(counts: csr_matrix, totals: Sequence[float] | Floats) -> csr_matrix:
-    """Append the share of ``totals`` that is not among the known counts."""
+    """Append the share of ``totals`` that is not among the known counts.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> with_new_share(csr_matrix(np.array([[3.0, 0.0], [1.0, 1.0]])), [4, 2]).toarray()
+    array([[3.  , 0.  , 0.25],
+           [1.  , 1.  , 0.  ]])
+    """
     known = np.asarray(counts.sum(1)).ravel()
     return hstack([counts, csr_matrix(1 - known / np.maximum(totals, 1)).T], format="csr")
 
 
 def novelty(method: Method, n_neighbors: int | None, references: int, seed: int) -> Novelty:
-    """Make an unfitted judge of novelty; scikit-learn's detectors are imported only if one is asked for."""
+    """Make an unfitted judge of novelty; scikit-learn's detectors are imported only if one is asked for.
+
+    >>> novelty("lof", None, references=10, seed=0).model.n_neighbors
+    9
+    """
     if method == "nearest":
         return Nearest(n_neighbors or 1)
     if method == "density":

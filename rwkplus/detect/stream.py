@@ -48,6 +48,13 @@ def score_stream(
     a graph that the detector can judge; the stream goes on after those. For people who read it, ``score`` is *higher*
     for anomalies: the negative of :meth:`GraphDetector.score_samples`. With ``explain``, anomalies also have ``nodes``,
     the ids of the unusual ones, from detectors that can tell. ``tell`` puts errors into the reader's words.
+
+    >>> import io
+    >>> from rwkplus.detect import SurpriseDetector
+    >>> detector, sink = SurpriseDetector(ignore=("edges.label",)).fit(["CCO", "CCC", "OCO"]), io.StringIO()
+    >>> line = b'{"id": "g", "nodes": [{"id": 0, "label": "Xe"}], "edges": []}'
+    >>> score_stream(detector, io.BytesIO(line), sink)
+    Counts(scored=1, flagged=1, errors=0)
     """
     scored = flagged = errors = 0
     for lines in _arrivals(source):

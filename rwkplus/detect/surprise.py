@@ -173,7 +173,13 @@ class SurpriseDetector(GraphDetector):
 
 
 def learn_levels(graphs: GraphArrays, steps: int) -> tuple[list[Level], list[Floats]]:
-    """Count the colors of ``graphs``; return the table and, per step, the surprise of their own nodes ``(N,)``."""
+    """Count the colors of ``graphs``; return the table and, per step, the surprise of their own nodes ``(N,)``.
+
+    >>> table = GraphTable.of(["CC", "CC", "CO"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> learn_levels(arrays, 1)[1][0].round(2)  # three graphs have a C, one has an O
+    array([0.  , 0.  , 0.  , 0.  , 0.  , 1.39])
+    """
     levels, surprises = [], []
     coarser = np.zeros(graphs.num_nodes, np.int64)
     for colors in node_colors(graphs, steps):
@@ -200,6 +206,12 @@ def look_up(levels: Sequence[Level], graphs: GraphArrays, new_edges: Ints | None
         graphs: The later graphs.
         new_edges: Edges with a label that was not there. Colors of one step are many, so that a new one is little
             surprise; but such a label surprises as a new label of a node does.
+
+    >>> table = GraphTable.of(["CC", "CC", "CO"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> levels, _ = learn_levels(arrays, 1)
+    >>> next(look_up(levels, arrays)).round(2)
+    array([0.  , 0.  , 0.  , 0.  , 0.  , 0.92])
     """
     coarser = np.zeros(graphs.num_nodes, np.int64)
     for step, (level, colors) in enumerate(zip(levels, node_colors(graphs, len(levels) - 1), strict=True)):
@@ -230,6 +242,11 @@ def node_scores(graphs: GraphArrays, surprises: Iterator[Floats] | Sequence[Floa
 
     Walks carry a surprise on: one step later the neighbors of an odd node look odd. Of every node's surprise, only
     what exceeds the neighbors' earlier surprise counts.
+
+    >>> table = GraphTable.of(["CC", "CC", "CO"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> node_scores(arrays, learn_levels(arrays, 1)[1]).round(2)
+    array([0.  , 0.  , 0.  , 0.  , 0.  , 1.39])
     """
     total = np.zeros(graphs.num_nodes)
     earlier = np.zeros(graphs.num_nodes)

@@ -37,21 +37,34 @@ SAME = 1 - 1e-9
 
 
 def default_kernel(table: GraphTable) -> RandomWalkKernel:
-    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes."""
+    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes.
+
+    >>> from rwkplus.table import GraphTable
+    >>> default_kernel(GraphTable.of(["CC"])).kernel
+    'node-centric'
+    """
     reader = Reader.fit(table)
     name: KernelName = "node-centric" if reader.discrete and not reader.weighted else "rwk+"
     return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
 
 
 def color_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
-    """What a forest reads: how many nodes have each walk color, after 0 to 3 steps."""
+    """What a forest reads: how many nodes have each walk color, after 0 to 3 steps.
+
+    >>> color_counts().fit_transform(["CC", "CO"]).shape
+    (2, 11)
+    """
     return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac", ignore=ignore)
 
 
 def most_similar(
     graphs: Graphs, others: Graphs, count: int, ignore: Sequence[str] = ()
 ) -> list[list[tuple[int, float]]]:
-    """For each graph, the numbers of the ``count`` most similar among others, and their similarities."""
+    """For each graph, the numbers of the ``count`` most similar among others, and their similarities.
+
+    >>> [(i, round(value, 2)) for i, value in most_similar(["CCO"], ["CC", "OCC", "CCCO"], 2)[0]]
+    [(1, 1.0), (2, 0.51)]
+    """
     table, other = (with_equal_nodes(GraphTable.of(part).without(ignore)) for part in (graphs, others))
     if Reader.fit(other).discrete:
         similarity = default_kernel(table).fit(table).transform(other).T
@@ -67,8 +80,8 @@ class WalkKernelDetector(GraphDetector):
     The references are all fitted graphs or, in large databases, some drawn at random; a graph is described by its
     similarities to them, so time and memory grow with graphs times references.
 
-    Between graphs of the same score, the mean distance to all references decides, and for counts of walk colors, how
-    rare these are.
+    Between graphs of the same score, their mean similarity to all references decides, and for counts of walk colors,
+    how rare these are.
 
     Similarities are cosines: attributes are compared by their directions, not by their size. Where values far out are
     to be found, scale them, or use :class:`rwkplus.detect.SurpriseDetector`.
@@ -134,11 +147,19 @@ class WalkKernelDetector(GraphDetector):
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that detector or kernel leave out."""
+        """Columns that detector or kernel leave out.
+
+        >>> WalkKernelDetector(ignore=("edges.label",)).ignored
+        ('edges.label',)
+        """
         return (*self.ignore, *getattr(self.kernel, "ignore", ()))
 
     def similarity(self, X: Graphs) -> Floats:
-        """Return the similarity of each graph to each reference, at most 1: ``(B, R)``."""
+        """Return the similarity of each graph to each reference, at most 1: ``(B, R)``.
+
+        >>> WalkKernelDetector().fit(["CC", "CO"]).similarity(["CC"]).round(2)
+        array([[1.  , 0.12]])
+        """
         check_is_fitted(self)
         return self._similarity(self._own(GraphTable.of(X, ignore=self.ignored)))
 
@@ -234,7 +255,15 @@ class WalkKernelDetector(GraphDetector):
             )
 
     def save(self, path: str | Path) -> Path:
-        """Write everything fitted into one safetensors file, whole or not at all; folders are made."""
+        """Write everything fitted into one safetensors file, whole or not at all; folders are made.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> detector = WalkKernelDetector().fit(["CCO", "CCN", "CCC"])
+        >>> with TemporaryDirectory() as folder:
+        ...     loaded = WalkKernelDetector.load(detector.save(f"{folder}/detector.safetensors"))
+        >>> bool((loaded.score_samples(["CF"]) == detector.score_samples(["CF"])).all())
+        True
+        """
         check_is_fitted(self)
         return Savable.save(with_plain_kernel(self), path)
 

@@ -32,7 +32,16 @@ DENSE_SHARE = 0.03
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """A walk kernel on labelled graphs in explicit form. Holds choices, learns nothing."""
+    """A walk kernel on labelled graphs in explicit form. Holds choices, learns nothing.
+
+    >>> from rwkplus.table import GraphTable, Reader
+    >>> from rwkplus.table.blocks import ReadGraphs
+    >>> table = GraphTable.of(["CO", "CC"])
+    >>> edges = FeatureMap("rwk+", 1, np.array([0.0, 1.0]), closed=False, assignment="optimal")
+    >>> edges.fit(ReadGraphs(table, Reader.fit(table)), None)[1].toarray()  # C-C, C-O, O-C
+    array([[0., 1., 1.],
+           [2., 0., 0.]])
+    """
 
     kernel: KernelName
     steps: int
@@ -99,7 +108,11 @@ class FeatureMap:
         return vocabulary
 
     def used_levels(self) -> list[int]:
-        """Lengths of walks that have a weight."""
+        """Lengths of walks that have a weight.
+
+        >>> FeatureMap("rwk+", 3, np.array([0.0, 1, 0, 1]), False, "optimal").used_levels()
+        [1, 3]
+        """
         return np.flatnonzero(self.weights).tolist()
 
     def columns(
@@ -147,7 +160,12 @@ class FeatureMap:
 
 
 def level_sizes(vocabulary: Vocabulary) -> list[int]:
-    """Number of features of each walk length."""
+    """Number of features of each walk length.
+
+    >>> from rwkplus.kernels import RandomWalkFeatures
+    >>> level_sizes(RandomWalkFeatures(steps=2).fit(["CCO"]).vocabulary_)
+    [2, 3, 5]
+    """
     if isinstance(vocabulary, ColorTable):
         return [keys.size for keys in vocabulary.keys]
     return [level.prefix.size for level in vocabulary.sequences]
@@ -252,6 +270,12 @@ def feature_gram(rows: sparse.csr_matrix, cols: sparse.csr_matrix) -> Floats:
 
     A few label sequences occur almost everywhere and most occur almost nowhere: the first make a
     dense block for BLAS, the rest one sparse product.
+
+    >>> from scipy import sparse
+    >>> rows = sparse.csr_matrix(np.array([[1.0, 0, 2], [0, 3, 1]]))
+    >>> feature_gram(rows, rows)
+    array([[ 5.,  2.],
+           [ 2., 10.]])
     """
     share = cols.getnnz(axis=0) / max(cols.shape[0], 1)
     frequent = np.flatnonzero(share > DENSE_SHARE)

@@ -32,6 +32,13 @@ class ResumableMatrix:
 
     The file at ``path`` appears only when it is complete. A fingerprint of graphs and settings keeps
     blocks of another computation from being taken for one's own.
+
+    >>> matrix = ResumableMatrix((2, 2), None, "")
+    >>> matrix.write(0, 1, 0, np.array([[1.0, 2.0]]), mirror=True)
+    >>> matrix.write(1, 2, 1, np.array([[4.0]]), mirror=True)
+    >>> matrix.complete()
+    array([[1., 2.],
+           [2., 4.]])
     """
 
     def __init__(self, shape: tuple[int, int], path: str | Path | None, fingerprint: str) -> None:
@@ -88,7 +95,13 @@ class ResumableMatrix:
 
 
 def fingerprint(settings: object, tables: Iterable[GraphTable]) -> str:
-    """Digest of settings and graphs."""
+    """Digest of settings and graphs.
+
+    >>> from rwkplus.table import GraphTable
+    >>> graphs = GraphTable.of(["CC", "CO"])
+    >>> fingerprint({"steps": 2}, [graphs]) == fingerprint({"steps": 3}, [graphs])
+    False
+    """
     digest = hashlib.sha256(repr(settings).encode())
     for table in tables:
         digest.update(table.digest().encode())
@@ -144,7 +157,16 @@ def join_blocks(blocks: Iterable[Written], folder: Path) -> None:
 
 
 def open_features(path: str | Path) -> sparse.csr_matrix:
-    """Open features that :meth:`rwkplus.kernels.RandomWalkFeatures.transform` wrote: a matrix of memory maps."""
+    """Open features that :meth:`rwkplus.kernels.RandomWalkFeatures.transform` wrote: a matrix of memory maps.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rwkplus.kernels import RandomWalkFeatures, open_features
+    >>> with TemporaryDirectory() as folder:
+    ...     rows = RandomWalkFeatures(steps=1).fit(["CCO"]).transform(["CCO"], out=Path(folder) / "features")
+    ...     open_features(Path(folder) / "features").toarray()
+    array([[2., 1., 1.]])
+    """
     path = Path(path)
     about = read_json(path / "about.json", f"{path} holds no features: there is no about.json.")
     if not isinstance(about, dict) or about.get("format") != FORMAT:

@@ -32,7 +32,12 @@ _GOLDEN = np.int64(-7046029254386353131)  # 2^64 / golden ratio, wraps around on
 
 @dataclass(frozen=True)
 class ColorTable:
-    """The colors met, by number of steps: ascending hashes."""
+    """The colors met, by number of steps: ascending hashes.
+
+    >>> known, later = ColorTable([np.array([3, 5, 9])]), ColorTable([np.array([4, 9])])
+    >>> list(known.locate(later))
+    [array([-1,  2])]
+    """
 
     keys: list[Ints]
 
@@ -64,7 +69,11 @@ class ColorCounts:
 
 
 def merge_colors(tables: Sequence[ColorTable]) -> ColorTable:
-    """Join the colors of several tables into one."""
+    """Join the colors of several tables into one.
+
+    >>> merge_colors([ColorTable([np.array([3, 9])]), ColorTable([np.array([4, 9])])]).keys
+    [array([3, 4, 9])]
+    """
     return ColorTable([np.unique(np.concatenate(keys)) for keys in zip(*(t.keys for t in tables), strict=True)])
 
 
@@ -74,6 +83,12 @@ def count_colors(graphs: GraphArrays, steps: int, assignment: Assignment) -> Col
     Under ``"dirac"`` a feature is a color and its value the number of nodes that have it. Under
     ``"optimal"`` the features are "at least one node of this color", "at least two", ...: their inner
     product is the histogram intersection, the value of an optimal assignment of nodes.
+
+    >>> from rwkplus.table import GraphTable, Reader
+    >>> table = GraphTable.of(["CCC", "CO"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> count_colors(arrays, 1, "dirac").counts[0].toarray().max(1)  # nodes of the commonest label
+    array([3., 1.])
     """
     alive = np.flatnonzero(graphs.label >= 0)
     graph = graphs.graph[alive]
@@ -91,7 +106,14 @@ def count_colors(graphs: GraphArrays, steps: int, assignment: Assignment) -> Col
 
 
 def node_colors(graphs: GraphArrays, steps: int) -> Iterator[Ints]:
-    """Yield the hash of every node's walks of up to 0, 1, ..., ``steps`` edges."""
+    """Yield the hash of every node's walks of up to 0, 1, ..., ``steps`` edges.
+
+    >>> from rwkplus.table import GraphTable, Reader
+    >>> table = GraphTable.of(["CCC"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> [len(set(colors.tolist())) for colors in node_colors(arrays, 1)]  # one label; then ends and middle
+    [1, 2]
+    """
     edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
     of_label = _coefficients(0, graphs.label_code, steps)
     of_edge = _coefficients(1, graphs.edge_label_code, steps)

@@ -57,7 +57,11 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sava
         self.random_state = random_state
 
     def fit(self, X: Graphs, y: object = None) -> Self:
-        """Draw landmarks among the graphs ``X`` and prepare the projection onto their span."""
+        """Draw landmarks among the graphs ``X`` and prepare the projection onto their span.
+
+        >>> RandomWalkNystroem(n_components=2, random_state=0).fit(["CCO", "CCN", "CC"]).landmarks_
+        array([1, 2])
+        """
         kernel = self._new_kernel()
         table = GraphTable.of(X, ignore=tuple(kernel.ignore))
         given = self.random_state
@@ -71,7 +75,11 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sava
         return self
 
     def fit_transform(self, X: Graphs, y: object = None) -> NDArray[np.float64]:
-        """Fit, and return the features of the same graphs, which are read only once."""
+        """Fit, and return the features of the same graphs, which are read only once.
+
+        >>> RandomWalkNystroem(n_components=2, random_state=0).fit_transform(["CCO", "CCN", "CC"]).shape
+        (3, 2)
+        """
         table = GraphTable.of(X, ignore=tuple(self._new_kernel().ignore))
         return self.fit(table).transform(table)
 
@@ -103,6 +111,13 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sava
         """Write everything fitted into one safetensors file, whole or not at all; folders are made.
 
         The landmarks are kept, and of ``random_state`` a seed: a generator becomes None.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> features = RandomWalkNystroem(n_components=2, random_state=0).fit(["CCO", "CCN"])
+        >>> with TemporaryDirectory() as folder:
+        ...     loaded = RandomWalkNystroem.load(features.save(f"{folder}/features.safetensors"))
+        >>> bool((loaded.transform(["CC"]) == features.transform(["CC"])).all())
+        True
         """
         check_is_fitted(self)
         plain = with_plain_kernel(self)

@@ -20,7 +20,14 @@ MAX_PAIR_CELLS = 2**28
 
 @dataclass(frozen=True)
 class PairKernel:
-    """A walk kernel computed pair by pair. Holds choices, learns nothing."""
+    """A walk kernel computed pair by pair. Holds choices, learns nothing.
+
+    >>> from rwkplus.table import GraphTable, Reader
+    >>> table = GraphTable.of(["CC", "CCC"])
+    >>> arrays = Reader.fit(table).read(table, labels=False)
+    >>> PairKernel(match_all=True, weights=np.array([0.0, 1.0]), closed=False).diagonal(arrays, None)
+    array([ 4., 16.])
+    """
 
     match_all: bool
     weights: Floats  # (steps + 1,)

@@ -113,7 +113,11 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Graphs, y: object = None) -> Self:
-        """Keep the graphs ``X`` as the columns of every later Gram matrix."""
+        """Keep the graphs ``X`` as the columns of every later Gram matrix.
+
+        >>> RandomWalkKernel(steps=2).fit(["CCO", "CCN"]).route_
+        'blocks'
+        """
         self._fit(X)
         return self
 
@@ -128,6 +132,13 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
             out: File for the matrix (``.npy``), filled block by block as a memory map; a call with the same
                 graphs and settings after an interruption goes on where that one stopped.
             callback: Called with the number of rows that are done, after every block of them.
+
+        >>> rows = []
+        >>> RandomWalkKernel(steps=1, normalize=True).fit_transform(["CC", "CCO"], callback=rows.append).round(3)
+        array([[1.   , 0.816],
+               [0.816, 1.   ]])
+        >>> rows[-1].done
+        2
         """
         return self._gram(self._fit(X), out, callback, symmetric=True)
 
@@ -158,7 +169,11 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         return finite(self.map_.transform(read, self.vocabulary_, self.n_jobs)[1])
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the columns: the fitted graphs."""
+        """Names of the columns: the fitted graphs.
+
+        >>> RandomWalkKernel().fit(["CC", "CCO"]).get_feature_names_out().tolist()
+        ['graph0', 'graph1']
+        """
         check_is_fitted(self)
         return np.array([f"graph{i}" for i in range(len(self.fitted_))], dtype=object)
 
@@ -281,7 +296,13 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
 
 
 def cosine(gram: Floats, row_norms: Floats, col_norms: Floats) -> Floats:
-    """Divide by the self-similarities, in place; graphs without any walk stay at zero."""
+    """Divide by the self-similarities, in place; graphs without any walk stay at zero.
+
+    >>> gram = np.array([[4.0, 6.0], [6.0, 16.0]])
+    >>> cosine(gram, np.diag(gram).copy(), np.diag(gram).copy())
+    array([[1.  , 0.75],
+           [0.75, 1.  ]])
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         rows = np.where(row_norms > 0, 1 / np.sqrt(row_norms), 0.0)
         cols = np.where(col_norms > 0, 1 / np.sqrt(col_norms), 0.0)
@@ -291,7 +312,14 @@ def cosine(gram: Floats, row_norms: Floats, col_norms: Floats) -> Floats:
 
 
 def cheaper_route(graphs: GraphArrays, steps: int, *, closed: bool) -> str:
-    """Choose by estimated cost. Sequences grow exponentially with the steps, Algorithm 1 linearly."""
+    """Choose by estimated cost. Sequences grow exponentially with the steps, Algorithm 1 linearly.
+
+    >>> from rwkplus.table import GraphTable, Reader
+    >>> table = GraphTable.of(["CC", "CCC"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> cheaper_route(arrays, 2, closed=True), cheaper_route(arrays, 40, closed=False)
+    ('blocks', 'blocks')
+    """
     nodes, edges, count = float(graphs.num_nodes), float(graphs.source.size), float(graphs.num_graphs)
     explicit = _PER_WALK * _number_of_walks(graphs, steps) + _PER_GRAM_ENTRY * count**2
     blocks = _PER_PAIR_CELL * steps * 2 * nodes * edges
@@ -327,7 +355,11 @@ def with_plain_kernel(estimator: E) -> E:
 
 
 def kernel_from(parameters: object) -> RandomWalkKernel | None:
-    """A kernel from a file, or None; ``ValueError`` unless all its parameters are there and no others."""
+    """A kernel from a file, or None; ``ValueError`` unless all its parameters are there and no others.
+
+    >>> kernel_from(RandomWalkKernel(steps=2).get_params())
+    RandomWalkKernel(steps=2)
+    """
     if parameters is None:
         return None
     check_entries(parameters, *RandomWalkKernel().get_params())

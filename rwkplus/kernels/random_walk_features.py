@@ -85,7 +85,11 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Graphs, y: object = None) -> Self:
-        """Learn the features that occur in the graphs ``X``."""
+        """Learn the features that occur in the graphs ``X``.
+
+        >>> RandomWalkFeatures(steps=2).fit(["CCO"]).n_features_in_  # labels
+        2
+        """
         feature_map, read = self._map(), self._read_first(X)
         return self._keep(feature_map, read.reader, feature_map.learn(read, self.n_jobs))
 
@@ -108,6 +112,9 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
             X: The graphs.
             out: A new folder for the features, which are written block by block and returned as memory maps;
                 :func:`rwkplus.kernels.open_features` opens it again.
+
+        >>> RandomWalkFeatures(steps=1, hash_width=4).fit(["CC"]).transform(["CCN"]).shape
+        (1, 4)
         """
         read = self._read_later(X)
         if out is not None:

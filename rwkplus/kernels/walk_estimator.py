@@ -86,7 +86,10 @@ class WalkEstimator(Savable, BaseEstimator):
 
 
 def check_labels(reader: Reader, who: str, *remedies: Remedy | str) -> None:
-    """Refuse attributes where labels are needed."""
+    """Refuse attributes where labels are needed.
+
+    >>> check_labels(Reader.fit(GraphTable.of(["CC"])), "this kernel needs")
+    """
     if not reader.discrete:
         names = tuple(reader.attributes)
         raise GraphError(
@@ -97,13 +100,20 @@ def check_labels(reader: Reader, who: str, *remedies: Remedy | str) -> None:
 
 
 def check_entries(values: object, *names: str) -> None:
-    """Raise ``ValueError`` unless ``values``, out of a file, are a dictionary with just these entries."""
+    """Raise ``ValueError`` unless ``values``, out of a file, are a dictionary with just these entries.
+
+    >>> check_entries({"reader": {}}, "reader")
+    """
     if not isinstance(values, dict) or set(values) != set(names):
         raise ValueError(f"it should tell {', '.join(sorted(names))} and nothing else")
 
 
 def finite(values: Floats) -> Floats:
-    """Return ``values``, or raise where there are too many walks for a float64."""
+    """Return ``values``, or raise where there are too many walks for a float64.
+
+    >>> finite(np.array([1e300]))
+    array([1.e+300])
+    """
     if not np.isfinite(values).all():
         raise NumericError(
             "the kernel left the range of float64: the number of walks grows geometrically with their length.",

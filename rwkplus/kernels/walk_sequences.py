@@ -32,7 +32,12 @@ class Level(NamedTuple):
         return Level(prefix[self.prefix], self.edge, self.label)
 
     def find(self, other: "Level") -> Ints:
-        """Place of each of the other's sequences on this level, -1 where it is not."""
+        """Place of each of the other's sequences on this level, -1 where it is not.
+
+        >>> zeros = np.zeros(3, int)
+        >>> Level(zeros, zeros, np.array([1, 2, 5])).find(Level(zeros[:2], zeros[:2], np.array([5, 6])))
+        array([ 2, -1])
+        """
         mine, theirs = _keys([self, other])
         if not mine.size:
             return np.full(theirs.size, -1)
@@ -59,7 +64,15 @@ class SequenceTree:
     sequences: list[Level]
 
     def to_arrays(self) -> dict[str, Ints]:
-        """Return what :meth:`from_arrays` takes."""
+        """Return what :meth:`from_arrays` takes.
+
+        >>> from rwkplus.table import GraphTable, Reader
+        >>> table = GraphTable.of(["CCO"])
+        >>> arrays = Reader.fit(table).read(table)
+        >>> tree = count_walks(arrays, 2).tree
+        >>> len(SequenceTree.from_arrays(tree.to_arrays(), 2, num_labels=2, num_edge_labels=1).sequences)
+        3
+        """
         kinds = {"prefixes": self.prefixes, "sequences": self.sequences}
         return {
             f"{kind}.{i}.{name}": part
@@ -113,7 +126,15 @@ class SequenceTree:
 
 
 def merge(trees: Sequence[SequenceTree]) -> SequenceTree:
-    """Join the sequences of several trees into one."""
+    """Join the sequences of several trees into one.
+
+    >>> from rwkplus.table import GraphTable, Reader
+    >>> table = GraphTable.of(["CC", "CO"])
+    >>> reader = Reader.fit(table)
+    >>> parts = [count_walks(reader.read(graph), 1).tree for graph in table]
+    >>> [len(level.label) for level in merge(parts).sequences]
+    [2, 3]
+    """
     renumber = [np.zeros(1, np.int64)] * len(trees)
     prefixes: list[Level] = []
     sequences: list[Level] = []
@@ -162,6 +183,13 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
         steps: Longest walk, counted in edges.
         match_all: Record the label of every node (RWK+) or only of the two ends (RWK-).
         closed: Only walks that end where they began.
+
+    >>> from rwkplus.table import GraphTable, Reader
+    >>> table = GraphTable.of(["CCO"])
+    >>> arrays = Reader.fit(table).read(table)
+    >>> counted = count_walks(arrays, 1)
+    >>> dict(zip(counted.tree.names("CO", "-")[1], counted.counts[1].toarray()[0].tolist(), strict=True))
+    {'C-C': 2.0, 'C-O': 1.0, 'O-C': 1.0}
     """
     edges = _Edges.of(graphs, match_all)
     last = edges.into_labelled()
@@ -187,7 +215,11 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
 
 
 def number(keys: Ints) -> tuple[Ints, Ints]:
-    """Return the distinct keys in ascending order and, for every key, its place among them."""
+    """Return the distinct keys in ascending order and, for every key, its place among them.
+
+    >>> number(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
     bound = int(keys.max(initial=-1)) + 1
     if bound > 16 * keys.size + 1_000_000:
         distinct, place = np.unique(keys, return_inverse=True)

@@ -45,7 +45,14 @@ def pair_scores(
 
 
 def self_scores(graphs: PackedGraphs, steps: int, *, match_all: bool, closed: bool = False) -> Floats:
-    """Scores ``(T, B)`` of every graph with itself."""
+    """Scores ``(T, B)`` of every graph with itself.
+
+    >>> ends, ones = np.array([0, 1]), np.ones((2, 1))
+    >>> edge = PackedGraphs(np.array([0, 2]), np.array([0, 2]), ends, ends[::-1].copy(), ones, ones, ones.T.copy())
+    >>> self_scores(edge, 2, match_all=True)  # two walks of every length, four pairs
+    array([[4.],
+           [4.]])
+    """
     scores: Floats = _diagonal(graphs, steps, match_all, closed)
     return scores
 

@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401 (numba infers the types)
-"""Compiled inner loop of node-centric colors: one step of hashed walks on all graphs at once."""
+"""Hashes by compiled loops: of walks, one step on all graphs at once, and of whole graphs."""
 
 from typing import Any
 
@@ -7,7 +7,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rwkplus.loops.random_streams import STEP, mix
+
 Ints = NDArray[np.int64]
+Codes = NDArray[np.uint64]
 
 
 def hash_step(
@@ -41,3 +44,40 @@ def _hash_step(
         for h in range(2):
             total[v, h] = of_label[label[v], h] * (total[v, h] % primes[h]) % primes[h]
     return total
+
+
+def hash_graphs(
+    node_ptr: Ints, edge_ptr: Ints, source: Ints, target: Ints, node_code: Codes, edge_code: Codes
+) -> Codes:
+    """A number for each graph ``(B,)``: the order of its nodes matters, that of its edges does not.
+
+    Args:
+        node_ptr: First node of every graph, and the number of all ``(B + 1,)``.
+        edge_ptr: First edge of every graph, and the number of all ``(B + 1,)``.
+        source: First node of every edge ``(E,)``, counted from the first node of all.
+        target: Second node ``(E,)``.
+        node_code: What describes each node ``(N,)``.
+        edge_code: What describes each edge ``(E,)``.
+
+    >>> ptr, ends = np.array([0, 2]), np.array([0, 1])
+    >>> codes = np.array([7, 8], np.uint64)
+    >>> one, other = (hash_graphs(ptr, ptr, ends, ends[::-1], c, codes * 0) for c in (codes, codes[::-1].copy()))
+    >>> bool(one[0] == other[0])
+    False
+    """
+    found: Codes = _hash_graphs(node_ptr, edge_ptr, source, target, node_code, edge_code)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _hash_graphs(node_ptr: Any, edge_ptr: Any, source: Any, target: Any, node_code: Any, edge_code: Any) -> Any:
+    found = np.zeros(node_ptr.size - 1, np.uint64)
+    for g in range(found.size):
+        first, nodes, edges = node_ptr[g], np.uint64(0), np.uint64(0)
+        for v in range(first, node_ptr[g + 1]):
+            nodes += mix(mix(node_code[v] + STEP) + np.uint64(v - first))
+        for e in range(edge_ptr[g], edge_ptr[g + 1]):
+            ends = np.uint64(source[e] - first) << np.uint64(32) | np.uint64(target[e] - first)
+            edges += mix(mix(ends + STEP) + edge_code[e])
+        found[g] = mix(nodes + mix(edges + STEP))
+    return found
