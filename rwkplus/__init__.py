@@ -4,15 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rwkplus.saving import load
     from rwkplus.table import GraphTable
-    from rwkplus.tasks import load_model
 
 __version__ = "0.1.0"
 __all__ = [
     "GraphTable", "data", "descriptive", "detect", "errors", "evaluate", "functional", "graphs", "io", "kernels",
-    "load_model", "loader", "mining", "models", "nn", "reports", "table", "tasks", "types", "viz",
+    "load", "loader", "mining", "models", "nn", "reports", "table", "training", "types", "viz",
 ]  # fmt: skip
-HOMES = {"GraphTable": "table", "load_model": "tasks"}
+HOMES = {"GraphTable": "table", "load": "saving"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
