@@ -171,11 +171,11 @@ def _network(method: str, data: Data, split: Split, among: Sequence[dict[str, An
     }
 
 
-def _fit(params: Mapping[str, Any], data: Data, split: Split, settings: Settings) -> TrainedNodes:
+def _fit(params: Mapping[str, Any], data: Data, split: Split, settings: Settings) -> TrainedNetwork:
     return train_nodes(GNN, data, train=split[0], validation=split[1], model_params=params, settings=settings)
 
 
-def _validation(fit: TrainedNodes, score: str) -> float:
+def _validation(fit: TrainedNetwork, score: str) -> float:
     return float(fit.facts["validation"][score])
 
 

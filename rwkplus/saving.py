@@ -82,6 +82,8 @@ def load(path: str | Path) -> Any:  # noqa: ANN401
     record, arrays = read_tensors(path, kind.__name__, FORMAT, kind.framework)
     try:
         return unpack(kind, record, arrays)
+    except DataError as error:  # the file is sound, but something else is missing
+        raise DataError(f"{path}: {error.args[0]}", *error.args[1:]) from error
     except DISORDER as error:
         raise damaged(path, error) from error
 
