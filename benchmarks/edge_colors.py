@@ -6,7 +6,7 @@ from torch_geometric.data import Batch
 from benchmarks.kernel_conv import interleaved_milliseconds
 from benchmarks.measure import record
 from rwkplus.datasets.molecule_sets import MOLECULE_SETS
-from rwkplus.models.encoders import OneHots
+from rwkplus.models.gnn import OneHots
 from rwkplus.nn import RWKPlusConv
 from rwkplus.nn import conv_operator as operators
 

@@ -7,7 +7,7 @@ from torch_geometric.data import Batch
 from benchmarks.kernel_conv import GRAPHS, MAX_NODES
 from benchmarks.measure import cpu_seconds, record
 from rwkplus.datasets import load_graphs
-from rwkplus.graphs import EgoNets, extract_egonets
+from rwkplus.nn import EgoNets, extract_egonets
 
 
 def by_networkx(graphs):

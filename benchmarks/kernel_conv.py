@@ -11,7 +11,6 @@ from torch_geometric.data import Batch
 from benchmarks.measure import record
 from benchmarks.padded import PaddedConv, PaddedEgonets, PaddedKerGNN
 from rwkplus.datasets import load_graphs
-from rwkplus.graphs import EgoNets, egonets_of
 from rwkplus.models import KerGNN
 from rwkplus.nn import EgoNets, KernelConv, egonets_of
 

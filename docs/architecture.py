@@ -186,7 +186,9 @@ def replaced(text: str, name: str, content: str) -> str:
 def main() -> None:
     """Rewrite the page and the picture."""
     text = PAGE.read_text()
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     text = replaced(text, "rooms", rooms_table())
     text = replaced(text, "figures", f"{figures_table()}\n\nMeasured at {commit.stdout.strip() or 'no commit'}.")
     PAGE.write_text(text)

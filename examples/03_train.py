@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rwkplus.datasets import functional_groups
 from rwkplus.reports import write_network_report
-from rwkplus.training import GraphClassifier
 from rwkplus.saving import load
+from rwkplus.training import GraphClassifier
 
 graphs = functional_groups(200)  # or networkx graphs, data frames, SMILES, PyG graphs, a file
 y = ["nitrite" if y else "nitro" for y in graphs.y]

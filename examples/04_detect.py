@@ -5,7 +5,7 @@ Run: python examples/04_detect.py
 
 import networkx as nx
 
-from rwkplus.data import anomalous_molecules
+from rwkplus.datasets import anomalous_molecules
 from rwkplus.detect import SurpriseDetector
 from rwkplus.reports import write_detection_report
 

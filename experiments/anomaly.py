@@ -18,8 +18,9 @@ from rwkplus.cli.console import out, progress
 from rwkplus.cli.options import Jobs
 from rwkplus.datasets.catalog import SCREENS, load_graphs
 from rwkplus.errors import ParameterError
+from rwkplus.saving import load
 from rwkplus.table import GraphTable
-from rwkplus.tasks import FoldResult, GraphDataset, Settings, load_model
+from rwkplus.training import FoldResult, GraphDataset, Settings
 
 
 class Screen(NamedTuple):
@@ -117,7 +118,7 @@ def run_anomaly(
     graphs, undrawn = _without_bonds(compounds.graphs), _without_bonds(compounds.undrawn)
 
     def kept(fold: FoldResult, network: Path) -> dict[str, Any]:
-        found = load_model(network).predict(undrawn)
+        found = load(network).predict(undrawn)
         scores = {name: fold.test[name] for name in SCORES} | {UNDRAWN: float(np.mean(found == 1))}
         return {"scores": scores, "epoch": fold.best_epoch, "params": fold.params}
 

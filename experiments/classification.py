@@ -15,7 +15,7 @@ from experiments.records import RESULTS, read_result
 from rwkplus.cli.console import out, progress
 from rwkplus.cli.options import Jobs
 from rwkplus.datasets import load_graphs
-from rwkplus.tasks import FoldResult, GraphDataset, Settings
+from rwkplus.training import FoldResult, GraphDataset, Settings
 
 PAPER: Mapping[str, tuple[float, float]] = {
     "MUTAG": (81.9, 83.0),

@@ -18,12 +18,12 @@ from experiments.records import RESULTS, change_result, exists, finished, known_
 from rwkplus.cli.console import out, progress
 from rwkplus.datasets.catalog import DATA_VARIABLE, data_folder
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import one_hot_degree
+from rwkplus.io.pyg import one_hot_degree
 from rwkplus.kernels.evaluation import sizes_and_histograms
-from rwkplus.tasks import GraphDataset, Settings
-from rwkplus.tasks.cross_validation import tested
-from rwkplus.tasks.job import Job
-from rwkplus.tasks.metrics import metric_for
+from rwkplus.training import GraphDataset, Settings
+from rwkplus.training.cross_validation import tested
+from rwkplus.training.results import Job
+from rwkplus.training.targets import metric_for
 
 TARGETS = ("triangle", "tailed triangle", "star", "4-cycle")
 FILE = Path("SUBGRAPHCOUNT") / "counting.npz"

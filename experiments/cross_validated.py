@@ -13,8 +13,8 @@ from scipy import stats
 from experiments.records import add_entries, finished, run_folder
 from rwkplus.errors import ParameterError
 from rwkplus.kernels.evaluation import baseline_scores
-from rwkplus.tasks import FoldResult, GraphDataset, Place, Settings, cross_validate
-from rwkplus.tasks.cross_validation import candidate_place
+from rwkplus.training import FoldResult, GraphDataset, Place, Settings, cross_validate
+from rwkplus.training.cross_validation import candidate_place
 
 FOLDS = 5
 GUARDS = ("majority", "size", "histogram")

@@ -17,7 +17,7 @@ from rwkplus.cli.console import out, progress
 from rwkplus.cli.options import Jobs
 from rwkplus.datasets import load_graphs
 from rwkplus.errors import MissingExtraError
-from rwkplus.graphs.features import label_numbers
+from rwkplus.io.pyg import label_numbers
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.kernels.evaluation import COSTS, baseline_scores, nested_cross_validation
 

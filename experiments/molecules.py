@@ -24,11 +24,11 @@ from rwkplus.cli.console import out, progress
 from rwkplus.cli.run_record import environment
 from rwkplus.datasets.molecule_sets import MOLECULE_SETS, MoleculeSet
 from rwkplus.errors import ParameterError
-from rwkplus.tasks import GraphDataset, Place, Settings
-from rwkplus.tasks.cross_validation import tested
-from rwkplus.tasks.job import Job
-from rwkplus.tasks.progress import Row
-from rwkplus.tasks.targets import Loss
+from rwkplus.training import GraphDataset, Place, Settings
+from rwkplus.training.cross_validation import tested
+from rwkplus.training.loop import Row
+from rwkplus.training.results import Job
+from rwkplus.training.targets import Loss
 
 Scores = dict[str, Any]
 OnStep = Callable[[str], None]
@@ -59,7 +59,7 @@ class Experiment:
         name: Name of the command.
         layers: Number of convolutions.
         metric: Score that chooses the epoch and is reported.
-        loss: Of :class:`rwkplus.tasks.GraphDataset`.
+        loss: Of :class:`rwkplus.training.GraphDataset`.
         paper: What the paper reports, in its units.
         backbone: Parameters of the backbone, the same for every layer.
         lr: Learning rate at first; it falls along a cosine.

@@ -25,10 +25,10 @@ from rwkplus.datasets.node_sets import load_nodes, node_split
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
-from rwkplus.tasks.metrics import metric_for
-from rwkplus.tasks.node_model import TrainedNodes
-from rwkplus.tasks.node_task import train_nodes
-from rwkplus.tasks.settings import Settings
+from rwkplus.training.loop import Settings
+from rwkplus.training.nodes import train_nodes
+from rwkplus.training.results import TrainedNetwork
+from rwkplus.training.targets import metric_for
 
 PAPER: Mapping[str, tuple[float, float]] = {
     "Cora": (85.8, 88.3),

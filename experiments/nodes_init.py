@@ -18,8 +18,8 @@ from rwkplus.cli.console import out, progress
 from rwkplus.datasets.node_sets import node_split
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
-from rwkplus.tasks.node_task import train_nodes
-from rwkplus.tasks.settings import Settings
+from rwkplus.training.loop import Settings
+from rwkplus.training.nodes import train_nodes
 
 RESULT = "nodes/initialization"
 DATASETS = ("Cora", "CiteSeer", "Actor")

@@ -12,10 +12,10 @@ import typer
 
 from experiments.pages import ran, table
 from experiments.records import RESULTS, exists, read_result, save_result
+from experiments.recovery import recovered
 from rwkplus.cli.console import out, progress
 from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.recovery import recovered
 
 SIZES = (4, 6, 8, 10)
 DISTORTIONS = (0.0, 0.1, 0.2)

@@ -17,14 +17,13 @@ from experiments.pages import drawing, ran, show, svg, table
 from experiments.records import RESULTS, exists, read_result, save_result
 from rwkplus.cli.console import out, progress
 from rwkplus.datasets import load_graphs
-from rwkplus.functional.egonet_kernels import Egonets
-from rwkplus.functional.product_graph import rwk_plus_by_product_graph
+from rwkplus.functional.kernels import Egonets
+from rwkplus.functional.reference import rwk_plus_by_product_graph
 from rwkplus.models import KerGNN
 from rwkplus.models.gnn import GIN
 from rwkplus.nn import KernelConv
-from rwkplus.tasks.batches import Batches
-from rwkplus.tasks.dataset import GraphDataset
-from rwkplus.tasks.loop import threads
+from rwkplus.training.dataset import Batches, GraphDataset
+from rwkplus.training.loop import threads
 
 if TYPE_CHECKING:
     pass

@@ -21,17 +21,16 @@ from experiments.pages import mean_and_deviation, ran, table
 from experiments.records import RESULTS, add_entries, add_row, finished, read_result, run_folder
 from experiments.speed import peak_gigabytes, reset_peak
 from rwkplus.cli.console import err, out
-from rwkplus.data.csr_graph import CSRGraph
-from rwkplus.data.web_graph import WebGraph
 from rwkplus.datasets.catalog import cache_folder
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.tasks.loop import Checkpoints
-from rwkplus.tasks.metrics import all_scores
-from rwkplus.tasks.processes import is_first_process
-from rwkplus.tasks.sampled_batches import Cutting
-from rwkplus.tasks.sampled_task import num_classes, parts_of, train_sampled
-from rwkplus.tasks.settings import Settings
-from rwkplus.tasks.targets import Classes
+from rwkplus.large.csr_graph import CSRGraph
+from rwkplus.large.web_graph import WebGraph
+from rwkplus.training.large_graphs import Cutting
+from rwkplus.training.loop import Settings
+from rwkplus.training.nodes import num_classes, parts_of, train_sampled
+from rwkplus.training.processes import is_first_process
+from rwkplus.training.run_folder import Checkpoints
+from rwkplus.training.targets import Classes, all_scores
 
 PAPER = {"GCN": 53.7, "RWK+Conv": 55.0}
 """F1 score of bots that the paper reports for TwiBot-22."""

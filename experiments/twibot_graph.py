@@ -32,10 +32,10 @@ from experiments.twibot_files import (
 )
 from rwkplus.cli.console import check_output, err
 from rwkplus.cli.console import out as console
-from rwkplus.data.csr_graph import CSRGraph, GraphFiles
 from rwkplus.errors import DataError, MissingExtraError, ParameterError
 from rwkplus.files import damaged, read_json, write_whole
-from rwkplus.ops.undirected import Edges, undirected_csr
+from rwkplus.large.csr_graph import CSRGraph, GraphFiles
+from rwkplus.large.undirected import Edges, undirected_csr
 from rwkplus.types import check_integer
 
 FOLLOWS = ("followers", "following")

@@ -1,46 +1,61 @@
-"""Random walk kernels that learn: exact kernels, kernel networks and patterns that can be read."""
+"""Random walk kernels that learn, and patterns that can be read."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rwkplus.datasets import load_graphs
+    from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
+    from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, RandomWalkNystroem
+    from rwkplus.mining import PatternMiner
+    from rwkplus.nn import KernelConv, RWKPlusConv
     from rwkplus.saving import load
     from rwkplus.table import GraphTable
+    from rwkplus.training import GraphClassifier, GraphRegressor, NodeClassifier
 
 __version__ = "0.1.0"
 __all__ = [
+    "GraphClassifier",
+    "GraphRegressor",
     "GraphTable",
-    "data",
-    "descriptive",
-    "detect",
-    "drawing",
-    "errors",
-    "evaluate",
-    "functional",
-    "graphs",
-    "io",
-    "kernels",
-    "load_model",
-    "loader",
-    "mining",
-    "models",
-    "nn",
-    "reports",
-    "table",
-    "tasks",
-    "types",
-]  # fmt: skip
-HOMES = {"GraphTable": "table", "load": "saving"}
+    "KernelConv",
+    "NodeClassifier",
+    "PatternDetector",
+    "PatternMiner",
+    "RWKPlusConv",
+    "RandomWalkFeatures",
+    "RandomWalkKernel",
+    "RandomWalkNystroem",
+    "SurpriseDetector",
+    "WalkKernelDetector",
+    "load",
+    "load_graphs",
+]
+_HOMES = {
+    "datasets": ("load_graphs",),
+    "detect": ("PatternDetector", "SurpriseDetector", "WalkKernelDetector"),
+    "kernels": ("RandomWalkFeatures", "RandomWalkKernel", "RandomWalkNystroem"),
+    "mining": ("PatternMiner",),
+    "nn": ("KernelConv", "RWKPlusConv"),
+    "saving": ("load",),
+    "table": ("GraphTable",),
+    "training": ("GraphClassifier", "GraphRegressor", "NodeClassifier"),
+}
+_ROOMS = (
+    "cli", "datasets", "descriptive", "detect", "drawing", "errors", "files", "functional", "io", "kernels", "large",
+    "loops", "mining", "models", "nn", "reports", "saving", "table", "training", "types",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Import rooms and names when they are first used, so that ``import rwkplus`` stays light."""
-    if name in HOMES:
-        return getattr(import_module(f"rwkplus.{HOMES[name]}"), name)
-    if name in __all__ or name == "data":  # CSRGraph and WebGraph
+    for room, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"rwkplus.{room}"), name)
+    if name in _ROOMS:
         return import_module(f"rwkplus.{name}")
     raise AttributeError(f"module 'rwkplus' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_ROOMS, "__version__"]

@@ -10,7 +10,7 @@ from rwkplus.datasets import anomalous_molecules
 from rwkplus.detect import SurpriseDetector, WalkKernelDetector
 from rwkplus.detect import surprise as surprise_module
 from rwkplus.detect import walk_kernel as walk_kernel_module
-from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, feature_map, open_features
+from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, explicit_features, open_features
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.search import occurrences
 from rwkplus.table import GraphTable, Reader

@@ -7,11 +7,11 @@ from typing import Annotated, Any, cast, get_args
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import out, print_error, print_json, progress
+from rwkplus.cli.console import out, print_error, print_json, progress_bars
 from rwkplus.cli.options import Dataset, Jobs, Json, Seed
 from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.types import KernelName
+from rwkplus.types import Callback, KernelName
 
 
 @reads_graphs
@@ -52,21 +52,19 @@ def classify(
     known = [name for name in get_args(KernelName) if labelled or name != "node-centric"]
     names = cast(Sequence[KernelName], kernels or known)
     rows: list[dict[str, Any]] = []
-    with progress("classifying", total=len(names) * folds + 1) as advance:
+    how = {"folds": folds, "inner_folds": inner_folds, "random_state": seed}
+    with progress_bars() as show:
         for name in names:
             kernel = RandomWalkKernel(name, normalize=True, ignore=left_out, n_jobs=jobs)
             grams = {length: kernel.set_params(steps=length).fit_transform(graphs) for length in lengths}
-            told = partial(advance, name)
-            scores = nested_cross_validation(
-                grams, y, folds=folds, inner_folds=inner_folds, seed=seed, n_jobs=jobs, on_fold=told
-            )
+            told = _under(name, show)
+            scores = nested_cross_validation(grams, y, **how, n_jobs=jobs, callback=told)
             rows.append(_row(name, scores.accuracy) | {"chosen": [list(choice) for choice in scores.chosen]})
-        baselines = guard_scores(graphs, y, folds=folds, inner_folds=inner_folds, seed=seed, ignore=left_out)
-        rows += [_row(f"baseline: {name}", accuracy) for name, accuracy in baselines.items()]
-        advance()
+    baselines = baseline_scores(graphs, y, **how, ignore=left_out)
+    rows += [_row(f"baseline: {name}", accuracy) for name, accuracy in baselines.items()]
     if as_json:
-        how = {"folds": folds, "inner_folds": inner_folds, "seed": seed}
-        print_json({"dataset": dataset, "graphs": len(graphs), **how, "rows": rows})
+        facts = {"folds": folds, "inner_folds": inner_folds, "seed": seed}
+        print_json({"dataset": dataset, "graphs": len(graphs), **facts, "rows": rows})
     else:
         title = f"{dataset}: {len(graphs)} graphs, {folds}-fold nested cross-validation, seed {seed}"
         _show(rows, title)
@@ -95,6 +93,11 @@ def _with_classes(graphs: Any, classes: list[Any]) -> tuple[Any, list[Any]]:  # 
 
 def _row(model: str, accuracy: list[float]) -> dict[str, Any]:
     return {"model": model, "mean": 100 * mean(accuracy), "std": 100 * pstdev(accuracy), "accuracy": accuracy}
+
+
+def _under(name: str, show: Callback) -> Callback:
+    """Progress of folds as progress of a kernel."""
+    return lambda now: show(now._replace(phase=name))
 
 
 def _numbers(text: str) -> list[int]:

@@ -199,9 +199,7 @@ def _stream(detector: Any) -> None:  # noqa: ANN401
 
     if sys.stdin is None:
         raise ParameterError("--stream reads graphs from stdin, which is closed.")
-    counts = score_stream(
-        detector, sys.stdin.buffer, sys.stdout, explain=True, tell=told
-    )
+    counts = score_stream(detector, sys.stdin.buffer, sys.stdout, explain=True, tell=told)
     err.print(f"{counts.scored} scored, {counts.flagged} flagged, {counts.errors} errors")
 
 

@@ -118,7 +118,7 @@ def _preferred(pattern: Any) -> str:  # noqa: ANN401
 
 def _tell_planted(dataset: str, patterns: list[Any]) -> None:
     """For data sets made with known groups: say which were found."""
-    from rwkplus.data import REGISTRY
+    from rwkplus.datasets import REGISTRY
 
     entry = REGISTRY.get(dataset)
     if entry is None or entry.planted is None:

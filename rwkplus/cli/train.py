@@ -61,7 +61,7 @@ def train(
     best epoch; the test graphs are looked at once. [bold]--folds 0[/] makes one model of all graphs, for
     [bold]rwkplus predict[/]. A run that was killed goes on with [bold]--resume[/] and ends with the same numbers.
     """
-    from rwkplus.result_files import save_result
+    from rwkplus.cli.run_record import save_result
     from rwkplus.training import Place
     from rwkplus.training.run_folder import check_tensorboard
 
@@ -116,8 +116,6 @@ def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[st
 
 def _guards(data: Any, config: Mapping[str, Any]) -> dict[str, list[float]]:  # noqa: ANN401
     import numpy as np
-
-    from rwkplus.kernels.evaluation import baseline_scores
 
     smallest, folds = int(np.bincount(data.classes).min()), config["folds"]
     inner = max(2, min(5, smallest - -(-smallest // folds)))

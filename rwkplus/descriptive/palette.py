@@ -9,7 +9,8 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError, Remedy
-from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors
+from rwkplus.functional.colors import identity_colors, structural_colors
+from rwkplus.functional.walks import node_ranks
 from rwkplus.io.pyg import from_pyg, is_one_hot, label_numbers
 from rwkplus.table import Reader
 from rwkplus.table.arrays import GraphArrays, Ints

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rwkplus.descriptive.views import View, ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty, feature_penalty, sparsity_penalty
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.kernel_conv import KernelLayer
 from rwkplus.table import Graphs

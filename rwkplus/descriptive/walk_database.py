@@ -29,8 +29,7 @@ from rwkplus.functional.explained import (
     sequence_walks,
 )
 from rwkplus.functional.kernels import rwk_plus
-from rwkplus.kernels.sequence_tree import Level, SequenceTree
-from rwkplus.kernels.sequences import count_walks
+from rwkplus.kernels.walk_sequences import Level, SequenceTree, count_walks
 from rwkplus.table.arrays import Ints
 
 Floats = NDArray[np.float64]

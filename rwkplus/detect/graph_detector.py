@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rwkplus.drawing import graphs_to_draw
 from rwkplus.errors import ParameterError
 from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.loops.walk_hashes import hash_graphs
@@ -18,7 +19,6 @@ from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
 from rwkplus.table.reader import ALIKE
 from rwkplus.types import check_ignore
-from rwkplus.viz.graphs import graphs_to_draw
 
 PROMINENT = 0.5
 """A node is unusual if its score is at least this share of the highest in its graph."""

@@ -14,9 +14,9 @@ from rwkplus.errors import GraphError, ParameterError
 from rwkplus.files import from_json
 from rwkplus.kernels.walk_estimator import check_entries
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.cover import explained
-from rwkplus.mining.database import MiningDatabase
 from rwkplus.mining.files import pack_miner, unpack_miner
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.occurrences import explained
 from rwkplus.saving import Savable
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import GraphArrays
@@ -40,7 +40,7 @@ class PatternDetector(GraphDetector):
         offset_: Scores below it are anomalies.
 
     Example:
-        >>> from rwkplus.data import anomalous_molecules
+        >>> from rwkplus.datasets import anomalous_molecules
         >>> graphs, _ = anomalous_molecules(100)
         >>> detector = PatternDetector(miner=PatternMiner(3, criterion="blocks", n_controls=0)).fit(graphs)
         >>> detector.explain(graphs[:1])[0].node_scores.shape == (graphs[0].num_nodes,)

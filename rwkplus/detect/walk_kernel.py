@@ -22,8 +22,7 @@ from rwkplus.kernels.random_walk import kernel_from, with_plain_kernel
 from rwkplus.kernels.walk_estimator import check_entries
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.table.arrays import Codes, Floats, Ints
-from rwkplus.table.blocks import ReadGraphs, map_blocks
+from rwkplus.table.arrays import Codes, Floats, Ints, ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.table.reader import ALIKE, check_nodes, with_equal_nodes
 from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer, seed_of

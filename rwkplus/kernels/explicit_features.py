@@ -17,8 +17,7 @@ from rwkplus.kernels.walk_estimator import finite
 from rwkplus.kernels.walk_sequences import Level, SequenceTree, WalkCounts, count_walks, merge
 from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.table import Reader
-from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
-from rwkplus.table.blocks import ReadGraphs, map_blocks
+from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints, ReadGraphs, map_blocks
 from rwkplus.types import Assignment, KernelName
 
 Vocabulary = SequenceTree | ColorTable
@@ -35,7 +34,7 @@ class FeatureMap:
     """A walk kernel on labelled graphs in explicit form. Holds choices, learns nothing.
 
     >>> from rwkplus.table import GraphTable, Reader
-    >>> from rwkplus.table.blocks import ReadGraphs
+    >>> from rwkplus.table.arrays import ReadGraphs
     >>> table = GraphTable.of(["CO", "CC"])
     >>> edges = FeatureMap("rwk+", 1, np.array([0.0, 1.0]), closed=False, assignment="optimal")
     >>> edges.fit(ReadGraphs(table, Reader.fit(table)), None)[1].toarray()  # C-C, C-O, O-C

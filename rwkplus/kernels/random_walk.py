@@ -21,8 +21,7 @@ from rwkplus.kernels.gram_storage import ResumableMatrix, fingerprint
 from rwkplus.kernels.pair_kernel import PairKernel
 from rwkplus.kernels.walk_estimator import WalkEstimator, check_entries, check_labels, finite, geometric_tail
 from rwkplus.table import Graphs, Reader
-from rwkplus.table.arrays import Floats, GraphArrays
-from rwkplus.table.blocks import ReadGraphs
+from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.types import (
     Assignment,

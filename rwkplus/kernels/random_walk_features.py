@@ -15,7 +15,7 @@ from rwkplus.kernels.explicit_features import FeatureMap, Vocabulary, level_size
 from rwkplus.kernels.node_colors import ColorTable
 from rwkplus.kernels.walk_estimator import WalkEstimator, check_entries, check_labels
 from rwkplus.table import Graphs, Reader
-from rwkplus.table.blocks import ReadGraphs
+from rwkplus.table.arrays import ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer
 
 

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.table.arrays import Floats, GraphArrays
-from rwkplus.table.blocks import ReadGraphs
+from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
 from rwkplus.types import (
     Assignment,
     Combine,

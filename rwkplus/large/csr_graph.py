@@ -22,7 +22,7 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.files import damaged, read_json, write_whole
-from rwkplus.graphs.checks import NAMES
+from rwkplus.io.pyg_checks import NAME_FIELDS
 from rwkplus.large.undirected import index_type
 from rwkplus.tensors import check_edge_index
 

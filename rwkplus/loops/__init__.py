@@ -1,1 +1,1 @@
-"""Loops over plain arrays, compiled by numba; each is tested against a slow twin. They import nothing else of rwkplus."""
+"""Loops over plain arrays, compiled by numba, each tested against a slow twin; they import nothing else of rwkplus."""

@@ -1,11 +1,11 @@
-# ruff: noqa: ANN401 (numba infers the types)
+
 """Random numbers named by what they are for, in compiled loops.
 
 A stream belongs to a key and a node, whatever was drawn before or elsewhere: what is sampled depends neither on the
 order of nodes nor on the number of processes. The generator is SplitMix64 (Steele, Lea and Flood 2014).
 """
 
-# ruff: noqa: ANN401 -- numba infers the types of compiled loops
+
 
 from typing import Any
 

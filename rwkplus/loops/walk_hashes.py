@@ -1,4 +1,4 @@
-# ruff: noqa: ANN401 (numba infers the types)
+
 """Hashes by compiled loops: of walks, one step on all graphs at once, and of whole graphs."""
 
 from typing import Any

@@ -291,8 +291,6 @@ class Pattern:
 
     def _repr_html_(self) -> str:
         """The pattern as a picture, for notebooks."""
-        from rwkplus.viz import draw, label_colors  # pages import patterns
-
         picture = draw(self.to_networkx(), label_colors(self.labels), title=self.short_name)
         return (
             f'<figure style="width:12rem;margin:.5rem">{picture}<figcaption>{escape(str(self))}</figcaption></figure>'

@@ -27,7 +27,7 @@ def node_features(data: Data, network: nn.Module, in_channels: int) -> Tensor:
     if x is None:
         raise GraphError(
             f"the graphs have no node features x, of which the network reads {in_channels}.",
-            "Give them some, such as rwkplus.graphs.one_hot_degree(graphs).",
+            "Give them some, such as rwkplus.io.pyg.one_hot_degree(graphs).",
         )
     weight, name = next(network.parameters()), type(network).__name__
     check_place("x", x, weight.device, name)

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rwkplus.reports.page import page, write_page
-from rwkplus.reports.surroundings import surroundings
+from rwkplus.drawing import draw, label_colors
+from rwkplus.files import write_whole
+from rwkplus.reports.page import Figure, Page, Section, surroundings
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.training.inputs import as_table
 from rwkplus.training.matches import HiddenGraphMatches, column_names, match_hidden_graphs
 from rwkplus.training.results import TrainedNetwork
-from rwkplus.viz import draw, label_colors, legend
 
 EXAMPLES = 3
 
@@ -39,7 +39,6 @@ def network_report(trained: TrainedNetwork, graphs: Graphs, name: str) -> str:
         "edge is as strong as its weight. Beside are the graphs with the best matching nodes: the stronger a node, the "
         "better its neighborhood matches."
     )
-    sections = [_section(k, found, pictures, predicted, colors) for k in range(len(found.hidden))]
     return Page(f"What the network looks at in {name}", lead, colors=named, sections=sections).html()
 
 
@@ -50,10 +49,9 @@ def write_network_report(path: str | Path, trained: TrainedNetwork, graphs: Grap
 
 def _section(
     k: int, found: HiddenGraphMatches, graphs: Sequence[nx.Graph], predicted: NDArray[Any], colors: dict[str, str]
-) -> str:
-    figures = "".join(
-        f"<figure>{_drawn(graphs[i], found.strength(i, k), colors)}"
-        f"<figcaption>{escape(graphs[i].name)}, predicted {escape(_shown(predicted[i]))}</figcaption></figure>"
+) -> Section:
+    figures = [
+        Figure(_drawn(graphs[i], found.strength(i, k), colors), f"{graphs[i].name}, predicted {_shown(predicted[i])}")
         for i in found.strongest(k, EXAMPLES)
     ]
     return Section(f"Hidden graph {k + 1}", draw(found.hidden[k], colors, title=f"hidden graph {k + 1}"), {}, figures)

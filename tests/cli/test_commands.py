@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from rwkplus.cli.console import RUNNING, title_of, told
 from rwkplus.cli.main import app
-from rwkplus.data import load
+from rwkplus.datasets import load_graphs
 from rwkplus.errors import DataError, GraphError, ParameterError, Remedy
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import load_patterns

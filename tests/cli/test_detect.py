@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from rwkplus.cli.detect import detect
-from rwkplus.data import anomalous_molecules, load
+from rwkplus.datasets import anomalous_molecules, load_graphs
 from rwkplus.detect import SurpriseDetector
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.io.json_lines import graph_to_json
@@ -50,7 +50,7 @@ def test_one_file_judges_another_and_all_is_written(files, tmp_path):
     )
     assert sorted(path.name for path in out.iterdir()) == ["detector.safetensors", "report.html", "scores.jsonl"]
     rows = [json.loads(line) for line in (out / "scores.jsonl").read_text().splitlines()]
-    expected = -SurpriseDetector.load(out / "detector.safetensors").score_samples(load(files / "score.jsonl"))
+    expected = -SurpriseDetector.load(out / "detector.safetensors").score_samples(load_graphs(files / "score.jsonl"))
     assert [row["score"] for row in rows] == pytest.approx(expected.tolist())
     assert {row["graph"] for row in rows if row["anomaly"]} == {row["graph"] for row in facts["flagged"]}
     again = json.loads(invoke("--model", out / "detector.safetensors", "--score", files / "score.jsonl", "--json"))
@@ -60,7 +60,7 @@ def test_one_file_judges_another_and_all_is_written(files, tmp_path):
 
 
 def test_usual_graphs_are_those_that_were_not_flagged_in_training(files, tmp_path):
-    graphs = load(files / "train.jsonl")
+    graphs = load_graphs(files / "train.jsonl")
     odd = SurpriseDetector.load(_trained(files, tmp_path)).predict(graphs) == -1
     (tmp_path / "odd.jsonl").write_text(graph_to_json(graphs[int(odd.argmax())]) + "\n")
     invoke("--train", files / "train.jsonl", "--score", tmp_path / "odd.jsonl", "--out", tmp_path / "page")

@@ -1,5 +1,5 @@
 from rwkplus.cli.mine import Finding, find_known
-from rwkplus.data import planted_groups
+from rwkplus.datasets import planted_groups
 from rwkplus.mining import Pattern
 
 

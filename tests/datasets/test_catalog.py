@@ -6,7 +6,7 @@ import torch_geometric.datasets
 from rwkplus.datasets import REGISTRY, load_graphs
 from rwkplus.datasets.catalog import cache_folder, find
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.mining import PatternMiner
 
 FILES = {

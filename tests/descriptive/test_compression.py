@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.data.testbeds import bipartite_graphs, copies, prism, triangle_chains
+from experiments.testbeds import bipartite_graphs, copies, prism
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import adjacency
 from rwkplus.descriptive.walk_database import CompressedWalks, PlainWalks, canonical_cycles

@@ -5,16 +5,8 @@ import torch
 from torch_geometric.data import Data
 
 from experiments.recovery import matches_strictly, recovered
-from rwkplus.data.testbeds import (
-    bipartite_graphs,
-    butterfly,
-    chain_patterns,
-    copies,
-    prism,
-    ring,
-    tailed_triangle,
-    triangle_chains,
-)
+from experiments.testbeds import bipartite_graphs, butterfly, chain_patterns, copies, prism, ring, tailed_triangle
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.gradient import explained_patterns
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.mining.edit_distance import weighted_edit_distance

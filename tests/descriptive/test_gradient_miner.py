@@ -7,8 +7,8 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.base import clone
 
-from rwkplus.data import functional_groups
-from rwkplus.data.testbeds import triangle_chains
+from rwkplus.datasets import functional_groups
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive import GradientMiner
 from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining import Pattern, PatternMiner

@@ -3,11 +3,12 @@ import math
 import pytest
 import torch
 
-from rwkplus.data.testbeds import ring, tailed_triangle, triangle_chains
+from experiments.testbeds import ring, tailed_triangle
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.rwk_cn import Objective, similarity
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.nn.kernel_conv import KernelLayer
 
 SCORES = torch.tensor([[[1.0, 2.0], [3.0, 8.0]], [[2.0, 1.0], [2.0, 1.0]]])  # two views, graphs, hidden graphs

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from rwkplus.data.testbeds import triangle_chains
+from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, changed_objective, climb, refine, single_changes
 from rwkplus.descriptive.walk_database import CompressedWalks
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from experiments.testbeds import bipartite_graphs, copies, ring, tailed_triangle
 from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.nn.kernel_conv import KernelLayer
 from rwkplus.table import GraphTable
 

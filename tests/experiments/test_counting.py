@@ -4,7 +4,7 @@ import pytest
 
 from experiments import counting
 from experiments.counting import METHODS, CountingData, count_subgraphs, counting_page, run_counting
-from rwkplus.graphs import one_hot_degree
+from rwkplus.io.pyg import one_hot_degree
 from tests.strategies import pyg_graphs
 
 

@@ -5,9 +5,9 @@ from torch_geometric.data import Batch
 from experiments import scalability
 from experiments.scalability import _network, run_scalability, scalability_page
 from rwkplus.datasets import load_graphs
-from rwkplus.functional.product_graph import rwk_plus_by_product_graph
-from rwkplus.graphs import EgoNets
-from rwkplus.tasks import GraphDataset
+from rwkplus.functional.reference import rwk_plus_by_product_graph
+from rwkplus.nn import EgoNets
+from rwkplus.training import GraphDataset
 
 
 def test_the_naive_way_builds_product_graphs_and_gives_the_same_outputs(monkeypatch):

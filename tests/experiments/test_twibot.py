@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 from experiments import twibot as twibot_rows
 from experiments.records import RESULTS, read_result
 from experiments.twibot import SETTINGS, Plan, _guarded, run_twibot, twibot_page
-from rwkplus.data.web_graph import WebGraph
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.tasks.loop import Checkpoints
-from rwkplus.tasks.sampled_batches import Cutting
+from rwkplus.large.web_graph import WebGraph
+from rwkplus.training.large_graphs import Cutting
+from rwkplus.training.run_folder import Checkpoints
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import typer
 from typer.testing import CliRunner
 
 from experiments.twibot_graph import twibot_graph
-from rwkplus.data.csr_graph import CSRGraph
+from rwkplus.large.csr_graph import CSRGraph
 from tests.experiments.twibot_raw.raw import write_raw
 
 

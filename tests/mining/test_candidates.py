@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
-from rwkplus.data import functional_groups
+from rwkplus.datasets import functional_groups
 from rwkplus.mining.search.chance import Chance
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import labelled_shapes, rated_along_a_path, sampled_shapes

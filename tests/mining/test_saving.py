@@ -8,7 +8,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from torch_geometric.data import Data
 
-from rwkplus.data import functional_groups
+from rwkplus.datasets import functional_groups
 from rwkplus.errors import DataError
 from rwkplus.mining import Pattern, PatternMiner, load_patterns, save_patterns
 from rwkplus.mining.patterns import Occurrences
@@ -145,7 +145,7 @@ def test_a_miner_survives_the_file(miner, tmp_path):
     assert again.threshold_ == miner.threshold_
     assert again.interrupted_ is False
     np.testing.assert_array_equal(again.explained_, miner.explained_)
-    graphs = functional_groups(10, seed=5)
+    graphs = functional_groups(10, random_state=5)
     np.testing.assert_array_equal(again.transform(graphs), miner.transform(graphs))
     assert again.score(graphs) == miner.score(graphs)
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["miner.safetensors"]

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+from rwkplus.models.files import ModelFile, read_model, write_model
 from safetensors.torch import save_file
 
 from rwkplus.errors import DataError
 from rwkplus.files import HEADER
-from rwkplus.models.files import ModelFile, read_model, write_model
 from rwkplus.models.gnn import GIN
 
 PARAMS = {"hidden_channels": 3, "layers": 1}

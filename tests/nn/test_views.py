@@ -4,7 +4,7 @@ import torch
 from rwkplus.datasets.generators import triangle_chains
 from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.nn.kernel_conv import KernelLayer
 
 BATCH = as_batch(triangle_chains(3))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.data import anomalous_molecules
+from rwkplus.datasets import anomalous_molecules
 from rwkplus.detect import Judgments, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining import PatternMiner
@@ -22,7 +22,7 @@ def flagged(detector):
 
 @pytest.fixture(scope="module")
 def judged():
-    graphs, anomalies = anomalous_molecules(40, seed=5)
+    graphs, anomalies = anomalous_molecules(40, random_state=5)
     detector = SurpriseDetector(0.05)
     found = detector.fit_judge(graphs)
     known = {i: anomaly.kind for i, anomaly in enumerate(anomalies) if anomaly is not None}

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import networkx as nx
 import pytest
 
-from rwkplus.data import functional_groups
+from rwkplus.datasets import functional_groups
 from rwkplus.drawing import curve, draw, label_colors
 from rwkplus.mining import PatternMiner
 from rwkplus.reports import mining_report, write_mining_report

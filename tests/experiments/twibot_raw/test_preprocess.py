@@ -11,8 +11,8 @@ import pytest
 
 from experiments import twibot_graph
 from experiments.twibot_graph import make_encoder, preprocess
-from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.large.csr_graph import CSRGraph
 from tests.experiments.twibot_raw.raw import users, write_raw
 
 ROOT = Path(__file__).parents[3]

@@ -1,1 +1,0 @@
-"""Operators of networks, compiled by numba on the CPU."""
