@@ -6,6 +6,7 @@ A class joins by deriving from :class:`Savable`, saying what it has learned, and
 
 from collections.abc import Mapping
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -90,28 +91,60 @@ def load(path: str | Path) -> Any:  # noqa: ANN401
 
 def header_of(estimator: Any, learned: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
     """The header of a file, or the part of one that belongs to an estimator inside another."""
-    parameters = estimator.get_params(deep=False)
-    if "random_state" in parameters and hasattr(estimator, "seed_"):
-        parameters["random_state"] = estimator.seed_  # what was drawn, where it was left to chance
     return {
         "format": FORMAT,
         "version": __version__,
-        "kind": type(estimator).__name__,
-        "parameters": json_values(parameters),
+        **_described(estimator),
         "learned": learned,
     }
 
 
+def _described(estimator: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Kind and parameters as JSON values; a parameter that is an estimator is described likewise."""
+    parameters = estimator.get_params(deep=False)
+    if "random_state" in parameters:  # what was drawn, where it was left to chance
+        given = parameters["random_state"]
+        parameters["random_state"] = getattr(estimator, "seed_", given if isinstance(given, Integral) else None)
+    plain = {name: _described(value) if isinstance(value, Savable) else value for name, value in parameters.items()}
+    return {"kind": type(estimator).__name__, "parameters": json_values(plain)}
+
+
 def unpack(kind: type[Any], record: dict[str, Any], arrays: dict[str, Any]) -> Any:  # noqa: ANN401
     """An estimator from its header and arrays."""
-    if set(record) != {"format", "version", "kind", "parameters", "learned"}:
-        raise ValueError("its header has other entries than expected")
-    estimator = kind(**from_json(record["parameters"]))
+    check_entries(record, "format", "version", "kind", "parameters", "learned")
+    estimator = _unfitted(kind, record["parameters"])
+    seed = record["parameters"].get("random_state")
+    if isinstance(seed, int):
+        check_integer("random_state", seed, 0)
+        estimator.seed_ = seed
     estimator._restore(record["learned"], arrays)
-    if isinstance(record["parameters"].get("random_state"), int):
-        check_integer("random_state", record["parameters"]["random_state"], 0)
-        estimator.seed_ = record["parameters"]["random_state"]
     return estimator
+
+
+def _unfitted(kind: type[Any], parameters: dict[str, Any]) -> Any:  # noqa: ANN401
+    check_entries(parameters, *kind._get_param_names())
+    return kind(**{name: _parameter(value) for name, value in from_json(parameters).items()})
+
+
+def _parameter(value: Any) -> Any:  # noqa: ANN401
+    """A parameter out of a file, made into an estimator where it describes one."""
+    if not isinstance(value, dict) or set(value) != {"kind", "parameters"}:
+        return value
+    return _unfitted(_class_of(value["kind"]), value["parameters"])
+
+
+def _class_of(name: str) -> type[Any]:
+    kind: type[Any] = getattr(import_module(KINDS[name]), name)
+    return kind
+
+
+def check_entries(values: object, *names: str) -> None:
+    """Raise ``ValueError`` unless ``values``, out of a file, are a dictionary with just these entries.
+
+    >>> check_entries({"reader": {}}, "reader")
+    """
+    if not isinstance(values, dict) or set(values) != set(names):
+        raise ValueError(f"it should tell {', '.join(sorted(names))} and nothing else")
 
 
 def array(arrays: Mapping[str, Any], name: str, kind: str, ndim: int) -> NDArray[Any]:
@@ -141,8 +174,7 @@ def _kind_of(path: Path) -> type[Any]:
         )
     if found != FORMAT or name not in KINDS:
         raise DataError(f"{path} holds nothing that this version of rwkplus ({__version__}) can open.")
-    kind: type[Any] = getattr(import_module(KINDS[name]), name)
-    return kind
+    return _class_of(name)
 
 
 def _file_in(path: Path) -> Path:

@@ -11,15 +11,14 @@ import rwkplus
 
 ROOT = Path(rwkplus.__file__).parent
 LAYERS = [
-    "errors", "tensors", "files", "result_files", "types", "saving", "table", "ops", "functional", "graphs", "io",
-    "data", "loader", "kernels", "nn", "models", "tasks", "drawing", "mining", "detect", "descriptive", "reports",
-    "evaluate", "reproduce", "cli",
+    "errors", "tensors", "files", "types", "saving", "loops", "table", "io", "datasets", "drawing", "kernels", "mining",
+    "detect", "functional", "nn", "models", "large", "training", "descriptive", "reports", "cli",
 ]  # fmt: skip
 LATER = {("table", "io"), ("mining", "descriptive")}
 """What a layer may import from a higher one, in a function: ``GraphTable.of``, and candidates that need PyTorch."""
 WITHOUT_TORCH = (
-    "rwkplus", "rwkplus.table", "rwkplus.io", "rwkplus.kernels", "rwkplus.mining", "rwkplus.detect", "rwkplus.data",
-    "rwkplus.reports", "rwkplus.evaluate", "rwkplus.cli.main",
+    "rwkplus", "rwkplus.table", "rwkplus.io", "rwkplus.kernels", "rwkplus.mining", "rwkplus.detect", "rwkplus.datasets",
+    "rwkplus.reports", "rwkplus.drawing", "rwkplus.saving", "rwkplus.cli.main",
 )  # fmt: skip
 FILES = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in sorted(ROOT.rglob("*.py"))]
 GLOBAL_SEEDS = ("torch.manual_seed", "np.random.seed", "numpy.random.seed", "random.seed", "torch.cuda.manual_seed")
@@ -77,7 +76,7 @@ import sys
 
 class Absent:
     def find_spec(name, *_):
-        if name.partition(".")[0] in ("torch", "torch_geometric", "torchmetrics", "lightning"):
+        if name.partition(".")[0] in ("torch", "torch_geometric", "torchmetrics", "lightning_fabric"):
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent)
@@ -99,7 +98,7 @@ def test_commands_without_networks_run_where_there_is_no_torch(command, tmp_path
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("room", ["nn", "models", "tasks", "functional", "large", "descriptive", "graphs"])
+@pytest.mark.parametrize("room", ["nn", "models", "training", "functional", "large", "descriptive"])
 def test_the_tensor_wing_says_what_it_needs(room):
     code = f"import sys; sys.modules['torch'] = None; import rwkplus.{room}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -52,7 +52,7 @@ def classify(
     known = [name for name in get_args(KernelName) if labelled or name != "node-centric"]
     names = cast(Sequence[KernelName], kernels or known)
     rows: list[dict[str, Any]] = []
-    how = {"folds": folds, "inner_folds": inner_folds, "random_state": seed}
+    how: dict[str, Any] = {"folds": folds, "inner_folds": inner_folds, "random_state": seed}
     with progress_bars() as show:
         for name in names:
             kernel = RandomWalkKernel(name, normalize=True, ignore=left_out, n_jobs=jobs)

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from rwkplus import __version__
-from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, reproduce, train, tune, twibot
+from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, train, tune
 from rwkplus.cli.console import RUNNING, err, print_error
 from rwkplus.errors import RWKPlusError, RWKPlusWarning
 
@@ -36,10 +36,9 @@ app = typer.Typer(
 )
 for command in (
     datasets.datasets, kernel.kernel, classify.classify, mine.mine, detect.detect, train.train, tune.tune,
-    predict.predict, explain.explain, twibot.twibot,
+    predict.predict, explain.explain,
 ):  # fmt: skip
     app.command(cls=Command)(command)
-app.add_typer(reproduce.app, name="reproduce")
 
 
 INTERRUPTED = 130
@@ -67,7 +66,10 @@ def run(program: typer.Typer = app) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may be no text
     try:
-        app()
+        program()
+    except RWKPlusError as error:  # of another program than this one
+        print_error(error)
+        sys.exit(2)
     except SystemExit as end:  # typer has caught Ctrl-C
         if end.code == INTERRUPTED:
             err.print("interrupted")

@@ -1,23 +1,17 @@
 """Anomalies as graphs that mined patterns do not explain."""
 
-from copy import copy
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.detect.graph_detector import Explanation, GraphDetector, Scored, explanations, graph_digests
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.files import from_json
-from rwkplus.kernels.walk_estimator import check_entries
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.files import pack_miner, unpack_miner
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import explained
-from rwkplus.saving import Savable
+from rwkplus.saving import check_entries, header_of, unpack
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import GraphArrays
 from rwkplus.table.reader import check_nodes
@@ -101,26 +95,15 @@ class PatternDetector(GraphDetector):
     def _seen_by(self) -> Reader:
         return self.miner_.reader_
 
-    def save(self, path: str | Path) -> Path:
-        """Write everything fitted into one safetensors file, whole or not at all; folders are made."""
-        check_is_fitted(self)
-        plain = copy(self)
-        if self.miner is not None:  # as JSON values; of the seed, what was drawn where it was left to chance
-            plain.miner = self.miner.get_params() | {"random_state": self.miner_.seed_}
-        return Savable.save(plain, path)
-
     def _model(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        header, arrays = pack_miner(self.miner_)
-        return {"miner": header}, arrays
+        learned, arrays = self.miner_._learned()
+        return {"miner": header_of(self.miner_, learned)}, dict(arrays)
 
     def _restored_model(
         self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]], num_graphs: int
     ) -> dict[str, Any]:
         check_entries(learned, "miner")
-        if self.miner is not None:
-            check_entries(self.miner, *PatternMiner().get_params())
-            self.miner = PatternMiner(**from_json(cast(Any, self.miner)))
-        miner = unpack_miner(self._new_miner(), learned["miner"], arrays)
+        miner = unpack(PatternMiner, learned["miner"], arrays)
         if not miner.patterns_:
             raise ValueError("it holds no patterns")
         return {"miner_": miner}

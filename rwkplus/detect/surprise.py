@@ -24,8 +24,7 @@ from rwkplus.detect.graph_detector import (
 )
 from rwkplus.errors import ParameterError
 from rwkplus.kernels.node_colors import node_colors
-from rwkplus.kernels.walk_estimator import check_entries
-from rwkplus.saving import array
+from rwkplus.saving import array, check_entries
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import Floats, GraphArrays, Ints, ReadGraphs, map_blocks
 from rwkplus.table.reader import check_nodes

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import networkx as nx
@@ -18,9 +17,7 @@ from rwkplus.detect.novelty import CountForest, Method, Novelty, distance, novel
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
-from rwkplus.kernels.random_walk import kernel_from, with_plain_kernel
-from rwkplus.kernels.walk_estimator import check_entries
-from rwkplus.saving import Savable, array
+from rwkplus.saving import array, check_entries
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, Ints, ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
@@ -253,19 +250,6 @@ class WalkKernelDetector(GraphDetector):
                 f"kernel must be a RandomWalkKernel with normalize=True, or None; got {self.kernel!r}."
             )
 
-    def save(self, path: str | Path) -> Path:
-        """Write everything fitted into one safetensors file, whole or not at all; folders are made.
-
-        >>> from tempfile import TemporaryDirectory
-        >>> detector = WalkKernelDetector().fit(["CCO", "CCN", "CCC"])
-        >>> with TemporaryDirectory() as folder:
-        ...     loaded = WalkKernelDetector.load(detector.save(f"{folder}/detector.safetensors"))
-        >>> bool((loaded.score_samples(["CF"]) == detector.score_samples(["CF"])).all())
-        True
-        """
-        check_is_fitted(self)
-        return Savable.save(with_plain_kernel(self), path)
-
     def _model(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         table, arrays = pack_table(self.references_)
         indices = {"reference_indices": self.reference_indices_, "reference_scores": self.reference_scores_}
@@ -276,7 +260,6 @@ class WalkKernelDetector(GraphDetector):
     ) -> dict[str, Any]:
         """Fit the references again, whatever the method learns from them."""
         check_entries(learned, "references")
-        self.kernel = kernel_from(self.kernel)
         self._check()
         indices, scores = array(arrays, "reference_indices", "i", 1), array(arrays, "reference_scores", "f", 1)
         references = unpack_table(learned["references"], arrays)

@@ -1,8 +1,6 @@
 """Nystroem features: graphs as their similarities to a few landmark graphs."""
 
 from collections.abc import Mapping
-from numbers import Integral
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError
-from rwkplus.kernels.random_walk import RandomWalkKernel, kernel_from, with_plain_kernel
-from rwkplus.kernels.walk_estimator import check_entries
-from rwkplus.saving import Savable, array
+from rwkplus.kernels.random_walk import RandomWalkKernel
+from rwkplus.saving import Savable, array, check_entries
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.table.arrays import Floats, Ints
 from rwkplus.types import is_positive_integer
@@ -107,23 +104,6 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sava
         self.kernel_, self.landmarks_, self.normalization_ = kernel, landmarks, normalization
         self._n_features_out = landmarks.size
 
-    def save(self, path: str | Path) -> Path:
-        """Write everything fitted into one safetensors file, whole or not at all; folders are made.
-
-        The landmarks are kept, and of ``random_state`` a seed: a generator becomes None.
-
-        >>> from tempfile import TemporaryDirectory
-        >>> features = RandomWalkNystroem(n_components=2, random_state=0).fit(["CCO", "CCN"])
-        >>> with TemporaryDirectory() as folder:
-        ...     loaded = RandomWalkNystroem.load(features.save(f"{folder}/features.safetensors"))
-        >>> bool((loaded.transform(["CC"]) == features.transform(["CC"])).all())
-        True
-        """
-        check_is_fitted(self)
-        plain = with_plain_kernel(self)
-        plain.random_state = self.random_state if isinstance(self.random_state, Integral) else None
-        return Savable.save(plain, path)
-
     def _learned(self) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]]:
         learned, arrays = self.kernel_._learned()
         arrays = {f"kernel.{name}": part for name, part in arrays.items()}
@@ -131,7 +111,6 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sava
 
     def _restore(self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         check_entries(learned, "kernel")
-        self.kernel = kernel_from(self.kernel)
         kernel, normalization = self._new_kernel(), array(arrays, "normalization", "f", 2)
         landmarks = array(arrays, "landmarks", "i", 1)
         own = {name: part for name, part in arrays.items() if name not in ("landmarks", "normalization")}

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -14,12 +13,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError, Remedy, RWKPlusWarning
-from rwkplus.files import from_json, json_values
 from rwkplus.kernels import pair_kernel
 from rwkplus.kernels.explicit_features import FeatureMap, feature_gram
 from rwkplus.kernels.gram_storage import ResumableMatrix, fingerprint
 from rwkplus.kernels.pair_kernel import PairKernel
-from rwkplus.kernels.walk_estimator import WalkEstimator, check_entries, check_labels, finite, geometric_tail
+from rwkplus.kernels.walk_estimator import WalkEstimator, check_labels, finite, geometric_tail
+from rwkplus.saving import check_entries
 from rwkplus.table import Graphs, Reader
 from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
 from rwkplus.table.packing import pack_table, unpack_table
@@ -343,23 +342,3 @@ def _norms(features: sparse.csr_matrix) -> Floats:
     """Squared lengths of rows."""
     with np.errstate(over="ignore"):
         return finite(np.asarray(features.power(2).sum(1)).ravel())
-
-
-def with_plain_kernel(estimator: E) -> E:
-    """The estimator, its parameter ``kernel`` put into JSON values for a file; :func:`kernel_from` reads them."""
-    plain = copy(estimator)
-    if isinstance(estimator.kernel, RandomWalkKernel):
-        plain.kernel = json_values(estimator.kernel.get_params())
-    return plain
-
-
-def kernel_from(parameters: object) -> RandomWalkKernel | None:
-    """A kernel from a file, or None; ``ValueError`` unless all its parameters are there and no others.
-
-    >>> kernel_from(RandomWalkKernel(steps=2).get_params())
-    RandomWalkKernel(steps=2)
-    """
-    if parameters is None:
-        return None
-    check_entries(parameters, *RandomWalkKernel().get_params())
-    return RandomWalkKernel(**from_json(parameters))  # type: ignore[arg-type]

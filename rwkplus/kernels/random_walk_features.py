@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.errors import ParameterError
 from rwkplus.kernels.explicit_features import FeatureMap, Vocabulary, level_sizes
 from rwkplus.kernels.node_colors import ColorTable
-from rwkplus.kernels.walk_estimator import WalkEstimator, check_entries, check_labels
+from rwkplus.kernels.walk_estimator import WalkEstimator, check_labels
+from rwkplus.saving import check_entries
 from rwkplus.table import Graphs, Reader
 from rwkplus.table.arrays import ReadGraphs
 from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer

@@ -98,15 +98,6 @@ def check_labels(reader: Reader, who: str, *remedies: Remedy | str) -> None:
         )
 
 
-def check_entries(values: object, *names: str) -> None:
-    """Raise ``ValueError`` unless ``values``, out of a file, are a dictionary with just these entries.
-
-    >>> check_entries({"reader": {}}, "reader")
-    """
-    if not isinstance(values, dict) or set(values) != set(names):
-        raise ValueError(f"it should tell {', '.join(sorted(names))} and nothing else")
-
-
 def finite(values: Floats) -> Floats:
     """Return ``values``, or raise where there are too many walks for a float64.
 

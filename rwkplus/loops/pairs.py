@@ -1,4 +1,3 @@
-
 """Compiled inner loop of the Gram matrix: Algorithm 1 for every pair of two lists of sparse graphs.
 
 A pair of molecules fits into the first-level cache, so all steps of one pair run before the next pair

@@ -1,11 +1,8 @@
-
 """Random numbers named by what they are for, in compiled loops.
 
 A stream belongs to a key and a node, whatever was drawn before or elsewhere: what is sampled depends neither on the
 order of nodes nor on the number of processes. The generator is SplitMix64 (Steele, Lea and Flood 2014).
 """
-
-
 
 from typing import Any
 

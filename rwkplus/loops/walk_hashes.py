@@ -1,4 +1,3 @@
-
 """Hashes by compiled loops: of walks, one step on all graphs at once, and of whole graphs."""
 
 from typing import Any
