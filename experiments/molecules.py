@@ -186,7 +186,9 @@ class Plan:
         job = Job(data, "gnn", params, molecules.train, molecules.validation, self.settings(seed))
         folder = run_folder(f"{self.experiment.name}/{row} {seed}", params, self.config, folder=self.runs)
         epochs: list[Row] = []  # a resumed run has fewer, and its seconds are of these
-        result = tested(data, job.run(Place(folder, resume=True), epochs.append), seed, molecules.test)
+        result = tested(
+            data, job.run(Place(folder, resume=True), lambda now: epochs.append(dict(now.values))), seed, molecules.test
+        )
         metric = self.experiment.metric
         return {
             "seed": seed,

@@ -166,8 +166,8 @@ def _network(method: str, data: Data, split: Split, among: Sequence[dict[str, An
         "f1": test["f1"],
         "validation": _validation(fits[best], "accuracy"),
         "candidate": {name: value for name, value in among[best].items() if name != "steps"},
-        "epoch": fits[best].facts["best_epoch"],
-        "seconds": sum(fit.facts["seconds"] for fit in fits),
+        "epoch": fits[best].best_epoch,
+        "seconds": sum(fit.seconds for fit in fits),
     }
 
 
@@ -176,7 +176,7 @@ def _fit(params: Mapping[str, Any], data: Data, split: Split, settings: Settings
 
 
 def _validation(fit: TrainedNetwork, score: str) -> float:
-    return float(fit.facts["validation"][score])
+    return float(fit.validation[score])
 
 
 def _guard(method: str, data: Data, split: Split) -> Row:

@@ -99,8 +99,7 @@ def run_initializations(
             model_params={"steps": walk_length(dataset), "initialization": initialization},
             settings=replace(SETTINGS, epochs=epochs, random_state=seed),
         )
-        facts = trained.facts
-        row = key | {"validation": facts["validation"]["accuracy"], "epoch": facts["best_epoch"]}
+        row = key | {"validation": trained.validation["accuracy"], "epoch": trained.best_epoch}
         rows = add_row(RESULT, config, row, tuple(key))["rows"]
     return rows
 

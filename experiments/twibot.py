@@ -31,6 +31,7 @@ from rwkplus.training.nodes import num_classes, parts_of, train_sampled
 from rwkplus.training.processes import is_first_process
 from rwkplus.training.run_folder import Checkpoints
 from rwkplus.training.targets import Classes, all_scores
+from rwkplus.types import Progress
 
 PAPER = {"GCN": 53.7, "RWK+Conv": 55.0}
 """F1 score of bots that the paper reports for TwiBot-22."""
@@ -143,9 +144,9 @@ def _row(
     path = run_folder(f"{plan.name}-{method}-{seed}", identity, folder=cache_folder() / "runs") / "run.safetensors"
     ends = [time.perf_counter()]
 
-    def on_epoch(row: Mapping[str, float]) -> None:
+    def after_epoch(now: Progress) -> None:
         ends.append(time.perf_counter())
-        tell(f"{method}, seed {seed}, epoch {row['epoch']}: {100 * row['val_score']:.1f}")
+        tell(f"{method}, seed {seed}, epoch {now.values['epoch']}: {100 * now.values['val_score']:.1f}")
 
     reset_peak()
     result = train_sampled(
@@ -155,18 +156,18 @@ def _row(
         cutting=plan.cutting,
         class_weights=CLASS_WEIGHTS,
         checkpoints=Checkpoints(path, {**identity, "method": method, "seed": seed}, seconds=120),
-        on_epoch=on_epoch,
+        callback=after_epoch,
     )
     shutil.rmtree(path.parent, ignore_errors=True)
     epochs = np.diff(ends)
     return {
         "method": method,
         "seed": seed,
-        "test": _of_bots(result.scores["test"]),
-        "validation": _of_bots(result.scores["val"]),
+        "test": _of_bots(result.test),
+        "validation": _of_bots(result.validation),
         "best_epoch": result.best_epoch,
         "epoch_s": float(np.median(epochs)) if epochs.size else None,  # killed when nothing was left to train
-        "of_it_validation_s": result.validation_seconds / epochs.size if epochs.size else None,
+        "of_it_validation_s": result.run["validation_seconds"] / epochs.size if epochs.size else None,
         "peak_gb": peak_gigabytes(),
     }
 
