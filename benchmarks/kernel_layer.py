@@ -8,7 +8,7 @@ from torch_geometric.data import Batch
 from benchmarks.kernel_conv import check_agreement, interleaved_milliseconds
 from benchmarks.measure import record
 from rwkplus.data import load
-from rwkplus.graphs import one_hot_degree
+from rwkplus.io.pyg import one_hot_degree
 from rwkplus.nn import KernelLayer
 from rwkplus.ops.egonet_kinds import row_hashes
 from rwkplus.ops.walk_kinds import walk_kinds

@@ -8,7 +8,7 @@ from rwkplus.data.testbeds import triangle_chains
 from rwkplus.descriptive.gradient import explained_patterns, initial_logits, walk_database
 from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import adjacency
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 
 RESTARTS, PATTERNS, SIZE = 50, 2, 3
 SETTINGS = {"epochs": 150, "kicks": 0}

@@ -121,7 +121,7 @@ def _guards(data: Any, config: Mapping[str, Any]) -> dict[str, list[float]]:  # 
 
     smallest, folds = int(np.bincount(data.classes).min()), config["folds"]
     inner = max(2, min(5, smallest - -(-smallest // folds)))
-    return guard_scores(data.graphs, data.classes, folds=folds, inner_folds=inner, seed=config["random_state"])
+    return guard_scores(data.table, data.classes, folds=folds, inner_folds=inner, seed=config["random_state"])
 
 
 def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> None:

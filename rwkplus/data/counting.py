@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from rwkplus.data.registry import DATA_VARIABLE, data_folder
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import one_hot_degree
+from rwkplus.io.pyg import one_hot_degree
 
 TARGETS = ("triangle", "tailed triangle", "star", "4-cycle")
 FILE = Path("SUBGRAPHCOUNT") / "counting.npz"

@@ -22,8 +22,8 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.files import damaged, read_json, write_whole
-from rwkplus.graphs.checks import NAMES
 from rwkplus.graphs.node_numbers import check_edge_index
+from rwkplus.io.pyg_checks import NAME_FIELDS
 from rwkplus.ops.undirected import index_type
 
 HEADER, FORMAT = "graph.json", "rwkplus graph 1"
@@ -256,7 +256,7 @@ def _is_per_node(data: Data, key: str, value: object) -> bool:
 
 def _refuse_losses(data: Data) -> None:
     for key, value in data.items():
-        if key == "edge_index" or key in (*NAMES, "name", "node_names"):  # no features, however many
+        if key == "edge_index" or key in (*NAME_FIELDS, "name", "node_names"):  # no features, however many
             continue
         if data.is_node_attr(key) and not isinstance(value, Tensor):
             raise GraphError(

@@ -17,7 +17,7 @@ from rwkplus.descriptive.palette import Paint, PaintedGraphs, paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, adjacency, refine
 from rwkplus.descriptive.walk_database import PlainWalks, WalkDatabase
 from rwkplus.errors import ParameterError
-from rwkplus.graphs.convert import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.table import Graphs
 from rwkplus.types import check_integer, seed_of
 
@@ -89,7 +89,7 @@ def explained_patterns(
     """Learn small graphs whose walk features span as much as possible of those of a database.
 
     Args:
-        graphs: Whatever :func:`rwkplus.graphs.as_batch` reads: undirected graphs with node labels.
+        graphs: Whatever :func:`rwkplus.io.pyg.as_batch` reads: undirected graphs with node labels.
         n_patterns: Patterns per restart.
         pattern_size: Nodes of a pattern; some may stay without edges.
         restarts: How many initializations to run side by side, or the numbers of those to run. What a restart finds

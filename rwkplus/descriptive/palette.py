@@ -10,8 +10,7 @@ from torch_geometric.data import Batch
 
 from rwkplus.errors import GraphError
 from rwkplus.functional.colors import identity_colors, node_ranks, structural_colors
-from rwkplus.graphs.features import is_one_hot, label_numbers
-from rwkplus.io.pyg import from_pyg
+from rwkplus.io.pyg import from_pyg, is_one_hot, label_numbers
 from rwkplus.table import Reader
 from rwkplus.table.arrays import GraphArrays, Ints
 from rwkplus.types import check_choice
@@ -39,7 +38,7 @@ def paint(batch: Batch, view: Paint = "labels", *, random_state: int = 0) -> Pai
     """Color the nodes of checked graphs.
 
     Args:
-        batch: What :func:`rwkplus.graphs.as_batch` returned, with one-hot node labels.
+        batch: What :func:`rwkplus.io.pyg.as_batch` returned, with one-hot node labels.
         view: ``"labels"`` colors by label; ``"identity"`` by the number of a node within its graph;
             ``"structural"`` by whitened features of a fixed random attention network. The latter two tell nodes
             apart that no walk can, and suit graphs that are alike; a color then shows its most frequent label.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.descriptive.objective import Average, DiversityLoss, Loss, Objective
 from rwkplus.descriptive.views import View, ViewedGraphs
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.models.kcn import KCN
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.table import Graphs

@@ -41,7 +41,7 @@ class ViewedGraphs:
         """Color the nodes by every view in turn.
 
         Args:
-            batch: What :func:`rwkplus.graphs.as_batch` returned.
+            batch: What :func:`rwkplus.io.pyg.as_batch` returned.
             views: ``"labels"`` the graphs' own features, ``"identity"`` the number of a node within its graph, or the
                 structural colors ``"gat"``, ``"gin"``, ``"random-walk"``.
             generator: Source of the structural colors' weights.

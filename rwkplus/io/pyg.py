@@ -1,29 +1,37 @@
 """Graphs of PyG: one-hot rows and integers are labels, other rows are attributes; and back (extra: ``nn``)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.utils import degree, unbatch, unbatch_edge_index
 
 from rwkplus.errors import GraphError
-from rwkplus.graphs.convert import as_batch, graph_list
-from rwkplus.graphs.features import constant_features, is_one_hot, label_numbers
 from rwkplus.io.options import ReadOptions
-from rwkplus.table import Categories, Column, GraphTable, Numbers, Reader, Text
+from rwkplus.io.pyg_checks import (
+    INTEGERS,
+    MEANINGFUL,
+    NAMES,
+    NO_EDGES,
+    USED,
+    check_alike,
+    check_fields,
+    fields_of,
+)
+from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.infer import target_column
-from rwkplus.table.reader import directed_edges
+from rwkplus.table.reader import CARRIED, directed_edges
 from rwkplus.table.symmetry import once
-from rwkplus.types import check_ignore
+from rwkplus.types import check_ignore, check_integer
 
-TAKES = ("ignore", "y")
-NAMES = {"x": "node_label_names", "edge_attr": "edge_label_names"}
+TAKES = ("ignore", "y", "directed")
 WEIGHT = "edge_weight"
-INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
@@ -31,31 +39,27 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
 
     ``x`` and ``edge_attr`` are labels where their rows are one-hot, with the names in ``node_label_names`` and
     ``edge_label_names`` if there are such, or where they hold integers; all else is attributes. ``edge_weight`` is the
-    weight. Edges that all have their reverse are undirected.
+    weight. Edges that all have their reverse are undirected, unless ``directed`` says to keep them as they are listed.
     """
     options.check("graphs of PyG", TAKES)
-    items = _without(graph_list(graphs), options.ignore)
-    integers = {field for field in NAMES if _are_codes(items, field)}
-    batch = as_batch([_floats(item, integers) for item in _with_features(items)])
-    ptr = batch.ptr.cpu().numpy()
-    owner = batch.batch[batch.edge_index[0]].cpu().numpy()
-    source, target = batch.edge_index.cpu().numpy() - ptr[owner]
-    has_x = not _featureless(items)
-    edges = _columns(batch, "edge_attr", integers)
-    weight = None
-    if batch.get("edge_weight") is not None:
-        edges[WEIGHT], weight = Numbers(_array(batch.edge_weight)), WEIGHT
+    items = graph_list(graphs)
+    whole = _Collated.of(items, options.ignore, need_x=False)
+    whole.check_finite()
+    edges, weight = whole.columns("edge_attr"), None
+    if whole.edge_weight is not None:
+        edges[WEIGHT], weight = Numbers(_array(whole.edge_weight)), WEIGHT
     table = GraphTable(
-        ptr,
-        np.concatenate([[0], np.bincount(owner, minlength=ptr.size - 1).cumsum()]),
-        source,
-        target,
-        _graph_columns(items, options),
-        {**_ids(items), **(_columns(batch, "x", integers) if has_x else {})},
-        edges,
+        node_ptr=_pointers(whole.num_nodes),
+        edge_ptr=_pointers(whole.num_edges),
+        source=whole.edge_index[0].cpu().numpy(),
+        target=whole.edge_index[1].cpu().numpy(),
+        graphs=_graph_columns(items, options),
+        nodes={**_ids(items), **whole.columns("x")},
+        edges=edges,
         directed=True,
     )
-    return replace(options.applied(once(table)), weight=weight).without(options.ignore)
+    table = options.applied(table if options.directed else once(table))
+    return replace(table, weight=weight).without(options.ignore)
 
 
 def to_pyg(table: GraphTable) -> list[Data]:
@@ -92,101 +96,323 @@ def to_pyg(table: GraphTable) -> list[Data]:
     return graphs
 
 
-def _set_targets(graphs: Sequence[Data], table: GraphTable) -> None:
-    y = table.y
-    for i, graph in enumerate(graphs):
-        if "name" in table.graphs:
-            graph.name = str(table.graph_id(i))
-        if "id" in table.nodes:
-            graph.node_names = table.node_ids(i)
-        if y is not None:
-            graph.y = _tensor_of(y[i])
+def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
+    """Return ``graphs`` as one ``Batch``, or say which graph is wrong and why.
+
+    Args:
+        graphs: PyG ``Data`` objects, a PyG dataset or a ``Batch``, whose ``x``, ``edge_attr`` and ``edge_weight`` are
+            taken as they are; or whatever else :meth:`rwkplus.table.GraphTable.of` reads, with labels as one-hot rows.
+        ignore: Fields to leave out on purpose, for instance ``("edge_attr",)``.
+
+    Returns:
+        A batch with ``x``, ``edge_index``, ``batch``, ``ptr`` and, where given, ``edge_attr``,
+        ``edge_weight``, ``node_label_names`` and ``edge_label_names``; a copy, never a view.
+
+    Example:
+        >>> import networkx as nx
+        >>> graph = nx.Graph([("a", "b")])
+        >>> nx.set_node_attributes(graph, {"a": "C", "b": "O"}, "label")
+        >>> as_batch([graph]).x
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    check_ignore(ignore)
+    whole = _Collated.of(graph_list(graphs, ignore), ignore)
+    assert whole.x is not None
+    ptr = torch.cat([whole.num_nodes.new_zeros(1), whole.num_nodes.cumsum(0)])
+    owner = whole.owner("edge_attr")
+    whole.x = whole.floats("x")
+    batch = Batch(x=whole.x, edge_index=whole.edge_index + ptr[owner], batch=whole.owner("x"), ptr=ptr)
+    if whole.edge_attr is not None:
+        batch.edge_attr = whole.edge_attr = whole.floats("edge_attr")
+    if whole.edge_weight is not None:
+        weight = whole.edge_weight
+        batch.edge_weight = whole.edge_weight = weight if weight.is_floating_point() else weight.to(batch.x.dtype)
+    for field, names in whole.names.items():
+        batch[NAMES[field]] = names
+    whole.check_finite()
+    return batch
 
 
-def _tensor_of(target: Any) -> Any:  # noqa: ANN401
-    """A target as PyG has it: one number is ``(1,)``, several are ``(1, tasks)``; names of classes stay names."""
-    values = np.asarray(target)
-    if values.dtype.kind not in "iufb":
-        return target.tolist() if isinstance(target, np.ndarray) else target
-    tensor = torch.as_tensor(np.array(values)).view(1, *[-1] * values.ndim)
-    return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
+def graph_list(graphs: Graphs, ignore: Sequence[str] = ()) -> list[Any]:
+    """Return graphs in any form as a list of PyG's, which are not yet checked; labels mean the same in all."""
+    items = pyg_items(graphs)
+    if isinstance(items, list) and items and isinstance(items[0], Data | HeteroData):
+        return items
+    return GraphTable.of(items, ignore=tuple(ignore)).to_pyg()
 
 
-def _featureless(items: Sequence[Any]) -> bool:
-    return all(isinstance(item, Data) and item.get("x") is None for item in items)
-
-
-def _with_features(items: Sequence[Any]) -> Sequence[Any]:
-    """The graphs as :func:`rwkplus.graphs.as_batch` wants them; those without features are all alike to it."""
+def pyg_items(graphs: Graphs) -> Any:  # noqa: ANN401
+    """A list of PyG's graphs if that is what they are; all else is returned as it is, an iterator as a list."""
+    if isinstance(graphs, Batch):
+        return _unbatched(graphs)
+    if isinstance(graphs, Data | HeteroData):
+        raise GraphError(f"got a single {type(graphs).__name__}: put it into a list, [graph].")
+    if isinstance(graphs, str | Path | GraphTable):
+        return graphs
+    if hasattr(graphs, "shape") and not (isinstance(graphs, np.ndarray) and graphs.dtype == object):
+        return graphs
     try:
-        return constant_features(list(items)) if _featureless(items) else items
-    except (RuntimeError, TypeError, ValueError, OverflowError) as error:
+        items = list(graphs)  # type: ignore[call-overload] # or what has only __getitem__, as torch's Subset
+    except TypeError:
+        return graphs
+    return items if (items and isinstance(items[0], Data | HeteroData)) or not hasattr(graphs, "__len__") else graphs
+
+
+def one_hot_degree(graphs: Graphs, max_degree: int | None = None) -> list[Data]:
+    """Give every node its out-degree as a one-hot label; degrees above ``max_degree`` share the last column.
+
+    Example:
+        >>> import networkx as nx
+        >>> [graph.x.shape for graph in one_hot_degree([nx.path_graph(3), nx.star_graph(4)])]
+        [torch.Size([3, 5]), torch.Size([5, 5])]
+    """
+    if max_degree is not None:
+        check_integer("max_degree", max_degree, 1)
+    graphs = graph_list(graphs)
+    degrees = [_degrees(i, graph) for i, graph in enumerate(graphs)]
+    cap = max_degree or max((int(d.max()) for d in degrees if d.numel()), default=1)
+    result = [copy(graph) for graph in graphs]
+    for graph, own in zip(result, degrees, strict=True):
+        graph.x = torch.nn.functional.one_hot(own.clamp(max=cap), cap + 1).to(torch.get_default_dtype())
+        graph.node_label_names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
+    return result
+
+
+def is_one_hot(colors: Tensor) -> bool:
+    """Whether every row is one-hot or zero (a zero row matches nothing)."""
+    return bool((((colors == 0) | (colors == 1)).all()) and (colors.sum(-1) <= 1).all())
+
+
+def label_numbers(colors: Tensor) -> Tensor:
+    """Column of the one in each one-hot row, -1 for zero rows."""
+    if colors.size(1) == 0:
+        return torch.full((colors.size(0),), -1, dtype=torch.long, device=colors.device)
+    highest, column = colors.max(-1)
+    return torch.where(highest > 0, column, -1)
+
+
+def holds_integers(table: GraphTable, side: str) -> bool:
+    """Whether nodes or edges of a table have nothing but what were columns of integers in ``x`` or ``edge_attr``."""
+    field = "x" if side == "nodes" else "edge_attr"
+    described = {n: c for n, c in getattr(table, side).items() if not isinstance(c, Text) and n != table.weight}
+    return bool(described) and all(
+        isinstance(column, Categories) and not column.one_hot and name.removeprefix(field).isdecimal() | (name == field)
+        and all(label.removeprefix("-").isdecimal() for label in column.names)
+        for name, column in described.items()
+    )  # fmt: skip
+
+
+def with_binary_numbers(table: GraphTable) -> GraphTable:
+    """Let columns of integers that are but 0 and 1 be numbers, side by side in one column as in PyG."""
+    for side, field in (("nodes", "x"), ("edges", "edge_attr")):
+        columns = getattr(table, side)
+        coded = [name for name, column in columns.items() if isinstance(column, Categories)]
+        if holds_integers(table, side) and all(set(columns[name].names) <= {"0", "1"} for name in coded):
+            rows = np.stack([columns[name].values() == "1" for name in coded], 1).astype(np.float64)
+            kept = {name: column for name, column in columns.items() if name not in coded}
+            changed: Any = {side: {**kept, field: Numbers(rows)}}
+            table = replace(table, **changed)
+    return table
+
+
+@dataclass
+class _Collated:
+    """Checked graphs side by side; edges name the nodes of their own graph."""
+
+    num_nodes: Tensor  # (B,)
+    num_edges: Tensor  # (B,)
+    edge_index: Tensor  # (2, E)
+    x: Tensor | None  # (N, D)
+    edge_attr: Tensor | None  # (E, C)
+    edge_weight: Tensor | None  # (E,)
+    names: dict[str, tuple[str, ...]]
+    integers: frozenset[str]
+    called: list[object]  # names of graphs, for errors
+
+    @classmethod
+    def of(cls, items: Sequence[Any], ignore: Sequence[str], *, need_x: bool = True) -> "_Collated":
+        """Put graphs together, or say which of them is wrong and why."""
+        if isinstance(items[0], Data):
+            check_ignore(ignore, items[0].keys())
+        records = [fields_of(i, item, ignore) for i, item in enumerate(items)]
+        described = need_x or any(record.get("x") is not None for record in records)
+        if not described:
+            for item, record in zip(items, records, strict=True):
+                record["x"] = _blank_rows(item)
+        for i, record in enumerate(records):
+            check_fields(i, record)
+            check_alike(i, record, records[0])
+        first, device = records[0], records[0]["x"].device
+        parts = {field: [r[field] for r in records] for field in USED if first.get(field) is not None}
+        if "edge_weight" in parts:
+            parts["edge_weight"] = [weight.flatten() for weight in parts["edge_weight"]]
+        values = {field: torch.cat(own, 1 if field == "edge_index" else 0) for field, own in parts.items()}
+        attr = values.get("edge_attr")
+        whole = cls(
+            num_nodes=torch.tensor([r["x"].size(0) for r in records], device=device),
+            num_edges=torch.tensor([r["edge_index"].size(1) for r in records], device=device),
+            edge_index=values["edge_index"].long(),
+            x=values["x"] if described else None,
+            edge_attr=attr.unsqueeze(-1) if attr is not None and attr.dim() == 1 else attr,
+            edge_weight=values.get("edge_weight"),
+            names={field: tuple(first[own]) for field, own in NAMES.items() if first.get(own) is not None},
+            integers=frozenset(field for field, own in parts.items() if all(part.dtype in INTEGERS for part in own)),
+            called=[record.get("name") for record in records],
+        )
+        whole._check_ends()
+        return whole
+
+    def owner(self, field: str) -> Tensor:
+        """Graph of every row of a field."""
+        sizes = self.num_nodes if field == "x" else self.num_edges
+        return torch.repeat_interleave(torch.arange(sizes.numel(), device=sizes.device), sizes)
+
+    def floats(self, field: str) -> Tensor:
+        """A field as floats; integers that look like numbers of labels are refused."""
+        value: Tensor = getattr(self, field)
+        if value.is_floating_point():
+            return value
+        other = ((value != 0) & (value != 1)).nonzero()
+        if other.numel():
+            row, column = other[0].tolist()
+            raise GraphError(
+                f"graph {int(self.owner(field)[row])}: {field} holds integers such as {int(value[row, column])}, "
+                "which look like label numbers.",
+                "One-hot encode them with rwkplus.GraphTable.of(graphs).to_pyg(), or call .float() on them if they are "
+                "measurements.",
+            )
+        return value.to(torch.get_default_dtype())
+
+    def columns(self, field: str) -> dict[str, Column]:
+        """Labels or attributes in a field, as columns of a table."""
+        values: Tensor | None = getattr(self, field)
+        if values is None:
+            return {}
+        if self._holds_codes(field, values):
+            rows = values.detach().cpu().numpy()
+            several = rows.shape[1] > 1
+            return {f"{field}{k}" if several else field: _codes(column) for k, column in enumerate(rows.T)}
+        names = self.names.get(field)
+        if names is not None and len(names) != values.size(1):
+            raise GraphError(f"{NAMES[field]} has {len(names)} names but {field} has {values.size(1)} columns.")
+        if is_one_hot(values):
+            codes = label_numbers(values).cpu().numpy()
+            column = Categories.numbered(codes, names or map(str, range(values.size(1))), one_hot=True)
+            return {field if names is None else "label": column}
+        if names is None or set(names) & set(CARRIED):
+            return {field: Numbers(_array(values))}
+        return {name: Numbers(_array(values[:, k])) for k, name in enumerate(names)}
+
+    def _holds_codes(self, field: str, values: Tensor) -> bool:
+        """Whether a field holds integers in all graphs, each column labels of its own, and not one-hot rows.
+
+        That only one column of several is in use says nothing: single bonds are rows ``1, 0, 0`` of three labels.
+        """
+        if field not in self.integers:
+            return False
+        if not bool(((values == 0) | (values == 1)).all()):
+            return True
+        if field in self.names:
+            return False
+        one_hot = values.size(1) > 1 and bool((values.sum(1) == 1).all())
+        return not one_hot or int(values.any(0).sum()) < 2
+
+    def _check_ends(self) -> None:
+        owner = self.owner("edge_attr")
+        wrong = ((self.edge_index < 0) | (self.edge_index >= self.num_nodes[owner])).any(0)
+        if wrong.any():
+            edge = int(wrong.nonzero()[0])
+            i = int(owner[edge])
+            raise GraphError(
+                f"graph {i}: edge_index names the edge {tuple(self.edge_index[:, edge].tolist())} but the graph has "
+                f"{int(self.num_nodes[i])} nodes, numbered from 0."
+            )
+
+    def check_finite(self) -> None:
+        """Numbers must be numbers."""
+        for field in ("x", "edge_attr", "edge_weight"):
+            value: Tensor | None = getattr(self, field)
+            if value is None or bool(torch.isfinite(value).all()):
+                continue
+            row = int((~torch.isfinite(value)).view(value.size(0), -1).any(1).nonzero()[0])
+            i = int(self.owner(field)[row])
+            name = "" if self.called[i] is None else f" ({self.called[i]!r})"
+            raise GraphError(
+                f"graph {i}{name}: {field} contains nan, inf or numbers too large for {value.dtype}.",
+                "Impute or remove such values first.",
+            )
+
+
+def _blank_rows(item: Data) -> Tensor:
+    """Equal rows for the nodes of a graph that has no features."""
+    edge_index = item.get("edge_index")
+    try:
+        return torch.ones(item.num_nodes or 0, 1, device=None if edge_index is None else edge_index.device)
+    except (RuntimeError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise GraphError("num_nodes of a graph is no number of nodes that fits into memory.") from error
 
 
-def _without(items: Sequence[Any], ignore: Sequence[str]) -> Sequence[Any]:
-    """The graphs without fields that are left out on purpose."""
-    if not ignore or not isinstance(items[0], Data):
-        return items
-    check_ignore(ignore, items[0].keys())
-    copies = [copy(item) for item in items]
-    for item in copies:
-        for field in ignore if isinstance(item, Data) else ():
-            if field == "x":
-                item.num_nodes = item.num_nodes  # as it was
-            if field in item:
-                del item[field]
-    return copies
+def _unbatched(batch: Batch) -> list[Data]:
+    try:
+        graphs: list[Data] = batch.to_data_list() if hasattr(batch, "_slice_dict") else _cut(batch)
+    except Exception as error:
+        raise GraphError(
+            "the Batch cannot be taken apart into graphs: build it with Batch.from_data_list(graphs)."
+        ) from error
+    for field in (*USED, *MEANINGFUL, *NAMES.values()):
+        if graphs and batch.get(field) is not None and graphs[0].get(field) is None:
+            raise GraphError(
+                f"{field} was added to the Batch later, and PyG does not know which part belongs to which graph.",
+                "Add it to the graphs before Batch.from_data_list(graphs).",
+            )
+    return graphs
 
 
-def _are_codes(items: Sequence[Any], field: str) -> bool:
-    """Whether a field holds integers in all graphs, each column labels of its own, and not one-hot rows.
-
-    That only one column of several is in use says nothing: single bonds are rows ``1, 0, 0`` of three labels.
-    """
-    values = [item.get(field) for item in items if isinstance(item, Data)]
-    if not values or not all(isinstance(v, Tensor) and v.dtype in INTEGERS and v.dim() in (1, 2) for v in values):
-        return False
-    if any(_is_odd(v) for v in values):
-        return False
-    binary = all(bool(((v == 0) | (v == 1)).all()) for v in values)
-    if binary and any(item.get(NAMES[field]) is not None for item in items if isinstance(item, Data)):
-        return False
-    one_hot = binary and all(v.dim() == 2 and v.size(1) > 1 and bool((v.sum(1) == 1).all()) for v in values)
-    return not one_hot or len({column for v in values for column in v.any(0).nonzero().flatten().tolist()}) < 2
-
-
-def _is_odd(value: Tensor) -> bool:
-    """Whether a tensor has no plain numbers to look at."""
-    return value.layout != torch.strided or value.is_nested or value.is_meta
+def _cut(batch: Batch) -> list[Data]:
+    """Cut a batch without PyG's slices, such as one that :func:`as_batch` made."""
+    if bool((batch.batch.diff() < 0).any()):
+        raise GraphError("the nodes are not sorted by graph.")
+    num_graphs, owner = batch.ptr.numel() - 1, batch.batch[batch.edge_index[0]]
+    order = owner.argsort(stable=True)
+    parts = {
+        "x": unbatch(batch.x, batch.batch, 0, num_graphs),
+        "edge_index": unbatch_edge_index(batch.edge_index[:, order], batch.batch, num_graphs),
+    }
+    for field in ("edge_attr", "edge_weight"):
+        if batch.get(field) is not None:
+            parts[field] = unbatch(batch[field][order], owner[order], 0, num_graphs)
+    names = {field: batch[field] for field in NAMES.values() if batch.get(field) is not None}
+    return [Data(**{field: part[i] for field, part in parts.items()}, **names) for i in range(num_graphs)]
 
 
-def _floats(item: Any, fields: set[str]) -> Any:  # noqa: ANN401
-    """A copy whose codes pass for numbers."""
-    if not fields:
-        return item
-    item = item.clone()
-    for field in fields:
-        item[field] = item[field].double()
-    return item
+def _degrees(i: int, graph: Data) -> Tensor:
+    edge_index, num_nodes = graph.get("edge_index"), graph.num_nodes or 0
+    if edge_index is None:
+        raise GraphError(f"graph {i} has no edge_index.", NO_EDGES)
+    if edge_index.numel() and (int(edge_index.min()) < 0 or int(edge_index.max()) >= num_nodes):
+        raise GraphError(
+            f"graph {i}: edge_index names nodes from {int(edge_index.min())} to {int(edge_index.max())} but there are "
+            f"{num_nodes} nodes."
+        )
+    degrees: Tensor = degree(edge_index[0], num_nodes, dtype=torch.long)
+    return degrees
 
 
-def _columns(batch: Batch, field: str, integers: set[str]) -> dict[str, Column]:
-    values = batch.get(field)
-    if values is None:
-        return {}
-    if field in integers:
-        rows = _array(values).astype(np.int64)
-        parts = [(field if rows.shape[1] == 1 else f"{field}{k}", column) for k, column in enumerate(rows.T)]
-        return {name: Categories.of(column.tolist()) for name, column in parts}
-    if not is_one_hot(values):
-        return {field: Numbers(_array(values))}
-    names = batch.get(NAMES[field])
-    if names is not None and len(names) != values.size(1):
-        raise GraphError(f"{NAMES[field]} has {len(names)} names but {field} has {values.size(1)} columns.")
-    codes = label_numbers(values).cpu().numpy()
-    column = Categories.numbered(codes, names or map(str, range(values.size(1))), one_hot=True)
-    return {field if names is None else "label": column}
+def _pointers(sizes: Tensor) -> Any:  # noqa: ANN401
+    return np.concatenate([[0], np.cumsum(sizes.cpu().numpy())])
+
+
+def _codes(numbers: Any) -> Categories:  # noqa: ANN401
+    """A column of integers as labels, in ascending order."""
+    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    if high - low > 4 * numbers.size + 1000:
+        found, codes = np.unique(numbers, return_inverse=True)
+        return Categories.numbered(codes, map(str, found.tolist()))
+    shifted = numbers.astype(np.int64) - low
+    used = np.bincount(shifted) > 0
+    names = (np.flatnonzero(used) + low).tolist()
+    return Categories.numbered((np.cumsum(used) - 1)[shifted] if names else shifted, map(str, names))
 
 
 def _array(values: Tensor) -> Any:  # noqa: ANN401
@@ -214,6 +440,26 @@ def _graph_columns(items: Sequence[Data], options: ReadOptions) -> dict[str, Col
 
 
 def _target(value: Any) -> Any:  # noqa: ANN401
-    if not isinstance(value, Tensor) or _is_odd(value):
+    if not isinstance(value, Tensor) or value.layout != torch.strided or value.is_nested or value.is_meta:
         return value
     return value.item() if value.numel() == 1 else value.detach().cpu().flatten().tolist()
+
+
+def _set_targets(graphs: Iterable[Data], table: GraphTable) -> None:
+    y = table.y
+    for i, graph in enumerate(graphs):
+        if "name" in table.graphs:
+            graph.name = str(table.graph_id(i))
+        if "id" in table.nodes:
+            graph.node_names = table.node_ids(i)
+        if y is not None:
+            graph.y = _tensor_of(y[i])
+
+
+def _tensor_of(target: Any) -> Any:  # noqa: ANN401
+    """A target as PyG has it: one number is ``(1,)``, several are ``(1, tasks)``; names of classes stay names."""
+    values = np.asarray(target)
+    if values.dtype.kind not in "iufb":
+        return target.tolist() if isinstance(target, np.ndarray) else target
+    tensor = torch.as_tensor(np.array(values)).view(1, *[-1] * values.ndim)
+    return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor

@@ -64,7 +64,7 @@ class WalkEstimator(BaseEstimator):
         check_is_fitted(self)
         table = GraphTable.of(graphs, ignore=tuple(self.ignore))
         if self.unknown_label == "new":
-            self.reader_.warn_of_strangers(table)
+            self.reader_.warn_of_unknown(table)
         return ReadGraphs(table, self.reader_, self.unknown_label)
 
     def __sklearn_is_fitted__(self) -> bool:

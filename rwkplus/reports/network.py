@@ -6,15 +6,15 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data
 
 from rwkplus.drawing import draw, label_colors
 from rwkplus.files import write_whole
-from rwkplus.graphs.convert import graph_list
 from rwkplus.reports.page import Figure, Page, Section, surroundings
-from rwkplus.table import Graphs
-from rwkplus.tasks.explain import Explanation, explain
+from rwkplus.table import Graphs, GraphTable
+from rwkplus.tasks.explain import Explanation, column_names, explain
+from rwkplus.tasks.inputs import as_table
 from rwkplus.tasks.trained import TrainedModel
 
 EXAMPLES = 3
@@ -28,12 +28,11 @@ def network_report(trained: TrainedModel, graphs: Graphs, name: str) -> str:
         graphs: Graphs to show its reaction to.
         name: Name of the database.
     """
-    items = graph_list(graphs, trained.inputs.ignore)
-    found, predicted = explain(trained, items), trained.predict(items)
-    nodes = trained.inputs.schema.nodes
-    named = label_colors(nodes.names or tuple(map(str, range(nodes.width))))
-    colors = named | label_colors([f"x{k}" for k in range(nodes.width)])
-    pictures = [_picture_of(trained, items, i) for i in range(len(items))]
+    table = as_table(graphs, trained.inputs.ignore)
+    found, predicted = explain(trained, table), trained.predict(table)
+    named = label_colors(tuple(column_names(trained.inputs.reader.nodes)))
+    pictures = _pictures(trained, table)
+    colors = label_colors(sorted({label for picture in pictures for _, label in picture.nodes(data="label")})) | named
     lead = (
         f"{len(found.hidden)} hidden graphs of the first layer. A hidden node shows the label it responds to most, an "
         "edge is as strong as its weight. Beside are the graphs with the best matching nodes: the stronger a node, the "
@@ -68,12 +67,14 @@ def _shown(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _picture_of(trained: TrainedModel, graphs: Sequence[Data], i: int) -> nx.Graph:
-    """A graph with its name and the labels that the network reads."""
-    read = trained.inputs.read([graphs[i]], "ignore")[0]
-    nodes = trained.inputs.schema.nodes
-    graph = nx.Graph(name=f"graph {graphs[i].get('name', i)}")
-    name = nodes.name if nodes.discrete else "x{}".format
-    graph.add_nodes_from((v, {"label": name(int(row.argmax()))}) for v, row in enumerate(read.x))
-    graph.add_edges_from(read.edge_index.t().tolist())
-    return graph
+def _pictures(trained: TrainedModel, table: GraphTable) -> list[nx.Graph]:
+    """The graphs with their names and the labels that the network reads."""
+    names = [*column_names(trained.inputs.reader.nodes), "unknown"]
+    pictures = []
+    for i, read in enumerate(trained.inputs.read(table).graphs()):
+        graph = nx.Graph(name=f"graph {table.graph_id(i)}")
+        strongest = torch.where(read.x.any(1), read.x.argmax(1), -1).tolist()
+        graph.add_nodes_from((v, {"label": names[k]}) for v, k in enumerate(strongest))
+        graph.add_edges_from(read.edge_index.t().tolist())
+        pictures.append(graph)
+    return pictures

@@ -12,7 +12,7 @@ from rwkplus.data import load
 from rwkplus.errors import MissingExtraError
 from rwkplus.evaluate import guard_scores, nested_cross_validation
 from rwkplus.evaluate.nested import COSTS
-from rwkplus.graphs.features import label_numbers
+from rwkplus.io.pyg import label_numbers
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.reproduce.results import add_entries, finished
 

@@ -56,7 +56,7 @@ def run_scalability(
         index = np.random.default_rng(0).permutation(len(graphs))[: max(1, round(share * len(graphs)))]
         hidden = int(size) if what == "hidden graphs" else 8
         networks = {way: _network(data, way, hidden, steps) for way in WAYS}
-        networks["GIN"] = GIN(data.inputs.schema.nodes.width, data.width, layers=2, hidden_channels=hidden)
+        networks["GIN"] = GIN(data.inputs.width, data.width, layers=2, hidden_channels=hidden)
         epochs = {way: _Epoch(data, network, index, way) for way, network in networks.items()}
         seconds = _interleaved(epochs, turns)
         nodes = sum(int(graphs[i].num_nodes or 0) for i in index)
@@ -82,7 +82,7 @@ def _sizes() -> Iterator[tuple[str, float, int, float]]:
 
 def _network(data: GraphDataset, way: str, num_hidden: int, steps: int) -> nn.Module:
     """A KerGNN without StepNorm, as the paper times it."""
-    width = data.inputs.schema.nodes.width
+    width = data.inputs.width
     kernel = "rwk-" if way == "RWK-" else "rwk+"
     options = {"kernel": kernel, "num_hidden": num_hidden, "steps": steps, "step_norm": None, "max_nodes": MAX_NODES}
     network = KerGNN(width, data.width, **options)  # type: ignore[arg-type]

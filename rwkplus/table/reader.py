@@ -1,14 +1,15 @@
 """What fitted graphs looked like, so that later graphs are read the same way or refused."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError, RWKPlusWarning
+from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
 from rwkplus.table.arrays import Floats, GraphArrays, Ints
 from rwkplus.table.classes import AttributeClasses, structural_rows
 from rwkplus.table.columns import Categories, Column, Numbers, Text, join, label_codes
@@ -20,6 +21,8 @@ ALIKE = ("0",)
 """The label of nodes that have none, where all are to be alike."""
 CARRIED = ("id", "name")
 SIDES: tuple[Side, Side] = ("nodes", "edges")
+NUMBERED_BELOW = 65_536
+"""Labels that are whole numbers below this keep their numbers where they are read column by column."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Colors:
     classes: tuple[AttributeClasses, ...] = ()  # how attributes become labels, where they do
     structural: bool = False  # whether labels tell the place of a node in its graph instead
     texts: tuple[str, ...] = ()  # columns of ids, which describe nothing
+    vocabularies: tuple[tuple[str, ...], ...] = ()  # labels of each column, where they are read column by column
 
     @property
     def exists(self) -> bool:
@@ -47,8 +51,18 @@ class Colors:
         return not self.attributes or bool(self.classes) or self.structural
 
     @property
+    def categories(self) -> list[int]:
+        """Numbers that each column of labels needs room for, where they are read column by column."""
+        return [1 + max(_label_numbers(names), default=0) for names in self.vocabularies]
+
+    @property
     def width(self) -> int:
-        """Number of features: one for every label, and the attributes; at least one for nodes."""
+        """Number of features: one for every label, and the attributes; at least one for nodes.
+
+        Where labels are read column by column, there is one feature for every column.
+        """
+        if self.vocabularies:
+            return len(self.vocabularies)
         if self.discrete:
             return max(len(self.names), 1)
         return len(self.names) + sum(width for _, width in self.attributes)
@@ -57,13 +71,26 @@ class Colors:
 class Described(NamedTuple):
     """Nodes or edges of some graphs, as a reader sees them."""
 
-    label: Categories | None
+    labels: list[tuple[str, Categories]]
     attributes: Floats | None  # (N, D)
+
+    @property
+    def label(self) -> Categories | None:
+        """One label made of all columns of labels."""
+        return join(self.labels) if self.labels else None
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads graphs as those that it was fitted to."""
+    """Reads graphs in the way of those that it was fitted to: the same columns, the same numbers for labels.
+
+    Example:
+        >>> reader = Reader.fit(GraphTable.of(["CCO", "CN"]))
+        >>> reader.nodes.names
+        ('C', 'N', 'O')
+        >>> reader.read(GraphTable.of(["OCC"])).label
+        array([2, 0, 0])
+    """
 
     nodes: Colors
     edges: Colors
@@ -71,11 +98,26 @@ class Reader:
     ignore: tuple[str, ...]
 
     @classmethod
-    def fit(cls, table: GraphTable, ignore: Sequence[str] = ()) -> "Reader":
-        """Note which columns there are, which labels, and what is left out on purpose."""
+    def fit(cls, table: GraphTable, ignore: Sequence[str] = (), *, by_column: Collection[Side] = ()) -> "Reader":
+        """Note which columns there are, which labels, and what is left out on purpose.
+
+        Args:
+            table: The graphs.
+            ignore: Columns to leave out.
+            by_column: Sides whose columns of labels have a vocabulary each, as tables of embeddings want them, instead
+                of making one label together.
+
+        Example:
+            >>> table = GraphTable.of(["CCO", "C[NH3+]"], atom=("element", "charge"))
+            >>> reader = Reader.fit(table, by_column=("nodes",))
+            >>> reader.nodes.vocabularies
+            (('C', 'N', 'O'), ('0', '1'))
+            >>> reader.read(table, labels=False).x[-1]
+            array([1., 1.])
+        """
         check_ignore(ignore, table.names_to_ignore())
         table = table.without(ignore)
-        nodes, edges = (_colors(table, side) for side in SIDES)
+        nodes, edges = (_colors(table, side, by_column=side in by_column) for side in SIDES)
         return cls(nodes, edges, table.weight is not None, tuple(ignore))
 
     @classmethod
@@ -89,8 +131,8 @@ class Reader:
         plain = cls.fit(table, ignore)
         if plain.weighted:
             raise GraphError(
-                f"these graphs have weights (column {table.weight!r} of the edges), which are not read here. Leave "
-                f"them out, ignore=({table.weight!r},), or give them as an attribute."
+                f"these graphs have weights (column {table.weight!r} of the edges), which are not read here.",
+                Remedy("Leave them out, {ignore}, or give them as an attribute.", ignore=(table.weight,)),
             )
         check_nodes(table)
         table = table.without(ignore)
@@ -124,7 +166,8 @@ class Reader:
         Args:
             table: The graphs.
             unknown_label: What to do with labels that fitting did not see.
-            labels: Whether to give numbers of labels; otherwise features, one-hot for labels.
+            labels: Whether to give numbers of labels; otherwise features: one-hot rows for labels or, where these are
+                read column by column, the number of each, -1 for one that fitting did not see.
         """
         table = self._own(table)
         nodes, edges = self._described("nodes", table), self._described("edges", table)
@@ -147,14 +190,14 @@ class Reader:
             edge_label_code=label_codes(edge_part.width, edge_part.new),
         )
 
-    def warn_of_strangers(self, table: GraphTable) -> None:
+    def warn_of_unknown(self, table: GraphTable) -> None:
         """Warn where no label was fitted: nothing matches, however alike graphs are."""
         table = self._own(table)
         for colors in (self.nodes, self.edges):
             label = self._described(colors.side, table).label
             if colors.discrete and colors.exists and label is not None:
                 known = np.array([*(seen for seen in _known(colors, label)), False])
-                _warn_of_strangers(colors, ~known[label.codes] & (label.codes >= 0))
+                _warn_of_unknown(colors, ~known[label.codes] & (label.codes >= 0))
 
     def labelled(self, table: GraphTable) -> GraphTable:
         """The graphs with one column ``label``, as the reader sees it, on nodes and, where they have any, on edges."""
@@ -162,8 +205,9 @@ class Reader:
         columns: dict[Side, dict[str, Column]] = {"nodes": {}, "edges": {}}
         for colors in (self.nodes, self.edges):
             described = self._described(colors.side, table)
-            if described.label is not None:
-                columns[colors.side]["label"] = described.label
+            label = described.label
+            if label is not None:
+                columns[colors.side]["label"] = label
             elif colors.names == ALIKE and colors.side == "nodes":
                 columns["nodes"]["label"] = Categories.numbered(np.zeros(table.num_nodes, np.int64), ALIKE)
             elif described.attributes is not None:
@@ -179,14 +223,15 @@ class Reader:
         if (table.weight is not None) != self.weighted and (table.num_edges or table.weight is not None):
             raise GraphError(
                 f"the fitted graphs {'had' if self.weighted else 'had no'} edge weights, these "
-                f"{'have none' if self.weighted else 'have'}. Give weights to both (ones are neutral) or to neither."
+                f"{'have none' if self.weighted else 'have'}.",
+                "Give weights to both (ones are neutral) or to neither.",
             )
         return table
 
     def _described(self, side: Side, table: GraphTable) -> Described:
         colors: Colors = getattr(self, side)
         if colors.structural:
-            return Described(colors.classes[0].read(self._places(table)), None)
+            return Described([("place", colors.classes[0].read(self._places(table)))], None)
         if not (table.num_nodes if side == "nodes" else table.num_edges):
             return _nothing(colors)
         found = _alike(colors, table)
@@ -203,7 +248,7 @@ class Reader:
             cut = np.split(attributes, widths, axis=1)
             labels += [(c.column, c.read(part)) for c, part in zip(colors.classes, cut, strict=True)]
             attributes = None
-        return Described(join(labels) if labels else None, attributes)
+        return Described(labels, attributes)
 
     @staticmethod
     def _places(table: GraphTable) -> Floats:
@@ -221,14 +266,33 @@ class Reader:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Reader":
-        """Read what :meth:`to_dict` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``."""
-        if set(values) != {"nodes", "edges", "weighted", "ignore"} or not isinstance(values["weighted"], bool):
-            raise ValueError("it does not say how its graphs are read")
+        """Read what :meth:`to_dict` returned; anything else raises ``ValueError``, ``KeyError`` or ``TypeError``."""
         try:
-            nodes, edges = (_colors_from_dict(side, values[side]) for side in SIDES)
-        except OverflowError as error:
-            raise ValueError("it holds numbers that are too large") from error
-        return cls(nodes, edges, values["weighted"], _strings(values["ignore"]))
+            form = msgspec.convert(values, _ReaderForm)
+            return cls(
+                _colors_of(form.nodes, "nodes"), _colors_of(form.edges, "edges"), form.weighted, tuple(form.ignore)
+            )
+        except (msgspec.ValidationError, OverflowError) as error:
+            raise ValueError(f"it does not say how its graphs are read: {error}") from error
+
+
+class _ColorsForm(msgspec.Struct, forbid_unknown_fields=True):
+    labels: list[str]
+    names: list[str]
+    seen: list[Literal[0, 1]]
+    unnamed: bool
+    attributes: list[tuple[str, Annotated[int, msgspec.Meta(ge=1, lt=2**31)]]]
+    classes: list[dict[str, Any]]
+    structural: bool
+    texts: list[str]
+    vocabularies: list[list[str]]
+
+
+class _ReaderForm(msgspec.Struct, forbid_unknown_fields=True):
+    nodes: _ColorsForm
+    edges: _ColorsForm
+    weighted: bool
+    ignore: list[str]
 
 
 def directed_edges(table: GraphTable) -> tuple[Ints, Ints, Ints, Ints]:
@@ -264,16 +328,22 @@ class _Part(NamedTuple):
     ) -> "_Part":
         size = table.num_nodes if colors.side == "nodes" else table.num_edges
         new: tuple[str, ...] = ()
-        if described.label is None:
+        if colors.vocabularies:
+            numbers = _by_column(colors, described.labels, table, unknown_label)
+            return cls(np.empty(0, np.int64), numbers, colors.width, new)
+        whole = described.label
+        if whole is None:
             label, width = np.zeros(size, np.int64), 1
         else:
-            label, new = _aligned(colors, described.label, table, unknown_label)
+            label, new = _aligned(colors, whole, table, unknown_label)
             width = len(colors.names) + len(new)
         if labels:
             return cls(label, np.empty((size, 0)), max(width, 1), new)
-        parts = [] if described.label is None and described.attributes is not None else [_one_hot(label, width)]
+        parts = [] if whole is None and described.attributes is not None else [_one_hot(label, width)]
         if described.attributes is not None:
-            parts.append(described.attributes)
+            parts.insert(1, described.attributes)
+            if new:  # behind the attributes, which keep their places
+                parts = [parts[0][:, : -len(new)], described.attributes, parts[0][:, -len(new) :]]
         return cls(np.empty(0, np.int64), np.concatenate(parts, 1), width, new)
 
 
@@ -282,7 +352,7 @@ def _aligned(
 ) -> tuple[Ints, tuple[str, ...]]:
     """Numbers of labels as fitted, and the names that are new."""
     new: tuple[str, ...] = ()
-    if colors.unnamed or label.unnamed:
+    if _by_position(colors, label):
         _check_width(colors, label, table)
         place = np.arange(len(label.names))
     else:
@@ -290,23 +360,59 @@ def _aligned(
         new = tuple(name for name in label.names if name not in number)
         place = np.array([number.setdefault(name, len(number)) for name in label.names], dtype=np.int64)
     codes = np.append(place, -1)[label.codes]
-    if colors.discrete and unknown_label != "new":
+    if unknown_label != "new":
         seen = np.array([*colors.seen, *[False] * len(new), True])
         unknown = ~seen[codes]
         if unknown.any():
             if unknown_label == "error":
-                name = label.values()[np.argmax(unknown)]
-                raise GraphError(
-                    f"{_place(table, colors.side, unknown)} has the label {name!r}, which no fitted graph had. "
-                    "Fit on graphs that have it, or choose unknown_label='ignore'."
-                )
-            _warn_of_strangers(colors, unknown)
+                raise _unknown_label(table, colors.side, label, unknown)
+            _warn_of_unknown(colors, unknown)
             codes = np.where(unknown, -1, codes)
     return codes, new
 
 
+def _by_column(
+    colors: Colors, labels: Sequence[tuple[str, Categories]], table: GraphTable, unknown_label: UnknownLabel
+) -> Floats:
+    """Number of the label in every column ``(N, C)``, -1 where fitting did not see it."""
+    numbers = np.empty((len(labels[0][1]), len(labels)))
+    for k, ((name, label), names) in enumerate(zip(labels, colors.vocabularies, strict=True)):
+        number = dict(zip(names, _label_numbers(names), strict=True))
+        place = np.array([*(number.get(own, -1) for own in label.names), -1])
+        numbers[:, k] = place[label.codes]
+        unknown = (numbers[:, k] < 0) & ~label.missing
+        if unknown_label == "error" and unknown.any():
+            raise _unknown_label(table, colors.side, label, unknown, f" in {name!r}")
+    _warn_of_unknown(colors, np.asarray((numbers < 0).all(1)))
+    return numbers
+
+
+def _label_numbers(names: tuple[str, ...]) -> Sequence[int]:
+    """Numbers of a column's labels: small whole numbers stand for themselves, all others are counted."""
+    if all(name.isdecimal() and name.isascii() and len(name) < 6 and str(int(name)) == name for name in names):
+        numbers = [int(name) for name in names]
+        if max(numbers, default=0) < NUMBERED_BELOW:
+            return numbers
+    return range(len(names))
+
+
+def _unknown_label(
+    table: GraphTable, side: Side, label: Categories, unknown: NDArray[np.bool_], where: str = ""
+) -> GraphError:
+    name = label.values()[np.argmax(unknown)]
+    return GraphError(
+        f"{_place(table, side, unknown)} has the label {name!r}{where}, which no fitted graph had.",
+        Remedy("Fit on graphs that have it, or choose {unknown_label}.", unknown_label="ignore"),
+    )
+
+
+def _by_position(colors: Colors, label: Categories) -> bool:
+    """Whether one-hot columns without names are compared by where they stand."""
+    return colors.unnamed or (label.unnamed and not set(label.names) & set(colors.names))
+
+
 def _known(colors: Colors, label: Categories) -> list[bool]:
-    if colors.unnamed or label.unnamed:
+    if _by_position(colors, label):
         return [i < len(colors.seen) and colors.seen[i] for i in range(len(label.names))]
     seen = dict(zip(colors.names, colors.seen, strict=True))
     return [seen.get(name, False) for name in label.names]
@@ -316,16 +422,18 @@ def _check_width(colors: Colors, label: Categories, table: GraphTable) -> None:
     if len(label.names) != len(colors.names):
         raise GraphError(
             f"{table.called(0)}: the {colors.side} have {len(label.names)} columns of labels, those of the fitted "
-            f"graphs had {len(colors.names)}. Encode both with the same columns, or give labels by name."
+            f"graphs had {len(colors.names)}.",
+            "Encode both with the same columns, or give labels by name.",
         )
 
 
-def _warn_of_strangers(colors: Colors, unknown: NDArray[np.bool_]) -> None:
+def _warn_of_unknown(colors: Colors, unknown: NDArray[np.bool_]) -> None:
     if unknown.size and unknown.all():
         warnings.warn(
-            f"no label of the {colors.side} was there when the estimator was fitted: are these graphs of the same "
-            "kind, and their labels spelled the same way?",
-            RWKPlusWarning,
+            RWKPlusWarning(
+                f"no label of the {colors.side} was there when the estimator was fitted: are these graphs of the same "
+                "kind, and their labels spelled the same way?"
+            ),
             stacklevel=5,
         )
 
@@ -345,9 +453,12 @@ def _split(table: GraphTable, side: Side) -> _Found:
 
 def _nothing(colors: Colors) -> Described:
     """No nodes or edges, which cannot show what they would carry."""
-    label = Categories.numbered(np.empty(0, np.int64), colors.names, one_hot=colors.unnamed)
     width = sum(width for _, width in colors.attributes)
-    return Described(label if colors.names else None, None if colors.discrete else np.empty((0, width)))
+    attributes = None if colors.discrete else np.empty((0, width))
+    if colors.vocabularies:
+        return Described([(name, Categories.of(())) for name in colors.labels], attributes)
+    label = Categories.numbered(np.empty(0, np.int64), colors.names, one_hot=colors.unnamed)
+    return Described([("label", label)] if colors.names else [], attributes)
 
 
 def _alike(colors: Colors, table: GraphTable) -> _Found:
@@ -363,15 +474,26 @@ def _alike(colors: Colors, table: GraphTable) -> _Found:
         column = getattr(table, colors.side).get(name)
         if isinstance(column, Text):
             labels[name] = Categories.of(column.texts.tolist())
-    for name, _ in colors.attributes:
-        if name in labels and labels[name].one_hot:
-            column = labels.pop(name)
-            attributes[name] = Numbers(_one_hot(column.codes, len(column.names)))
+    for name in [name for name, column in labels.items() if column.one_hot and name not in colors.labels]:
+        attributes |= _as_attributes(colors, labels, name)
     for name in colors.labels:
         whole = name in attributes and attributes[name].numbers.dtype.kind == "i" and attributes[name].width == 1
         if whole and not colors.unnamed:
             labels[name] = Categories.of(attributes.pop(name).numbers.ravel().tolist())
     return _Found(labels, attributes)
+
+
+def _as_attributes(colors: Colors, labels: dict[str, Categories], name: str) -> dict[str, Numbers]:
+    """One-hot rows as numbers, taken from the labels, where fitting saw numbers in a column of their name or names."""
+    fitted, rows = dict(colors.attributes), _one_hot(labels[name].codes, len(labels[name].names))
+    if name in fitted:
+        del labels[name]
+        return {name: Numbers(rows)}
+    names = labels[name].names
+    if not all(fitted.get(own) == 1 for own in names):
+        return {}
+    del labels[name]
+    return {own: Numbers(rows[:, k]) for k, own in enumerate(names)}
 
 
 def _as_encoded(colors: Colors, labels: dict[str, Categories]) -> dict[str, Categories]:
@@ -390,14 +512,29 @@ def _as_encoded(colors: Colors, labels: dict[str, Categories]) -> dict[str, Cate
     return labels
 
 
-def _colors(table: GraphTable, side: Side) -> Colors:
+def _colors(table: GraphTable, side: Side, *, by_column: bool) -> Colors:
     found = _split(table, side)
     attributes = tuple((name, column.width) for name, column in found.attributes.items())
     texts = tuple(name for name, column in getattr(table, side).items() if isinstance(column, Text))
     if not found.labels:
         return Colors(side, (), (), (), False, attributes, texts=texts)
-    label = join([(name, _labels(table, side, column)) for name, column in found.labels.items()])
-    return _renamed(Colors(side, tuple(found.labels), (), (), label.unnamed, attributes, texts=texts), label)
+    columns = [(name, _labels(table, side, column)) for name, column in found.labels.items()]
+    if by_column and not attributes:
+        vocabularies = tuple(_used(table, side, name, column) for name, column in columns)
+        return Colors(side, tuple(found.labels), (), (), False, (), texts=texts, vocabularies=vocabularies)
+    label = join(columns)
+    unnamed = label.unnamed and "label" not in found.labels  # a column of that name has names, be they numbers
+    return _renamed(Colors(side, tuple(found.labels), (), (), unnamed, attributes, texts=texts), label)
+
+
+def _used(table: GraphTable, side: Side, name: str, column: Categories) -> tuple[str, ...]:
+    """Labels of a column that are in use, refused where one is a negative number, which often marks a missing one."""
+    names = tuple(column.names[k] for k in np.flatnonzero(np.bincount(column.codes[column.codes >= 0])))
+    negative = next((own for own in names if own.startswith("-") and own[1:].isdecimal()), None)
+    if negative is not None:
+        where = _place(table, side, column.codes == column.names.index(negative))
+        raise GraphError(f"{where} has the label {negative} in {name!r}, but numbers of labels count from 0.")
+    return names
 
 
 def _with_classes(colors: Colors, table: GraphTable, n_classes: int, prefix: str, seed: int) -> Colors:
@@ -430,15 +567,16 @@ def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
     here = [*found.labels, *found.attributes]
     for name in here:
         if name not in fitted:
-            more = f" Those had {_listed(fitted)}." if fitted else ""
+            more = f" Those had {', '.join(map(repr, fitted))}." if fitted else ""
             raise GraphError(
                 f"{table.called(0)}: the {colors.side} have a column {name!r}, those of the fitted graphs had none of "
-                f"that name.{more} Treat both the same, or leave it out: ignore=({name!r},)."
+                f"that name.{more}",
+                Remedy("Treat both the same, or leave it out: {ignore}.", ignore=(name,)),
             )
     if not here and colors.labels:
         raise GraphError(
             f"{table.called(0)}: the {colors.side} have no labels, those of the fitted graphs had: "
-            f"{', '.join(colors.names[:5])}."
+            f"{', '.join((*colors.names, *sum(colors.vocabularies, ()))[:5])}."
         )
     lacking = [name for name in fitted if name not in here]
     if not lacking:
@@ -446,17 +584,15 @@ def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
         kinds = ("labels", "other numbers") if name in colors.labels else ("numbers", "labels")
         raise GraphError(
             f"{table.called(0)}: column {name!r} of the {colors.side} holds {kinds[1]}, that of the fitted graphs held "
-            f"{kinds[0]}. Give both the same."
+            f"{kinds[0]}.",
+            "Give both the same.",
         )
-    names = f": {', '.join(colors.names[:5])}" if lacking[0] in colors.labels else ""
+    names = f": {', '.join(colors.names[:5])}" if colors.names and lacking[0] in colors.labels else ""
     raise GraphError(
         f"{table.called(0)}: the {colors.side} have no column {lacking[0]!r}, those of the fitted graphs had "
-        f"one{names}. Treat both the same, or fit with ignore=({lacking[0]!r},)."
+        f"one{names}.",
+        Remedy("Treat both the same, or fit with {ignore}.", ignore=(lacking[0],)),
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))
 
 
 def _labels(table: GraphTable, side: Side, column: Categories) -> Categories:
@@ -465,8 +601,8 @@ def _labels(table: GraphTable, side: Side, column: Categories) -> Categories:
         name = next(name for name, c in getattr(table, side).items() if c is column)
         count = int(column.missing.sum())
         raise GraphError(
-            f"{_place(table, side, column.missing)} has no {name!r}, as {count:,} of {len(column):,} {side}. Fill "
-            f"the gaps, or leave the column out: ignore=({f'{side}.{name}'!r},)."
+            f"{_place(table, side, column.missing)} has no {name!r}, as {count:,} of {len(column):,} {side}.",
+            Remedy("Fill the gaps, or leave the column out: {ignore}.", ignore=(f"{side}.{name}",)),
         )
     return column
 
@@ -477,14 +613,15 @@ def _numbers(table: GraphTable, side: Side, name: str, width: int, found: _Found
     values = column.matrix()
     if column.width != width:
         raise GraphError(
-            f"{table.called(0)}: {name!r} holds {column.width} numbers, the fitted graphs had {width}. Give both the "
-            "same columns."
+            f"{table.called(0)}: {name!r} holds {column.width} numbers, the fitted graphs had {width}.",
+            "Give both the same columns.",
         )
     wrong = np.asarray(~np.isfinite(values).all(1))
     if wrong.any():
         raise GraphError(
             f"{_place(table, side, wrong)}: {name!r} contains nan, inf or numbers too large, as in "
-            f"{int(wrong.sum()):,} of {wrong.size:,} {side}. Impute or remove such values first."
+            f"{int(wrong.sum()):,} of {wrong.size:,} {side}.",
+            "Impute or remove such values first.",
         )
     return values
 
@@ -538,33 +675,34 @@ def _colors_to_dict(colors: Colors) -> dict[str, Any]:
         "classes": [classes.to_dict() for classes in colors.classes],
         "structural": colors.structural,
         "texts": list(colors.texts),
+        "vocabularies": [list(names) for names in colors.vocabularies],
     }
 
 
-def _colors_from_dict(side: str, values: dict[str, Any]) -> Colors:
-    attributes = tuple((str(name), int(width)) for name, width in values["attributes"])
-    classes = tuple(AttributeClasses.from_dict(part) for part in values["classes"])
-    names, seen = _strings(values["names"]), _truths(values["seen"])
-    structural, unnamed = values["structural"], values["unnamed"]
-    if not isinstance(structural, bool) or not isinstance(unnamed, bool) or len(set(names)) != len(names):
-        raise ValueError(f"it does not say what its {side} had")
-    widths = [1 if structural else 0, *(width for _, width in attributes)]
-    expected = [] if not classes else [classes[0].mean.size] if structural else widths[1:]
-    fits = [part.mean.size for part in classes] == expected and all(width > 0 for width in widths[1:])
-    if len(seen) != len(names) or not fits or (structural and not classes):
+def _colors_of(form: _ColorsForm, side: Side) -> Colors:
+    """Colors out of a file, refused where their parts contradict each other."""
+    classes = tuple(AttributeClasses.from_dict(part) for part in form.classes)
+    expected = [width for _, width in form.attributes] if classes else []
+    if form.structural and classes:
+        expected = [classes[0].mean.size]
+    fits = len(form.seen) == len(form.names) and [part.mean.size for part in classes] == expected
+    if form.structural:
+        fits = fits and bool(classes) and not form.labels
+    if form.vocabularies:
+        fits = fits and len(form.vocabularies) == len(form.labels)
+        fits = fits and not (form.names or form.attributes or classes or form.unnamed)
+    distinct = all(len(set(part)) == len(part) for part in (form.labels, form.names, *form.vocabularies))
+    if not fits or not distinct:
         raise ValueError(f"the columns of its {side} do not fit together")
-    labels = _strings(values["labels"])
-    texts = _strings(values["texts"])
-    return Colors(side, labels, names, seen, unnamed, attributes, classes, structural, texts)  # type: ignore[arg-type]
-
-
-def _truths(values: object) -> tuple[bool, ...]:
-    if not isinstance(values, list) or not all(value in (0, 1) for value in values):
-        raise TypeError("truth values must be a list of 0 and 1")
-    return tuple(map(bool, values))
-
-
-def _strings(values: object) -> tuple[str, ...]:
-    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
-        raise TypeError("names must be a list of words")
-    return tuple(values)
+    return Colors(
+        side,
+        tuple(form.labels),
+        tuple(form.names),
+        tuple(map(bool, form.seen)),
+        form.unnamed,
+        tuple(form.attributes),
+        classes,
+        form.structural,
+        tuple(form.texts),
+        tuple(map(tuple, form.vocabularies)),
+    )

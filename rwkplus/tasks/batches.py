@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from rwkplus.ops.collective import rank_and_world, share_of_batches
+from rwkplus.tasks.inputs import GraphTensors
 from rwkplus.tasks.randomness import generator
 
 Index = NDArray[np.int64]
@@ -24,10 +25,14 @@ class GraphStore:
     included. What cannot be gathered (nested or sparse fields) falls back to PyG's collation.
 
     Args:
-        graphs: Graphs whose fields are tensors.
+        graphs: Graphs whose fields are tensors, one by one or side by side.
     """
 
-    def __init__(self, graphs: Sequence[Data]) -> None:
+    def __init__(self, graphs: Sequence[Data] | GraphTensors) -> None:
+        if isinstance(graphs, GraphTensors):
+            self.base, self.graphs, self.node_ptr = Data, None, graphs.node_ptr
+            self.fields = [_Field.cut(key, value, graphs) for key, value in graphs.fields.items()]
+            return
         whole = Batch.from_data_list(list(graphs))
         self.base = type(graphs[0])
         self.node_ptr = _numpy(whole.ptr)
@@ -36,7 +41,7 @@ class GraphStore:
         self.graphs = None if len(self.fields) == len(fields) else [graph.clone() for graph in graphs]
 
     def __len__(self) -> int:
-        return self.node_ptr.size - 1
+        return int(self.node_ptr.size - 1)
 
     def batch(self, index: Index) -> Batch:
         """Batch of the graphs ``index``, in this order."""
@@ -71,6 +76,13 @@ class _Field:
         self.key, self.values, self.dim, self.ptr, self.step = key, values, dim, ptr, step
         self.layout = ptr.tobytes()  # fields cut alike share the gather
         self.offset = None if step is None else _starts(step)
+
+    @classmethod
+    def cut(cls, key: str, values: Tensor, graphs: GraphTensors) -> "_Field":
+        """Read off graphs that lie side by side."""
+        if key == "edge_index":
+            return cls(key, values, 1, graphs.edge_ptr, np.diff(graphs.node_ptr))
+        return cls(key, values, 0, graphs.node_ptr if key == "x" else graphs.edge_ptr, None)
 
     @classmethod
     def of(cls, key: str, whole: Batch, last: Data) -> "_Field | None":

@@ -1,7 +1,7 @@
 """Graphs with labels, read once and shared by all folds and trials."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,12 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.data.splits import Index, plain_folds, stratified_folds
-from rwkplus.errors import GraphError, ParameterError, RWKPlusError
-from rwkplus.graphs.convert import graph_list
+from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusError
+from rwkplus.io.pyg import pyg_items
 from rwkplus.models.registry import parameters_of
-from rwkplus.table import Graphs
+from rwkplus.table import Graphs, GraphTable
 from rwkplus.tasks.batches import GraphStore
-from rwkplus.tasks.columns import LabelColumns
-from rwkplus.tasks.inputs import Features, Inputs
+from rwkplus.tasks.inputs import Features, GraphTensors, Inputs, as_table
 from rwkplus.tasks.targets import Balance, Classes, ClassName, Loss, Numbers, Target, Task, are_answers, make_target
 from rwkplus.types import check_choice
 
@@ -27,7 +26,7 @@ class GraphDataset:
     """A database for supervised learning.
 
     Args:
-        graphs: PyG or networkx graphs, see :func:`rwkplus.graphs.as_batch`.
+        graphs: PyG or networkx graphs, see :func:`rwkplus.io.pyg.as_batch`.
         y: One label per graph, or a row of them; ``graph.y`` by default.
         task: ``"classification"``, ``"regression"``, ``"counting"``, ``"multitask"``, or ``"auto"``, see
             :func:`rwkplus.tasks.targets.make_target`.
@@ -53,9 +52,11 @@ class GraphDataset:
     ) -> None:
         check_choice("loss", loss, Loss)
         check_choice("balance", balance, Balance)
-        items = graph_list(graphs)
-        self.inputs, self.graphs = Inputs.of(items, features, ignore)
-        self.y = read_labels(items, y, task)
+        items = pyg_items(graphs)
+        self.table = as_table(items, ignore)
+        self.inputs = Inputs.fit(self.table, features, ignore)
+        self.tensors = self.inputs.read(self.table)
+        self.y = read_labels(items, y, task, self.table)
         whole = make_target(self.y, task)
         _check_goal(whole, loss, balance, positive)
         self.whole = whole = whole.about(positive) if isinstance(whole, Classes) else whole
@@ -87,18 +88,18 @@ class GraphDataset:
     def __len__(self) -> int:
         return len(self.y)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Copies for other processes: a view of the large tensor behind all graphs would drag it along."""
-        return vars(self) | {"graphs": [graph.clone() for graph in self.graphs]}
+    @property
+    def graphs(self) -> list[Data]:
+        """The graphs as the network reads them, one by one."""
+        return self.tensors.graphs()
 
     @cached_property
     def digest(self) -> str:
         """Of all that is in the graphs, to tell databases apart."""
         digest = hashlib.sha256(repr(self.inputs).encode())
-        for graph in self.graphs:
-            for name, value in graph.to_dict().items():
-                if isinstance(value, Tensor):
-                    digest.update(f"{name} {tuple(value.shape)}".encode() + value.contiguous().numpy().tobytes())
+        digest.update(self.tensors.node_ptr.tobytes() + self.tensors.edge_ptr.tobytes())
+        for name, value in self.tensors.fields.items():
+            digest.update(f"{name} {tuple(value.shape)}".encode() + value.contiguous().numpy().tobytes())
         return digest.hexdigest()
 
     @property
@@ -129,7 +130,7 @@ class GraphDataset:
         for known, store in self._stores:
             if _same_transform(known, transform):
                 return store
-        store = transformed(self.graphs, model)
+        store = transformed(self.tensors, model)
         self._stores.append((transform, store))
         return store
 
@@ -145,10 +146,13 @@ def _check_goal(target: Target, loss: Loss, balance: Balance, positive: ClassNam
             )
 
 
-def transformed(graphs: Sequence[Data], model: nn.Module) -> GraphStore:
-    """Apply the network's transform, if it has one, to every graph."""
+def transformed(tensors: GraphTensors, model: nn.Module) -> GraphStore:
+    """Apply the network's transform, if it has one, to every graph; to all at once where it has a way to do so."""
     transform = getattr(model, "pre_transform", None)
-    return GraphStore(graphs if transform is None else [transform(graph) for graph in graphs])
+    if transform is None:
+        return GraphStore(tensors)
+    batched = getattr(transform, "batched", None)
+    return GraphStore(batched(tensors.graphs()) if batched else [transform(graph) for graph in tensors.graphs()])
 
 
 def _same_transform(first: object, second: object) -> bool:
@@ -171,53 +175,67 @@ def fitted_params(inputs: Inputs, model: str | type[nn.Module], params: Mapping[
 
 
 def check_fields(inputs: Inputs, model: nn.Module) -> None:
-    """Refuse fields that the network declares not to read, and label numbers that it has no room for."""
-    for columns, name in ((inputs.columns, "categories"), (inputs.edge_columns, "edge_categories")):
-        _check_categories(columns, name, model)
-    width, needed = getattr(model, "edge_channels", None), inputs.sizes.get("edge_channels")
+    """Refuse what the network declares not to read, and label numbers that it has no room for."""
+    reader, sizes = inputs.reader, inputs.sizes
+    _check_categories(inputs, "categories", "x", model)
+    if "edge_attr" in getattr(model, "reads", ()):
+        _check_categories(inputs, "edge_categories", "edge_attr", model)
+    width, needed = getattr(model, "edge_channels", None), sizes.get("edge_channels")
     if width is not None and needed not in (None, width):
         raise GraphError(f"edge_attr needs edge_channels={needed} but the network was made for {width}.")
     reads = getattr(model, "reads", None)
-    if reads is None:
-        return
-    schema = inputs.schema
-    for field, present in (("edge_attr", schema.edges is not None), ("edge_weight", schema.weighted)):
-        if present and field not in reads:
-            size = next((name for name in inputs.sizes if name.startswith("edge")), "")
-            known = parameters_of(type(model))
-            remedy = f" Or give the network {size}={inputs.sizes[size]}." if size in known else ""
-            if "edge_dim" in known and schema.edges is not None:
-                remedy = f" Or give the network edge_dim={schema.edges.width}."
+    for field, present in (("edge_attr", reader.edges.exists), ("edge_weight", reader.weighted)):
+        if reads is not None and present and field not in reads:
             raise GraphError(
-                f"the graphs have {field}, which {type(model).__name__} does not read as it is. Leave it out: "
-                f"ignore=({field!r},).{remedy if field == 'edge_attr' else ''}"
+                f"the graphs have {field}, which {type(model).__name__} does not read as it is.",
+                Remedy("Leave it out: {ignore}.", ignore=(field,)),
+                *(_edge_remedies(inputs, model) if field == "edge_attr" else ()),
             )
 
 
-def _check_categories(columns: LabelColumns | None, name: str, model: nn.Module) -> None:
-    room = getattr(model, name, None)
-    if columns is None or (name == "edge_categories" and "edge_attr" not in getattr(model, "reads", ())):
+def _edge_remedies(inputs: Inputs, model: nn.Module) -> Iterator[Remedy]:
+    """Parameters with which the network would read what edges have."""
+    known = parameters_of(type(model))
+    sizes = {name: size for name, size in inputs.sizes.items() if name.startswith("edge") and name in known}
+    if "edge_dim" in known:
+        sizes = {"edge_dim": inputs.reader.edges.width}
+    if sizes:
+        yield Remedy("Or give the network {model_params}.", model_params=sizes)
+
+
+def _check_categories(inputs: Inputs, name: str, field: str, model: nn.Module) -> None:
+    needed, room = inputs.sizes.get(name), getattr(model, name, None)
+    if needed is None:
         return
-    needed = columns.categories
     if room is None:
         raise GraphError(
-            f"{columns.field} holds label numbers, which {type(model).__name__} does not read as it is. Give the model "
-            f"gnn {name}={needed}, or encode them with rwkplus.graphs.one_hot(graphs, {columns.field!r})."
+            f"{field} holds label numbers, which {type(model).__name__} does not read as it is.",
+            f"Give the model gnn {name}={needed}.",
+            *([Remedy("Or read them as one-hot labels: {features}.", features="given")] if field == "x" else []),
         )
     if len(room) != len(needed) or any(r < n for r, n in zip(room, needed, strict=True)):
-        raise GraphError(f"{columns.field} needs {name}={needed} but the network was made for {list(room)}.")
+        raise GraphError(f"{field} needs {name}={needed} but the network was made for {list(room)}.")
 
 
-def read_labels(items: Sequence[Any], y: object = None, task: str = "auto") -> NDArray[Any]:
-    """One label, or one row of labels, per graph; a single column ``(B, 1)`` stays one only if it is a question."""
+def read_labels(graphs: Graphs, y: object = None, task: str = "auto", table: GraphTable | None = None) -> NDArray[Any]:
+    """One label, or one row of labels, per graph; a single column ``(B, 1)`` stays one only if it is a question.
+
+    Args:
+        graphs: The graphs, which have labels of their own where ``y`` is None.
+        y: The labels.
+        task: What the labels are for.
+        table: The graphs as a table, where that is known already.
+    """
+    items = pyg_items(graphs)
     try:
-        labels = np.array([_label(i, item) for i, item in enumerate(items)]) if y is None else _as_array(y)
+        labels = _as_array(y) if y is not None else _labels_in(items, table)
     except ValueError as error:
         if isinstance(error, RWKPlusError):
             raise
         raise ParameterError("y must hold as many labels for every graph.") from error
-    if labels.ndim not in (1, 2) or len(labels) != len(items):
-        raise ParameterError(f"y must hold one label per graph: it has shape {labels.shape} for {len(items)} graphs.")
+    size = len(as_table(items) if table is None else table)
+    if labels.ndim not in (1, 2) or len(labels) != size:
+        raise ParameterError(f"y must hold one label per graph: it has shape {labels.shape} for {size} graphs.")
     if labels.dtype == object:  # as pandas keeps names
         names = [isinstance(label, str) for label in labels.flat]
         labels = np.array(labels.tolist())
@@ -227,10 +245,20 @@ def read_labels(items: Sequence[Any], y: object = None, task: str = "auto") -> N
     return labels[:, 0] if labels.shape[1:] == (1,) and not is_question else labels
 
 
-def _label(i: int, item: object) -> NDArray[Any]:
-    label = item.get("y") if isinstance(item, Data) else None
+def _labels_in(items: Any, table: GraphTable | None) -> NDArray[Any]:  # noqa: ANN401
+    """Labels that graphs carry; those of PyG may be tensors of any shape."""
+    if isinstance(items, list) and items and isinstance(items[0], Data):
+        return np.array([_label(i, item) for i, item in enumerate(items)])
+    found = (as_table(items) if table is None else table).y
+    if found is None:
+        raise GraphError("the graphs have no labels y.", "Give y=[...], one label per graph.")
+    return found
+
+
+def _label(i: int, item: Data) -> NDArray[Any]:
+    label = item.get("y")
     if label is None:
-        raise GraphError(f"graph {i} has no label y. Give y=[...], one label per graph.")
+        raise GraphError(f"graph {i} has no label y.", "Give y=[...], one label per graph.")
     values = _as_array(label)
     return values.reshape(-1)[0] if values.size == 1 and values.ndim < 2 else values.reshape(-1)
 

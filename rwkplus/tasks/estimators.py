@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from rwkplus.errors import DataError
-from rwkplus.graphs.convert import graph_list
+from rwkplus.io.pyg import pyg_items
 from rwkplus.table import Graphs
 from rwkplus.tasks.dataset import GraphDataset, read_labels
 from rwkplus.tasks.inputs import Features, check_unknown
@@ -111,7 +111,7 @@ class GraphEstimator(NetworkEstimator, ABC):
     def fit(self, graphs: Graphs, y: object = None, *, on_epoch: OnEpoch | None = None) -> Self:
         """Train the network; labels come from ``y`` or from ``graph.y``."""
         check_unknown(self.unknown_label)
-        items = graph_list(graphs)
+        items = pyg_items(graphs)
         labels = read_labels(items, y)
         data = GraphDataset(
             items,
@@ -156,7 +156,7 @@ class GraphEstimator(NetworkEstimator, ABC):
 
     def _adopt(self, trained: TrainedModel) -> None:
         super()._adopt(trained)
-        self.n_features_in_ = trained.inputs.schema.nodes.width
+        self.n_features_in_ = trained.inputs.width
         self.best_epoch_ = trained.facts.get("best_epoch")
 
 

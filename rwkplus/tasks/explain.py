@@ -11,6 +11,7 @@ from torch import Tensor
 from rwkplus.errors import ParameterError
 from rwkplus.nn.kernel_conv import KernelConv
 from rwkplus.table import Graphs
+from rwkplus.table.reader import Colors
 from rwkplus.tasks.dataset import transformed
 from rwkplus.tasks.trained import TrainedModel, outputs_of
 
@@ -42,15 +43,15 @@ def explain(trained: TrainedModel, graphs: Graphs) -> Explanation:
     conv = next((module for module in trained.model.modules() if isinstance(module, KernelConv)), None)
     if conv is None:
         raise ParameterError(f"{trained.name} has no KernelConv: only such networks tell which nodes matched.")
-    items = trained.inputs.read(graphs, "ignore")
+    tensors = trained.inputs.read(graphs)
     seen: list[Tensor] = []
     handle = conv.register_forward_hook(lambda _module, _inputs, output: seen.append(output.cpu()))
     try:
-        outputs_of(trained.model, transformed(items, trained.model), np.arange(len(items)))
+        outputs_of(trained.model, transformed(tensors, trained.model), np.arange(len(tensors)))
     finally:
         handle.remove()
     scores = torch.cat(seen).unflatten(1, (-1, conv.hidden.num_hidden)).sum(1)  # steps side by side count together
-    sizes = [int(item.num_nodes or 0) for item in items]
+    sizes = np.diff(tensors.node_ptr).tolist()
     return Explanation(_hidden_graphs(trained, conv), [part.double().numpy() for part in scores.split(sizes)])
 
 
@@ -70,10 +71,17 @@ def _hidden_graphs(trained: TrainedModel, conv: KernelConv) -> list[nx.Graph]:
 
 def _responses(trained: TrainedModel, conv: KernelConv) -> list[list[str]]:
     """The input label that every hidden node is most similar to."""
-    nodes = trained.inputs.schema.nodes
+    nodes = trained.inputs.reader.nodes
     colors = torch.eye(nodes.width, dtype=conv.hidden.x.dtype, device=conv.hidden.x.device)
     encoder = getattr(trained.model, "encoder", None)
     similarity = torch.einsum("ld,kmd->kml", colors if encoder is None else encoder(colors).relu(), conv.hidden.x)
-    if not nodes.discrete:
-        return [[f"x{int(column)}" for column in row] for row in similarity.argmax(-1)]
-    return [[nodes.name(int(label)) for label in row] for row in similarity.argmax(-1)]
+    names = column_names(nodes)
+    return [[names[int(column)] for column in row] for row in similarity.argmax(-1)]
+
+
+def column_names(nodes: Colors) -> list[str]:
+    """What each feature of a node stands for: a label, or a number of an attribute."""
+    if not nodes.exists:
+        return ["0"]
+    numbers = [name if width == 1 else f"{name}{k}" for name, width in nodes.attributes for k in range(width)]
+    return [*nodes.names, *numbers]

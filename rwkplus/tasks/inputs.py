@@ -1,120 +1,169 @@
-"""How graphs are read before a network sees them, so that later graphs are read the same way."""
+"""How a network reads graphs: by a fitted reader, with features made from the structure where there are none."""
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
+import msgspec
+import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Data, HeteroData
 
-from rwkplus.errors import GraphError
-from rwkplus.graphs import Schema, as_batch, constant_features, one_hot_degree
-from rwkplus.graphs.checks import NAMES
-from rwkplus.graphs.convert import graph_list
-from rwkplus.graphs.schema import Colors
-from rwkplus.table import Graphs
-from rwkplus.tasks.columns import LabelColumns
-from rwkplus.types import UnknownLabel, check_choice
+from rwkplus.errors import GraphError, Remedy
+from rwkplus.io.pyg import holds_integers, pyg_items, with_binary_numbers
+from rwkplus.table import Graphs, GraphTable, Reader, Text
+from rwkplus.table.arrays import GraphArrays
+from rwkplus.table.columns import Categories
+from rwkplus.table.graph_table import degree_labels
+from rwkplus.types import UnknownLabel, check_choice, check_ignore
 
 Features = Literal["auto", "given", "degree", "constant", "discrete"]
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Node features, fields left out, and the meaning of all columns.
+    """Node features, columns left out, and the meaning of all others.
 
     Args:
-        features: ``"given"`` reads ``x``; ``"degree"`` and ``"constant"`` make features from the structure;
-            ``"discrete"`` reads ``x``, and ``edge_attr`` if it is of integers, as columns of label numbers.
+        features: ``"given"`` reads labels as one-hot rows, followed by attributes; ``"discrete"`` reads the number of
+            each label, column by column, for embeddings; ``"degree"`` and ``"constant"`` make features from the
+            structure.
         max_degree: Largest degree with a column of its own; larger ones share the last column.
-        ignore: Fields left out on purpose.
-        schema: Width and meaning of the columns.
-        columns: For discrete nodes, the label numbers of ``x``.
-        edge_columns: For discrete edges, those of ``edge_attr``.
+        ignore: Columns left out on purpose.
+        reader: Reads later graphs as the fitted ones.
     """
 
     features: Features
     max_degree: int | None
     ignore: tuple[str, ...]
-    schema: Schema
-    columns: LabelColumns | None = None
-    edge_columns: LabelColumns | None = None
+    reader: Reader
 
     @classmethod
-    def of(cls, graphs: Graphs, features: Features = "auto", ignore: Sequence[str] = ()) -> tuple[Self, list[Data]]:
-        """Read the graphs of a training run through the door.
+    def fit(cls, table: GraphTable, features: Features = "auto", ignore: Sequence[str] = ()) -> Self:
+        """Note what the graphs of a training run have.
 
-        ``features="auto"`` reads ``x`` where graphs have it, as label numbers if it holds integers beyond 0 and 1, and
-        makes one-hot degrees where they have not.
+        ``features="auto"`` reads what nodes have, column by column if these are integers of PyG beyond 0 and 1, and
+        makes one-hot degrees where they have nothing.
         """
         check_choice("features", features, Features)
-        items = _graphs_of(graphs, ignore)
+        check_ignore(ignore, table.names_to_ignore())
+        table = table.without(ignore)
         if features == "auto":
-            features = _guess(items)
-        max_degree = None
-        if features == "degree":
-            max_degree = max(1, one_hot_degree(items)[0].x.size(1) - 1)
-        batch = as_batch(_with_features(items, features, max_degree), ignore=ignore)
-        schema = Schema.of(batch)
-        if features != "discrete":
-            return cls(features, max_degree, tuple(ignore), schema), _tensors_only(batch)
-        discrete_edges = "edge_attr" in batch and all(_holds_integers(item.edge_attr) for item in items)
-        edges = LabelColumns.of(batch, "edge_attr") if discrete_edges else None
-        inputs = cls(features, None, tuple(ignore), _numbers(schema), LabelColumns.of(batch, "x"), edges)
-        return inputs, inputs._cut(batch)
+            features = _guess(table)
+        max_degree = len(degree_labels(table).names) - 1 if features == "degree" else None
+        table = _with_features(table, features, max_degree)
+        by_column: list[Literal["nodes", "edges"]] = []
+        if features == "discrete":
+            one_hot = any(isinstance(column, Categories) and column.one_hot for column in table.edges.values())
+            by_column = ["nodes"] if one_hot else ["nodes", "edges"]
+        return cls(features, max_degree, tuple(ignore), Reader.fit(table, by_column=by_column))
 
-    def read(self, graphs: Graphs, unknown_label: UnknownLabel = "ignore") -> list[Data]:
-        """Read later graphs: the same features, the same columns.
+    def read(self, graphs: Graphs, unknown_label: UnknownLabel = "ignore") -> "GraphTensors":
+        """Read graphs: the same features, the same columns.
 
         Args:
-            graphs: PyG or networkx graphs, see :func:`rwkplus.graphs.as_batch`.
+            graphs: Whatever :meth:`rwkplus.table.GraphTable.of` reads.
             unknown_label: Blank labels that training did not see (``"ignore"``) or refuse them (``"error"``).
         """
         check_unknown(unknown_label)
-        items = _with_features(_graphs_of(graphs, self.ignore), self.features, self.max_degree)
-        batch = self.schema.conform(as_batch(items, ignore=self.ignore), unknown_label)
-        for field, colors in (("x", self.schema.nodes), ("edge_attr", self.schema.edges)):
-            if colors is not None:  # columns of unknown labels are blank by now
-                batch[field] = batch[field][:, : colors.width]
-        return self._cut(batch, unknown_label)
+        table = as_table(graphs, self.ignore).without(self.ignore)
+        table = _with_features(table, self.features, self.max_degree)
+        nodes, edges = self.reader.nodes, self.reader.edges
+        arrays = self.reader.read(table, unknown_label, labels=False).with_width(nodes.width, edges.width)
+        return GraphTensors.of(arrays, discrete=bool(nodes.vocabularies), discrete_edges=bool(edges.vocabularies))
 
-    def _cut(self, batch: Batch, unknown_label: UnknownLabel = "ignore") -> list[Data]:
-        for columns in (self.columns, self.edge_columns):
-            if columns is not None:
-                batch[columns.field] = columns.read(batch, unknown_label)
-        return _tensors_only(batch)
+    @property
+    def width(self) -> int:
+        """Features of a node."""
+        return self.reader.nodes.width
 
     @property
     def sizes(self) -> dict[str, Any]:
         """What networks may want to know beside the width of ``x``: categories of labels, width of ``edge_attr``."""
         sizes: dict[str, Any] = {}
-        if self.columns is not None:
-            sizes["categories"] = self.columns.categories
-        if self.edge_columns is not None:
-            sizes["edge_categories"] = self.edge_columns.categories
-        elif self.schema.edges is not None:
-            sizes["edge_channels"] = self.schema.edges.width
+        nodes, edges = self.reader.nodes, self.reader.edges
+        if nodes.vocabularies:
+            sizes["categories"] = nodes.categories
+        if edges.vocabularies:
+            sizes["edge_categories"] = edges.categories
+        elif edges.exists:
+            sizes["edge_channels"] = edges.width
         return sizes
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values that :meth:`from_dict` reads."""
-        return asdict(self)
+        own = {"features": self.features, "max_degree": self.max_degree, "ignore": list(self.ignore)}
+        return own | {"reader": self.reader.to_dict()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Read what :meth:`to_dict` wrote; any disorder in it is an error of its own."""
-        schema = values["schema"]
-        nodes, edges = _colors(schema["nodes"]), schema["edges"] and _colors(schema["edges"])
-        return cls(
-            features=values["features"],
-            max_degree=values["max_degree"],
-            ignore=tuple(values["ignore"]),
-            schema=Schema(nodes, edges, bool(schema["weighted"])),
-            columns=LabelColumns.from_dict(values.get("columns")),
-            edge_columns=LabelColumns.from_dict(values.get("edge_columns")),
-        )
+        """Read what :meth:`to_dict` wrote; anything else raises ``ValueError``, ``KeyError`` or ``TypeError``."""
+        try:
+            form = msgspec.convert(values, _InputsForm)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"it does not say how its graphs are read: {error}") from error
+        reader = Reader.from_dict(form.reader)
+        if (form.features == "degree") != (form.max_degree is not None):
+            raise ValueError("it does not say which degrees it knows")
+        if (form.features == "discrete") != bool(reader.nodes.vocabularies):
+            raise ValueError("its features are not those of its nodes")
+        return cls(form.features, form.max_degree, tuple(form.ignore), reader)
+
+
+class _InputsForm(msgspec.Struct, forbid_unknown_fields=True):
+    features: Literal["given", "degree", "constant", "discrete"]
+    max_degree: int | None
+    ignore: list[str]
+    reader: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class GraphTensors:
+    """Graphs side by side, as networks read them; nodes are counted over all graphs."""
+
+    node_ptr: Any  # (B + 1,)
+    edge_ptr: Any  # (B + 1,)
+    fields: dict[str, Tensor]
+
+    @classmethod
+    def of(cls, arrays: GraphArrays, *, discrete: bool, discrete_edges: bool) -> Self:
+        """Turn arrays into tensors in torch's default type, numbers of labels into integers."""
+        kind = torch.get_default_dtype()
+        fields = {
+            "x": torch.from_numpy(arrays.x).to(torch.long if discrete else kind),
+            "edge_index": torch.from_numpy(np.stack([arrays.source, arrays.target])),
+        }
+        if arrays.edge_attr is not None:
+            fields["edge_attr"] = torch.from_numpy(arrays.edge_attr).to(torch.long if discrete_edges else kind)
+        if arrays.weight is not None:
+            fields["edge_weight"] = torch.from_numpy(arrays.weight).to(kind)
+        return cls(arrays.node_ptr, arrays.edge_ptr, fields)
+
+    def __len__(self) -> int:
+        return int(self.node_ptr.size - 1)
+
+    def graphs(self) -> list[Data]:
+        """The graphs one by one: views, no copies."""
+        nodes, edges = np.diff(self.node_ptr).tolist(), np.diff(self.edge_ptr).tolist()
+        first = torch.from_numpy(np.repeat(self.node_ptr[:-1], edges))
+        parts = {
+            field: value.split(nodes if field == "x" else edges)
+            for field, value in self.fields.items()
+            if field != "edge_index"
+        }
+        parts["edge_index"] = (self.fields["edge_index"] - first).split(edges, 1)
+        return [Data(**dict(zip(parts, own, strict=True))) for own in zip(*parts.values(), strict=True)]
+
+
+def as_table(graphs: Graphs, ignore: Sequence[str] = ()) -> GraphTable:
+    """Read graphs in any form.
+
+    Those of PyG keep the order of their edges, and their targets, which may be of any shape, are not looked at.
+    """
+    items = pyg_items(graphs)
+    is_pyg = isinstance(items, list) and bool(items) and isinstance(items[0], Data | HeteroData)
+    return GraphTable.of(items, ignore=tuple(ignore), **({"y": (), "directed": True} if is_pyg else {}))
 
 
 def check_unknown(unknown_label: object) -> None:
@@ -122,79 +171,31 @@ def check_unknown(unknown_label: object) -> None:
     check_choice("unknown_label", unknown_label, ("ignore", "error"))
 
 
-def _graphs_of(graphs: Graphs, ignore: Sequence[str]) -> list[Data]:
-    items = graph_list(graphs, ignore)
-    if not all(isinstance(item, Data) for item in items):
-        as_batch(items, ignore=ignore)  # says which one is no graph
-    return items
-
-
-def _guess(items: list[Data]) -> Features:
-    given = [item.x for item in items if item.get("x") is not None]
-    if not given:
+def _guess(table: GraphTable) -> Features:
+    described = [column for column in table.nodes.values() if not isinstance(column, Text)]
+    if not described:
         return "degree"
-    integers = all(_holds_integers(x) for x in given)
-    return "discrete" if integers and any(bool((x > 1).any()) for x in given) else "given"
+    beyond = any(isinstance(column, Categories) and not set(column.names) <= {"0", "1"} for column in described)
+    return "discrete" if beyond and holds_integers(table, "nodes") else "given"
 
 
-def _holds_integers(values: object) -> bool:
-    return isinstance(values, Tensor) and not values.is_floating_point()
-
-
-def _label_numbers(items: list[Data]) -> list[Data]:
-    """Copies whose integers pass the door, which takes bare integers for forgotten one-hot encoding."""
-    changed = []
-    for i, item in enumerate(items):
-        if not _holds_integers(item.get("x")):
-            raise GraphError(f"graph {i}: features='discrete' needs label numbers, columns of integers, in x.")
-        item = copy(item)
-        for field in ("x", "edge_attr"):
-            if _holds_integers(item.get(field)):
-                item[field] = item[field].double()
-        changed.append(item)
-    return changed
-
-
-def _numbers(schema: Schema) -> Schema:
-    """Columns that look like one-hot labels by accident are still columns of label numbers."""
-    edges = schema.edges
-    return replace(
-        schema,
-        nodes=replace(schema.nodes, discrete=False),
-        edges=None if edges is None else replace(edges, discrete=False),
-    )
-
-
-def _tensors_only(batch: Batch) -> list[Data]:
-    """Cut a checked batch into graphs with the network's type of numbers and without names, which cost time."""
-    for field in ("x", "edge_attr", "edge_weight"):
-        if batch.get(field) is not None and batch[field].is_floating_point():
-            batch[field] = batch[field].to(torch.get_default_dtype())
-    for field in NAMES:
-        if field in batch:
-            del batch[field]
-    return graph_list(batch)
-
-
-def _with_features(items: list[Data], features: Features, max_degree: int | None) -> list[Data]:
-    if features == "degree":
-        return one_hot_degree(items, max_degree)
-    if features == "discrete":
-        return _label_numbers(items)
-    if features == "constant":
-        return constant_features(items)
-    return items
-
-
-def _colors(values: dict[str, Any]) -> Colors:
-    names = values["names"]
-    colors = Colors(
-        field=values["field"],
-        width=values["width"],
-        discrete=values["discrete"],
-        names=None if names is None else tuple(names),
-        seen=tuple(values["seen"]),
-    )
-    if len(colors.seen) != colors.width or (colors.names is not None and len(colors.names) != colors.width):
-        raise ValueError(f"{colors.field} has {colors.width} columns, but other numbers of names or marks.")
-    return colors
+def _with_features(table: GraphTable, features: Features, max_degree: int | None) -> GraphTable:
+    """The graphs with nodes described as ``features`` says."""
+    if features == "given":
+        table = with_binary_numbers(table)
+    described = [name for name, column in table.nodes.items() if not isinstance(column, Text)]
+    if features in ("degree", "constant"):
+        table = replace(table, nodes={name: column for name, column in table.nodes.items() if name not in described})
+        return table if max_degree is None else table.with_columns(nodes={"degree": degree_labels(table, max_degree)})
+    if not described and table.num_nodes:
+        raise GraphError(
+            "the nodes have neither labels nor attributes.",
+            Remedy("Make features from the structure: {features}.", features="degree"),
+        )
+    numbers = [name for name in described if not isinstance(table.nodes[name], Categories)]
+    if features == "discrete" and numbers:
+        raise GraphError(
+            f"features='discrete' reads labels, but column {numbers[0]!r} of the nodes holds numbers.",
+            Remedy("Read both labels and numbers: {features}.", features="given"),
+        )
+    return table

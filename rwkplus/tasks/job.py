@@ -160,7 +160,7 @@ def new_network(data: GraphDataset, model: Model, params: Mapping[str, Any], see
     """Build a network for a database, unless it would leave fields of the graphs unread."""
     with isolated(seed):
         params = fitted_params(data.inputs, model, params)
-        network = build(model, data.inputs.schema.nodes.width, data.width, params)
+        network = build(model, data.inputs.width, data.width, params)
     check_fields(data.inputs, network)
     return network
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import damaged
-from rwkplus.graphs.convert import graph_list
+from rwkplus.io.pyg import pyg_items
 from rwkplus.models.files import ModelFile, read_model, write_model
 from rwkplus.models.registry import name_to_save
 from rwkplus.table import Graphs
@@ -57,7 +57,7 @@ class TrainedModel:
 
     def scores(self, graphs: Graphs, y: object = None, *, unknown_label: UnknownLabel = "ignore") -> dict[str, float]:
         """Every score of the task on graphs with known labels."""
-        items = graph_list(graphs)
+        items = pyg_items(graphs)
         labels = self.target.encode(read_labels(items, y, self.target.kind))
         return all_scores(self.target, self.outputs(items, unknown_label=unknown_label), labels)
 
@@ -69,7 +69,7 @@ class TrainedModel:
     def save(self, path: str | Path) -> Path:
         """Write one safetensors file that :meth:`load` reads, whole or not at all."""
         about = {"inputs": self.inputs.to_dict(), "target": self.target.to_dict(), "facts": self.facts}
-        sizes = self.inputs.schema.nodes.width, self.target.width
+        sizes = self.inputs.width, self.target.width
         return write_model(path, ModelFile(self.model, name_to_save(self.name), *sizes, self.params, about))
 
     @classmethod
@@ -80,7 +80,7 @@ class TrainedModel:
             raise DataError(f"{path} holds a network for nodes: read it with rwkplus.tasks.NodeClassifier.load.")
         try:
             inputs, target = Inputs.from_dict(file.about["inputs"]), target_from_dict(file.about["target"])
-            fits = (inputs.schema.nodes.width, target.width) == (file.in_channels, file.out_channels)
+            fits = (inputs.width, target.width) == (file.in_channels, file.out_channels)
             facts = dict(file.about["facts"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise damaged(path, "its description is incomplete") from error

@@ -6,7 +6,7 @@ import torch_geometric.datasets
 from rwkplus.data import REGISTRY, load
 from rwkplus.data.registry import cache_folder, find
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 
 FILES = {
     "A": "1, 2\n2, 1\n3, 4\n4, 3\n4, 5\n5, 4\n",

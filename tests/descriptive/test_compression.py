@@ -12,7 +12,7 @@ from rwkplus.descriptive.refine import adjacency
 from rwkplus.descriptive.walk_database import PlainWalks
 from rwkplus.descriptive.walk_features import canonical_cycles
 from rwkplus.functional.explained import RIDGE
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from tests.strategies import colored_graphs, data_list, random_graphs
 
 STEPS, CLOSED = 3, (3, 4)

@@ -7,7 +7,7 @@ from rwkplus.data.testbeds import ring, tailed_triangle, triangle_chains
 from rwkplus.descriptive.objective import Objective, similarity
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.functional.regularizers import diversity_penalty
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.models.kcn import KCN
 
 SCORES = torch.tensor([[[1.0, 2.0], [3.0, 8.0]], [[2.0, 1.0], [2.0, 1.0]]])  # two views, graphs, hidden graphs

@@ -5,7 +5,7 @@ from torch_geometric.data import Data
 from rwkplus.data.testbeds import copies, ring, tailed_triangle
 from rwkplus.descriptive.palette import MAX_COLORS, paint
 from rwkplus.errors import GraphError
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 
 
 def test_labels_are_colors_by_default():

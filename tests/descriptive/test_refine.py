@@ -6,7 +6,7 @@ from rwkplus.data.testbeds import triangle_chains
 from rwkplus.descriptive.compression import CompressedWalks
 from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, changed_objective, climb, refine, single_changes
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 
 
 @pytest.fixture(scope="module")

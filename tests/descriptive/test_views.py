@@ -5,7 +5,7 @@ import torch
 from rwkplus.data.testbeds import bipartite_graphs, copies, ring, tailed_triangle, triangle_chains
 from rwkplus.descriptive.views import ViewedGraphs
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.models.kcn import KCN
 from rwkplus.table import GraphTable
 

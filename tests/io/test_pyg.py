@@ -10,8 +10,8 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.utils import from_smiles
 
 from rwkplus.errors import GraphError, ParameterError
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.checks import MEANINGFUL
+from rwkplus.io.pyg import as_batch
+from rwkplus.io.pyg_checks import MEANINGFUL
 from rwkplus.table import Categories, GraphTable, Numbers, Reader
 from tests.strategies import as_data, colored_graphs, real_graphs
 
@@ -139,6 +139,14 @@ def test_other_numbers_are_attributes():
     assert isinstance(table.nodes["x"], Numbers)
 
 
+def test_attributes_with_names_are_columns_of_their_own():
+    own = path(torch.tensor([[0.5, 2.0], [1.0, 3.0], [1.0, 0.0]]), node_label_names=("mass", "size"))
+    assert {name: c.numbers.tolist() for name, c in GraphTable.of([own]).nodes.items()} == {
+        "mass": [0.5, 1.0, 1.0],
+        "size": [2.0, 3.0, 0.0],
+    }
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_numbers_must_be_finite(value):
     with pytest.raises(GraphError, match="graph 1: x contains nan, inf or"):
@@ -183,7 +191,7 @@ def test_fields_can_be_left_out(field):
     assert table.num_nodes == 3
 
 
-@pytest.mark.parametrize("option", [{"labels": ("x",)}, {"weight": "edge_attr"}, {"directed": True}])
+@pytest.mark.parametrize("option", [{"labels": ("x",)}, {"weight": "edge_attr"}, {"multigraph": True}])
 def test_options_that_say_nothing_here_are_refused(option):
     with pytest.raises(ParameterError, match="says nothing about graphs of PyG"):
         GraphTable.of([path()], **option)
@@ -196,6 +204,13 @@ def test_edges_that_all_have_their_reverse_are_undirected():
     table = GraphTable.of([path()])
     assert not table.directed
     assert list(zip(table.source.tolist(), table.target.tolist(), strict=True)) == [(0, 1), (1, 2)]
+
+
+def test_edges_can_be_kept_as_they_are_listed():
+    index = torch.tensor([[1, 2, 0, 1], [2, 1, 1, 0]])
+    table = GraphTable.of([path(edge_index=index)], directed=True)
+    assert table.directed
+    assert [table.source.tolist(), table.target.tolist()] == index.tolist()
 
 
 DIRECTED = {

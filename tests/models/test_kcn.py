@@ -4,7 +4,7 @@ import torch
 from rwkplus.data.testbeds import triangle_chains
 from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.models.kcn import KCN
 
 BATCH = as_batch(triangle_chains(3))

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from rwkplus.data.counting import CountingData, count_subgraphs
-from rwkplus.graphs import one_hot_degree
+from rwkplus.io.pyg import one_hot_degree
 from rwkplus.reproduce import counting
 from rwkplus.reproduce.counting import METHODS, run_counting
 from rwkplus.reproduce.counting_tables import counting_page

@@ -89,7 +89,7 @@ def test_a_learning_rate_of_zero_is_refused(files):
 def test_only_rows_with_bonds_see_bonds(files):
     plan = Plan(EXPERIMENTS["zinc"], **SMALL)
     assert [row for row in ROWS if "edge_categories" in plan.params(row)] == [row for row in ROWS if "bonds" in row]
-    assert plan.plain.inputs.schema.edges is None
+    assert not plan.plain.inputs.reader.edges.exists
     layer = {"conv", "edge_categories", "combine", "normalize", "initial_scale", "closed_walks"}
     backbones = [{k: v for k, v in plan.params(row).items() if k not in layer} for row in ROWS]
     assert all(backbone == backbones[0] for backbone in backbones)

@@ -249,6 +249,42 @@ def test_new_labels_of_edges_are_refused_with_both_ends():
         read(fitted, later, "error")
 
 
+def test_new_labels_do_not_move_the_attributes():
+    fitted, later = table(graph("CO", mass=[1, 2])), table(graph("CO", mass=[1, 2]), graph("CN", mass=[3, 4]))
+    assert read(fitted, later, labels=False).x.tolist() == [[1, 0, 1, 0], [0, 1, 2, 0], [1, 0, 3, 0], [0, 0, 4, 1]]
+    assert read(fitted, later, "ignore", labels=False).with_width(3, 0).x[-1].tolist() == [0, 0, 4]
+
+
+def test_numbers_that_are_names_are_known_by_name():
+    few, many = (GraphTable.of([pyg(torch.eye(n)[:2], tuple(map(str, range(n))))]) for n in (2, 5))
+    assert read(many, few).label.tolist() == read(few, many).label.tolist() == [0, 1]
+    assert many.to_pyg()[0].node_label_names == ("0", "1", "2", "3", "4")
+
+
+def test_labels_can_be_read_column_by_column():
+    own = table(graph("CNO", {"label": "-="}, charge=["+", "-", "+"]))
+    reader = Reader.fit(own, by_column=("nodes",))
+    assert reader.nodes.vocabularies == (("C", "N", "O"), ("+", "-"))
+    assert reader.nodes.categories == [3, 2]
+    assert reader.read(own, labels=False).x.tolist() == [[0, 0], [1, 1], [2, 0]]
+    assert reader.read(own, labels=False).edge_attr.tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
+    later = table(graph("XO", charge=["-", "+"], edges={"label": "-"}))
+    assert reader.read(later, "ignore", labels=False).x.tolist() == [[-1, 1], [2, 0]]
+    with pytest.raises(GraphError, match=r"graph 0: node 0 has the label 'X' in 'label', which no fitted graph had"):
+        reader.read(later, "error", labels=False)
+    assert again(reader) == reader
+    both = Reader.fit(own, by_column=("nodes", "edges"))
+    assert both.read(own, labels=False).edge_attr.tolist() == [[0], [0], [1], [1]]
+    assert both.read(table(graph("C", charge=["+"])), labels=False).edge_attr.shape == (0, 1)
+
+
+def test_small_whole_numbers_keep_their_numbers_by_column():
+    own = table(graph(kind_of=["6", "8", "7"], other=["1", "x", "2"]))
+    reader = Reader.fit(own, by_column=("nodes",))
+    assert reader.nodes.categories == [9, 3]
+    assert reader.read(own, labels=False).x.tolist() == [[6, 0], [8, 2], [7, 1]]
+
+
 def test_a_name_that_no_fitted_node_had_is_new():
     fitted = GraphTable.of([pyg(torch.eye(3)[:2], ("C", "O", "N"))])
     later = GraphTable.of([pyg(torch.eye(3)[1:], ("C", "O", "N"))])
@@ -260,10 +296,10 @@ def test_graphs_of_strangers_only_are_warned_of():
     with pytest.warns(RWKPlusWarning, match="no label of the nodes was there"):
         reader.read(table(graph("XY")), "ignore")
     with pytest.warns(RWKPlusWarning, match="no label of the nodes was there"):
-        reader.warn_of_strangers(table(graph("XY")))
+        reader.warn_of_unknown(table(graph("XY")))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        reader.warn_of_strangers(table(graph("XC")))
+        reader.warn_of_unknown(table(graph("XC")))
         reader.read(table(graph("XC")), "ignore")
 
 
@@ -507,8 +543,10 @@ def test_no_field_may_be_missing_or_more():
             Reader.from_dict({name: value for name, value in values.items() if name != key})
     for key in values["nodes"]:
         less = {name: value for name, value in values["nodes"].items() if name != key}
-        with pytest.raises(KeyError):
+        with pytest.raises(ValueError, match="missing required field"):
             Reader.from_dict({**values, "nodes": less})
+        with pytest.raises(ValueError, match="unknown field"):
+            Reader.from_dict({**values, "nodes": {**values["nodes"], "more": 1}})
     with pytest.raises(ValueError, match="how its graphs are read"):
         Reader.from_dict({**values, "more": 1})
 

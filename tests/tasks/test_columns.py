@@ -2,6 +2,7 @@
 
 import json
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.tasks import GraphDataset, load_model, train
 from rwkplus.tasks.dataset import fitted_params
-from rwkplus.tasks.inputs import Inputs
+from rwkplus.tasks.inputs import Inputs, as_table
 from tests.tasks.toy import QUICK, rings
 
 GNN = {"hidden_channels": 8, "layers": 1}
@@ -26,10 +27,15 @@ def molecules(num_graphs=24):
     return graphs
 
 
+def fit(graphs, features="auto"):
+    inputs = Inputs.fit(as_table(graphs), features)
+    return inputs, inputs.read(graphs).graphs()
+
+
 def test_integers_beyond_one_are_label_numbers():
-    inputs, graphs = Inputs.of(molecules())
+    inputs, graphs = fit(molecules())
     assert inputs.features == "discrete"
-    assert inputs.columns.seen == ((0, 3), (0, 1))
+    assert inputs.reader.nodes.vocabularies == (("0", "3"), ("0", "1"))
     assert inputs.sizes == {"categories": [4, 2], "edge_categories": [4, 2]}
     assert torch.equal(graphs[3].x, molecules()[3].x)
     assert torch.equal(graphs[3].edge_attr, molecules()[3].edge_attr)
@@ -37,54 +43,87 @@ def test_integers_beyond_one_are_label_numbers():
 
 def test_zeros_and_ones_are_label_numbers_only_on_demand():
     graphs = [Data(x=graph.x.long(), edge_index=graph.edge_index) for graph in rings(3)]
-    assert Inputs.of(graphs)[0].features == "given"
-    inputs, read = Inputs.of(graphs, "discrete")
+    assert fit(graphs)[0].features == "given"
+    inputs, read = fit(graphs, "discrete")
     assert read[0].x.dtype == torch.long
-    assert not inputs.schema.nodes.discrete  # one-hot rows by accident
-    assert inputs.sizes == {"categories": [2, 2]}
+    assert inputs.sizes == {"categories": [2]}  # one-hot rows are one label
+    assert torch.equal(read[0].x[:, 0], graphs[0].x.argmax(1))
+
+
+def test_several_zeros_and_ones_are_numbers_unless_labels_are_wanted():
+    several = [torch.tensor([[1, 0, 1], [0, 1, 1]]), torch.tensor([[1, 1, 1], [0, 0, 0]])]
+    graphs = [Data(x=x, edge_index=torch.tensor([[0, 1], [1, 0]]), edge_attr=x) for x in several]
+    inputs, read = fit(graphs)
+    assert inputs.features == "given"
+    assert [graph.x.tolist() for graph in read] == [x.tolist() for x in several]
+    assert [graph.edge_attr.tolist() for graph in read] == [x.tolist() for x in several]
+    later = Data(x=torch.eye(3).long()[:2], edge_index=graphs[0].edge_index, edge_attr=several[0])
+    assert inputs.read([later]).graphs()[0].x.tolist() == [[1, 0, 0], [0, 1, 0]]  # one-hot by accident
+    assert fit(graphs, "discrete")[0].sizes == {"categories": [2, 2, 2], "edge_categories": [2, 2, 2]}
+
+
+def test_label_numbers_can_be_read_as_one_hot_labels():
+    inputs, read = fit(molecules(), "given")
+    assert inputs.sizes == {"edge_channels": 4}
+    assert read[0].x.shape[1] == inputs.width == 4
+    assert read[0].x.sum(1).tolist() == [1] * read[0].num_nodes
+
+
+def test_words_have_numbers_too():
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {0: "C", 1: "O", 2: "N"}, "label")
+    nx.set_node_attributes(graph, {0: "+", 1: "-", 2: "+"}, "charge")
+    inputs, (read,) = fit([graph], "discrete")
+    assert inputs.sizes == {"categories": [3, 2]}
+    assert read.x.tolist() == [[0, 0], [2, 1], [1, 0]]
+
+
+def test_large_numbers_do_not_ask_for_room():
+    graph = Data(x=torch.tensor([[10**9], [7]]), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    inputs, (read,) = fit([graph])
+    assert inputs.sizes == {"categories": [2]}
+    assert read.x.tolist() == [[1], [0]]
 
 
 def test_continuous_edges_go_with_discrete_nodes():
     graphs = [graph.clone() for graph in molecules(3)]
     for graph in graphs:
         graph.edge_attr = graph.edge_attr / 2
-    inputs, read = Inputs.of(graphs)
+    inputs, read = fit(graphs)
     assert inputs.sizes == {"categories": [4, 2], "edge_channels": 2}
     assert read[0].edge_attr.dtype == torch.float32
 
 
 def test_values_that_training_did_not_see_are_blank():
-    inputs, _ = Inputs.of(molecules())
+    inputs, _ = fit(molecules())
     (graph,) = molecules(1)
     graph.x[0] = torch.tensor([2, 7])
-    assert inputs.read([graph])[0].x[0].tolist() == [-1, -1]
-    with pytest.raises(GraphError, match="graph 0: x holds the label 2 in column 0, which no fitted graph had"):
+    assert inputs.read([graph]).graphs()[0].x[0].tolist() == [-1, -1]
+    with pytest.raises(GraphError, match="graph 0: node 0 has the label '2' in 'x0', which no fitted graph had"):
         inputs.read([graph], "error")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda graph: graph.update({"x": graph.x - 1}), "graph 0: x holds -1 in column"),
-        (lambda graph: graph.update({"x": graph.x.float()}), "graph 0: features='discrete' needs label numbers"),
+        (lambda graph: graph.update({"x": graph.x - 1}), "graph 0: node 0 has the label -1 in 'x0', but numbers of"),
+        (lambda graph: graph.update({"x": graph.x.float()}), "features='discrete' reads labels, but column 'x' of"),
     ],
 )
 def test_what_is_no_label_number_is_named(change, message):
     graphs = molecules(2)
     change(graphs[0])
     with pytest.raises(GraphError, match=message):
-        Inputs.of(graphs, "discrete")
+        fit(graphs, "discrete")
 
 
 def test_inputs_survive_json():
-    inputs, _ = Inputs.of(molecules(3))
+    inputs, _ = fit(molecules(3))
     assert Inputs.from_dict(json.loads(json.dumps(inputs.to_dict()))) == inputs
-    older = {name: value for name, value in inputs.to_dict().items() if "columns" not in name}
-    assert Inputs.from_dict(older).columns is None
 
 
 def test_networks_get_what_can_be_read_off_the_graphs():
-    inputs, _ = Inputs.of(molecules(3))
+    inputs, _ = fit(molecules(3))
     assert fitted_params(inputs, "gnn", GNN) == {**GNN, "categories": [4, 2], "edge_categories": [4, 2]}
     assert fitted_params(inputs, "gin", {}) == {}
     given = {"categories": [9, 9], "edge_channels": 3}
@@ -94,7 +133,12 @@ def test_networks_get_what_can_be_read_off_the_graphs():
 @pytest.mark.parametrize(
     ("model", "params", "ignore", "message"),
     [
-        ("gin", {}, ("edge_attr",), r"GIN does not read as it is. Give the model gnn categories=\[4, 2\]"),
+        (
+            "gin",
+            {},
+            ("edge_attr",),
+            r"does not read as it is. Give .* gnn categories=\[4, 2\].*features='given'",
+        ),
         ("gnn", {"categories": [3, 2]}, ("edge_attr",), r"x needs categories=\[4, 2\] but .* made for \[3, 2\]"),
         ("gnn", {"categories": [4, 2], "edge_channels": 2}, (), "edge_attr holds label numbers"),
     ],

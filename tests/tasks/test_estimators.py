@@ -152,9 +152,9 @@ def test_estimators_can_be_pickled_for_workers(fitted):
         lambda about: about["target"].update(kind="divination"),
         lambda about: about["target"].update(names=["a", "b", "c"]),
         lambda about: about["target"].update(centre=3),
-        lambda about: about["inputs"]["schema"]["nodes"].update(width=5),
-        lambda about: about["inputs"]["schema"]["nodes"].update(names=["red"]),
-        lambda about: about["inputs"].update(schema=None),
+        lambda about: about["inputs"]["reader"]["nodes"].update(names=["a", "b", "c"], seen=[1, 1, 1]),
+        lambda about: about["inputs"]["reader"]["nodes"].update(names=["red"]),
+        lambda about: about["inputs"].update(reader=None),
         lambda about: about.update(facts=3),
     ],
 )
@@ -168,9 +168,9 @@ def test_a_description_that_was_changed_by_hand(fitted, tmp_path, change):
 
 
 def test_graphs_that_do_not_fit_the_network_are_refused(fitted):
-    with pytest.raises(GraphError, match="3 columns, the fitted graphs had 2"):
+    with pytest.raises(GraphError, match="3 columns of labels, those of the fitted graphs had 2"):
         fitted.predict([Data(x=torch.eye(3), edge_index=torch.empty(2, 0, dtype=torch.long))])
-    with pytest.raises(GraphError, match="had no edge_attr, these have"):
+    with pytest.raises(GraphError, match="the edges have a column 'edge_attr', those of the fitted graphs had none"):
         fitted.predict(rings(2, edge_attr=True))
     strange = Data(x=torch.eye(3), edge_index=torch.empty(2, 0, dtype=torch.long), node_label_names=("a", "red", "b"))
     assert fitted.predict([strange]).shape == (1,)

@@ -27,7 +27,7 @@ def test_scores_are_those_of_the_layer_node_by_node(trained):
     found = explain(trained, GRAPHS)
     assert [score.shape for score in found.scores] == [(graph.num_nodes, 3) for graph in GRAPHS]
     model = trained.model
-    data = trained.inputs.read([GRAPHS[5]], "ignore")[0]
+    data = trained.inputs.read([GRAPHS[5]]).graphs()[0]
     with torch.inference_mode():
         alone = model.convs[0](model.encoder(data.x).relu(), data.edge_index)
     np.testing.assert_allclose(found.scores[5], alone.numpy(), rtol=1e-4, atol=1e-6)
@@ -40,7 +40,7 @@ def test_hidden_graphs_carry_the_label_they_respond_to(trained):
     assert len(found.hidden) == 3
     with torch.inference_mode():
         similarity = model.encoder(torch.eye(3)).relu() @ model.convs[0].hidden.x[1].T
-    names = trained.inputs.schema.nodes.names
+    names = trained.inputs.reader.nodes.names
     labels = [label for _, label in found.hidden[1].nodes(data="label")]
     assert labels == [names[int(best)] for best in similarity.argmax(0)]
     weights = [weight for *_, weight in found.hidden[1].edges(data="weight")]

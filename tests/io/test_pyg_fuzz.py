@@ -1,4 +1,4 @@
-"""Thousands of malformed graphs at the door: out comes a sound ``Batch`` or an ``RWKPlusError``, nothing else."""
+"""Thousands of malformed graphs: out comes a sound ``Batch`` or an ``RWKPlusError``, nothing else."""
 
 import random
 import warnings
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data, HeteroData
 
 from rwkplus.errors import RWKPlusError, RWKPlusWarning
-from rwkplus.graphs import as_batch
+from rwkplus.io.pyg import as_batch
 from rwkplus.kernels import RandomWalkKernel
 
 NAN, INF = float("nan"), float("inf")
@@ -186,7 +186,7 @@ MAKERS = [malformed_data] * 4 + [malformed_networkx] * 3 + [malformed_batch, mal
 def malformed(seed):
     rng = random.Random(seed)
     maker = rng.choice(MAKERS)
-    while True:  # PyG refuses some fields at once: those never reach the door
+    while True:  # PyG refuses some fields at once: those never get here
         try:
             return maker, maker(rng)
         except Exception:

@@ -1,4 +1,4 @@
-"""Two small graphs for the tests of the door."""
+"""Two small graphs of PyG."""
 
 import torch
 from torch_geometric.data import Data

@@ -1,4 +1,4 @@
-"""What the door refuses: each message names the graph, the field and a remedy."""
+"""What is refused: each message names the graph, the field and a remedy."""
 
 import networkx as nx
 import numpy as np
@@ -7,13 +7,13 @@ import torch
 from torch_geometric.data import Batch, Data, HeteroData
 
 from rwkplus.errors import GraphError
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.checks import check_alike
-from tests.graphs.tiny import EDGES, edge, path
+from rwkplus.io.pyg import as_batch
+from rwkplus.io.pyg_checks import check_alike
+from tests.io.tiny import EDGES, edge, path
 
 NAN, INF = float("nan"), float("inf")
 BAD = {
-    "no x": (lambda g: without(g, "x"), r"graph 1 has no node features x.*one_hot_degree"),
+    "no x": (lambda g: without(g, "x"), r"graph 1 has no node features x.*with_degrees\(\)"),
     "no edge_index": (lambda g: without(g, "edge_index"), r"graph 1 has no edge_index.*torch\.empty\(2, 0"),
     "width": (lambda g: path(x=torch.ones(3, 5)), r"graph 1: x has shape \(3, 5\).*graph 0.*same number of columns"),
     "nan": (lambda g: path(x=torch.tensor([[0, 1], [NAN, 1], [0, 0]])), r"graph 1: x contains nan.*Impute"),
@@ -65,7 +65,7 @@ def test_the_wrong_graph_the_field_and_a_remedy_are_named(case):
 
 @pytest.mark.parametrize(("i", "field"), [(0, "edge_index"), (1, "x"), (1, "edge_index")])
 def test_tensors_on_different_devices_are_named(i, field):
-    # The door refuses meta tensors earlier; they stand in for a second device here.
+    # Meta tensors are refused earlier; they stand in for a second device here.
     first = path().to_dict()
     record = first if i == 0 else path().to_dict()
     record[field] = record[field].to("meta")
@@ -101,9 +101,9 @@ def test_edge_attr_of_different_widths_is_named():
 
 
 @pytest.mark.parametrize("field", ["x", "edge_attr"])
-def test_label_numbers_that_are_not_one_hot_are_sent_to_one_hot(field):
+def test_label_numbers_are_told_how_to_become_one_hot(field):
     zeros, labels = torch.zeros(2, 1, dtype=torch.long), torch.tensor([[0], [6]])
-    with pytest.raises(GraphError, match=rf"graph 1: {field} holds integers such as 6.*one_hot\(graphs, '{field}'\)"):
+    with pytest.raises(GraphError, match=rf"graph 1: {field} holds integers such as 6.*to_pyg\(\), or .*\.float\(\)"):
         as_batch([edge(**{field: zeros}), edge(**{field: labels})])
 
 

@@ -8,9 +8,9 @@ from torch_geometric.data import Batch, Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
 from rwkplus.errors import DataError, GraphError, ParameterError
-from rwkplus.graphs import as_batch
-from rwkplus.graphs.checks import MEANINGFUL
-from tests.graphs.tiny import EDGES, edge, path
+from rwkplus.io.pyg import as_batch
+from rwkplus.io.pyg_checks import MEANINGFUL
+from tests.io.tiny import EDGES, edge, path
 
 
 class Tiny(InMemoryDataset):
@@ -29,7 +29,7 @@ def assert_is_path_edge_path(batch):
     assert batch.edge_index.t().tolist() == [[u, v] for u, v in (*EDGES, *shifted)]
 
 
-# What the door accepts
+# What is accepted
 
 
 @pytest.mark.parametrize(
