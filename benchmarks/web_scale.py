@@ -15,11 +15,11 @@ from rwkplus.data.csr_graph import CSRGraph
 from rwkplus.data.web_graph import WebGraph
 from rwkplus.models.gnn import GNN
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
-from rwkplus.tasks.layerwise import layerwise_outputs
-from rwkplus.tasks.sampled_batches import Cutting
-from rwkplus.tasks.sampled_task import SampledTask
-from rwkplus.tasks.settings import Settings
-from rwkplus.tasks.targets import Classes
+from rwkplus.training.large_graphs import layerwise_outputs
+from rwkplus.training.large_graphs import Cutting
+from rwkplus.training.nodes import SampledTask
+from rwkplus.training.loop import Settings
+from rwkplus.training.targets import Classes
 
 CHANNELS = 128
 SETTINGS = Settings(batch_size=10_000, metric="positive_f1")

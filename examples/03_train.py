@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rwkplus.data import functional_groups
 from rwkplus.reports import write_network_report
-from rwkplus.tasks import GraphClassifier, load_model
+from rwkplus.training import GraphClassifier
+from rwkplus.saving import load
 
 graphs = functional_groups(200)  # or networkx graphs, data frames, SMILES, PyG graphs, a file
 y = ["nitrite" if y else "nitro" for y in graphs.y]
@@ -17,6 +18,6 @@ model.fit(graphs[:150], y[:150])
 print(f"accuracy on unseen graphs: {model.score(graphs[150:], y[150:]):.2f}")
 
 path = model.save(Path("model.safetensors"))
-trained = load_model(path)
+trained = load(path)
 print(trained.predict(graphs[150:155]).tolist())
 print(f"look at {write_network_report('network.html', trained, graphs[150:], 'functional groups')}")

@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from rwkplus.data import CSRGraph, WebGraph
 from rwkplus.loader import NeighborLoader
 from rwkplus.models import GNN
-from rwkplus.tasks import Settings, layerwise_outputs, train_sampled
+from rwkplus.training import Settings, layerwise_outputs, train_sampled
 
 NODES = 20_000  # or 1_000_000: docs/results/speed.md has time and memory
 

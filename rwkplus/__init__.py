@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rwkplus.saving import load
     from rwkplus.table import GraphTable
-    from rwkplus.tasks import load_model
 
 __version__ = "0.1.0"
 __all__ = [
@@ -20,17 +20,17 @@ __all__ = [
     "graphs",
     "io",
     "kernels",
-    "load_model",
+    "load",
     "loader",
     "mining",
     "models",
     "nn",
     "reports",
     "table",
-    "tasks",
+    "training",
     "types",
 ]  # fmt: skip
-HOMES = {"GraphTable": "table", "load_model": "tasks"}
+HOMES = {"GraphTable": "table", "load": "saving"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401

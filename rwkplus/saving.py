@@ -82,6 +82,8 @@ def load(path: str | Path) -> Any:  # noqa: ANN401
     record, arrays = read_tensors(path, kind.__name__, FORMAT, kind.framework)
     try:
         return unpack(kind, record, arrays)
+    except DataError as error:  # the file is sound, but something else is missing
+        raise DataError(f"{path}: {error.args[0]}", *error.args[1:]) from error
     except DISORDER as error:
         raise damaged(path, error) from error
 
@@ -137,7 +139,7 @@ def _kind_of(path: Path) -> type[Any]:
             f"{path} was saved by rwkplus 0.1 (its format is {found!r}), which this version does not read.",
             "Fit and save it again, or go on with it in rwkplus 0.1.",
         )
-    if found != FORMAT or name not in KINDS:
+    if found != FORMAT or not isinstance(name, str) or name not in KINDS:
         raise DataError(f"{path} holds nothing that this version of rwkplus ({__version__}) can open.")
     kind: type[Any] = getattr(import_module(KINDS[name]), name)
     return kind

@@ -12,7 +12,7 @@ import rwkplus
 ROOT = Path(rwkplus.__file__).parent
 LAYERS = [
     "errors", "tensors", "files", "result_files", "types", "saving", "table", "ops", "functional", "io", "graphs",
-    "data", "loader", "kernels", "nn", "models", "tasks", "drawing", "mining", "detect", "descriptive", "reports",
+    "data", "loader", "kernels", "nn", "models", "training", "drawing", "mining", "detect", "descriptive", "reports",
     "evaluate", "reproduce", "cli",
 ]  # fmt: skip
 LATER = {("table", "io"), ("mining", "descriptive")}

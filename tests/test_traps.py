@@ -18,8 +18,8 @@ from rwkplus.graphs import EgoNets
 from rwkplus.models import GNN, RWNN, KerGNN
 from rwkplus.models.registry import MODELS, register
 from rwkplus.nn import KernelConv, KernelLayer, RWKPlusConv, StepNorm
-from rwkplus.tasks import Place, cross_validate, cross_validation, train
-from rwkplus.tasks.job import Job
+from rwkplus.training import Place, cross_validate, cross_validation, train
+from rwkplus.training.results import Job
 from tests.tasks.toy import QUICK, SMALL, rings
 
 

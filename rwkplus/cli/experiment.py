@@ -24,7 +24,7 @@ CHOICES: dict[str, Any] = {
     "positive": None,
     "loss": "squared",
 }
-"""Names in a configuration file, beside those of :class:`rwkplus.tasks.Settings`, and their defaults."""
+"""Names in a configuration file, beside those of :class:`rwkplus.training.Settings`, and their defaults."""
 NAMES: Any = (lambda value: _all(str, value), "a name or a list of names")
 TRUTH: Any = (lambda value: isinstance(value, bool), "true or false")
 ONE_NAME: Any = (lambda value: isinstance(value, str), "a name")
@@ -123,7 +123,7 @@ def read_config(
         resumed: Folder of a run to resume; its configuration is the default.
         more: Further names and defaults, of a single command.
     """
-    from rwkplus.tasks import Settings
+    from rwkplus.training import Settings
 
     defaults = Settings().to_dict() | {"threads": 1} | CHOICES | reading_defaults() | dict(more or {})
     config = dict(defaults)
@@ -140,7 +140,7 @@ def read_config(
 
 def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Pick the settings of training."""
-    from rwkplus.tasks import Settings
+    from rwkplus.training import Settings
 
     return Settings.from_dict({name: config[name] for name in Settings().to_dict()})
 
@@ -169,8 +169,8 @@ def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | N
 
 def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Read graphs and labels, and find mistakes before any file is written."""
-    from rwkplus.tasks import GraphDataset
-    from rwkplus.tasks.cross_validation import prepare
+    from rwkplus.training import GraphDataset
+    from rwkplus.training.cross_validation import prepare
 
     settings, params = settings_of(config), config["model_params"]
     ignore = tuple(config["ignore"])
@@ -195,7 +195,7 @@ def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
     """Raise where a folder would be overwritten that nobody wants overwritten."""
     if resume and force:
         raise ParameterError("--resume goes on, --force starts anew: use one of them.")
-    from rwkplus.tasks.processes import is_first_process
+    from rwkplus.training.processes import is_first_process
 
     if is_first_process():
         check_output(folder, None if resume or force else "--resume goes on there, --force starts anew", folder=True)
@@ -206,7 +206,7 @@ def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None
 
     The configuration of a run to go on with stays until that has come to its end, see :func:`write_yaml`.
     """
-    from rwkplus.tasks.processes import is_first_process
+    from rwkplus.training.processes import is_first_process
 
     if not is_first_process():
         return

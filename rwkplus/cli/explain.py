@@ -22,12 +22,12 @@ def explain(
 ) -> None:
     """Show which hidden graphs a KerGNN has learned, and which nodes of given graphs match them."""
     from rwkplus.reports import write_network_report
-    from rwkplus.tasks import load_model
+    from rwkplus.saving import load
 
     if out_file.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out {out_file}: the page must end in .html.")
     check_output(out_file, None if force else "--force replaces it")
-    trained = load_model(model)
+    trained = load(model)
     graphs = reading.load(dataset, ignore=trained.inputs.ignore)
     path = write_network_report(out_file, trained, graphs, title_of(dataset))
     out.print(f"The page to look at is {path}.", soft_wrap=True)

@@ -34,11 +34,11 @@ def predict(
 
     One line per graph: its name or number, the prediction and, for classes, their probabilities.
     """
-    from rwkplus.tasks import load_model
+    from rwkplus.saving import load
 
     if out_file is not None:
         check_output(out_file, None if force else "--force overwrites it")
-    trained = load_model(model)
+    trained = load(model)
     read = reading.load(graphs, ignore=trained.inputs.ignore)
     lines = _lines(trained, read, unknown_label)
     text = io.StringIO()

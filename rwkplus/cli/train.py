@@ -62,8 +62,8 @@ def train(
     [bold]rwkplus predict[/]. A run that was killed goes on with [bold]--resume[/] and ends with the same numbers.
     """
     from rwkplus.result_files import save_result
-    from rwkplus.tasks import Place
-    from rwkplus.tasks.logs import check_tensorboard
+    from rwkplus.training import Place
+    from rwkplus.training.run_folder import check_tensorboard
 
     given = {
         "model": model, "folds": folds, "task": task, "features": features, "balance": balance, "positive": positive,
@@ -79,7 +79,7 @@ def train(
         check_tensorboard()
     ex.open_folder(out_folder, merged, force=force)
     facts = _run(data, merged, Place(out_folder, resume, tensorboard), jobs)
-    from rwkplus.tasks.processes import is_first_process
+    from rwkplus.training.processes import is_first_process
 
     if not is_first_process():
         return
@@ -98,8 +98,8 @@ def train(
 
 
 def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[str, Any]:  # noqa: ANN401
-    from rwkplus.tasks import cross_validate
-    from rwkplus.tasks import train as train_once
+    from rwkplus.training import cross_validate
+    from rwkplus.training import train as train_once
 
     model, folds, params = config["model"], config["folds"], config["model_params"]
     choices: dict[str, Any] = {"model_params": params, "settings": ex.settings_of(config), "place": place}

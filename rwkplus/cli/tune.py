@@ -61,8 +61,8 @@ def tune(
     with the best validation score, for [bold]rwkplus train --config[/].
     """
     from rwkplus.result_files import save_result
-    from rwkplus.tasks import Place
-    from rwkplus.tasks.tuning import check_search, default_space
+    from rwkplus.training import Place
+    from rwkplus.training.tuning import check_search, default_space
 
     given = {
         "model": model, "trials": trials, "folds": folds, "task": task, "features": features, "balance": balance,
@@ -97,7 +97,7 @@ def tune(
 
 
 def _search(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> Any:  # noqa: ANN401
-    from rwkplus.tasks import tune as search
+    from rwkplus.training import tune as search
 
     trials, folds = config["trials"], config["folds"]
     with progress("searching", total=folds if jobs != 1 else folds * trials) as advance:
@@ -118,7 +118,7 @@ def _search(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> Any:
 
 def _best(config: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
     """What the search found, as a configuration of ``rwkplus train``."""
-    from rwkplus.tasks import Settings
+    from rwkplus.training import Settings
 
     settings = {name: found[name] for name in Settings().to_dict() if name in found}
     params = {name: value for name, value in found.items() if name not in settings}

@@ -89,8 +89,8 @@ class IGAD(nn.Module):
     The feature branch averages over nodes what they and their neighbors up to two hops away carry. The topology
     branch compares the whole graph with hidden graphs, every node colored by its degree, step by step.
 
-    Anomalies are rare: train on ``rwkplus.tasks.GraphDataset(..., balance="logits")``, which adds the logarithm of the
-    class frequencies to the outputs in the loss and not in predictions.
+    Anomalies are rare: train on ``rwkplus.training.GraphDataset(..., balance="logits")``, which adds the logarithm of
+    the class frequencies to the outputs in the loss and not in predictions.
 
     Args:
         in_channels: Node features.

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from rwkplus.errors import ParameterError, RWKPlusError
+from rwkplus.errors import DataError, ParameterError, RWKPlusError
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Entry:
 
 
 CHANNELS = ("in_channels", "out_channels")
+LARGEST = 10**6
+"""Number that a parameter in a file may be."""
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 KERNEL_SPACE = {"steps": [2, 3], "num_hidden": [8, 16, 32], "hidden_nodes": [4, 6, 8]}
 MODELS = {
@@ -138,6 +141,35 @@ def build(model: str | type[nn.Module], in_channels: int, out_channels: int, par
         raise ParameterError(f"{cls.__name__} cannot be made with {given}: {error}.") from error
 
 
+def assembled(
+    name: str, in_channels: int, out_channels: int, params: Mapping[str, Any], weights: Mapping[str, Tensor]
+) -> nn.Module:
+    """Make a network with the weights of a file, ready to predict; ``ValueError`` where they do not fit."""
+    if name not in MODELS:
+        raise DataError(
+            f"it holds a {name!r}, which is not known here.", "Register its class with rwkplus.models.register first."
+        )
+    if _largest(params) > LARGEST:
+        raise ValueError(f"parameters of its {name} are too large for any network")
+    try:
+        with torch.random.fork_rng(devices=[]):  # initial weights are drawn and thrown away
+            model = build(name, in_channels, out_channels, params)
+        kinds = {value.dtype for value in weights.values() if value.is_floating_point()}
+        if len(kinds) == 1:
+            model.to(kinds.pop())
+        model.load_state_dict(dict(weights))
+    except Exception as error:  # whatever a network raises on impossible sizes or parameters
+        raise ValueError(f"its weights do not fit a {name} with its parameters") from error
+    return model.eval()
+
+
+def _largest(value: object) -> float:
+    """The largest number in parameters: one that was changed by hand could keep us busy for ever."""
+    if isinstance(value, Mapping | list | tuple):
+        return max((_largest(part) for part in (value.values() if isinstance(value, Mapping) else value)), default=0)
+    return value if isinstance(value, int | float) else 0
+
+
 def name_of(model: str | type[nn.Module]) -> str | None:
     """Return the registered name of a network, or None."""
     if isinstance(model, str):
@@ -153,5 +185,7 @@ def name_to_save(model: str | type[nn.Module]) -> str:
     """Return the registered name of a network, or say how to give it one."""
     name = name_of(model)
     if name is None:
-        raise ParameterError(f"{model} has no name to be saved under: call rwkplus.models.register(name, class) first.")
+        raise ParameterError(
+            f"{model} has no name to be saved under.", "Call rwkplus.models.register(name, class) first."
+        )
     return name

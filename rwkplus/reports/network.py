@@ -1,4 +1,4 @@
-"""One page about a trained kernel network: its hidden graphs and where they fired."""
+"""One page about a trained kernel network: its hidden graphs, and the nodes that match them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,23 +13,23 @@ from rwkplus.drawing import draw, label_colors
 from rwkplus.files import write_whole
 from rwkplus.reports.page import Figure, Page, Section, surroundings
 from rwkplus.table import Graphs, GraphTable
-from rwkplus.tasks.explain import Explanation, column_names, explain
-from rwkplus.tasks.inputs import as_table
-from rwkplus.tasks.trained import TrainedModel
+from rwkplus.training.inputs import as_table
+from rwkplus.training.matches import HiddenGraphMatches, column_names, match_hidden_graphs
+from rwkplus.training.results import TrainedNetwork
 
 EXAMPLES = 3
 
 
-def network_report(trained: TrainedModel, graphs: Graphs, name: str) -> str:
+def network_report(trained: TrainedNetwork, X: Graphs, name: str) -> str:
     """Return the page as HTML.
 
     Args:
         trained: A network with a :class:`rwkplus.nn.KernelConv`, such as KerGNN.
-        graphs: Graphs to show its reaction to.
+        X: Graphs to show its reaction to.
         name: Name of the database.
     """
-    table = as_table(graphs, trained.inputs.ignore)
-    found, predicted = explain(trained, table), trained.predict(table)
+    table = as_table(X, trained.inputs.ignore)
+    found, predicted = match_hidden_graphs(trained, table), trained.predict(table)
     named = label_colors(tuple(column_names(trained.inputs.reader.nodes)))
     pictures = _pictures(trained, table)
     colors = label_colors(sorted({label for picture in pictures for _, label in picture.nodes(data="label")})) | named
@@ -42,13 +42,13 @@ def network_report(trained: TrainedModel, graphs: Graphs, name: str) -> str:
     return Page(f"What the network looks at in {name}", lead, colors=named, sections=sections).html()
 
 
-def write_network_report(path: str | Path, trained: TrainedModel, graphs: Graphs, name: str) -> Path:
+def write_network_report(path: str | Path, trained: TrainedNetwork, X: Graphs, name: str) -> Path:
     """Write the page of :func:`network_report`, whole or not at all."""
-    return write_whole(path, network_report(trained, graphs, name))
+    return write_whole(path, network_report(trained, X, name))
 
 
 def _section(
-    k: int, found: Explanation, graphs: Sequence[nx.Graph], predicted: NDArray[Any], colors: dict[str, str]
+    k: int, found: HiddenGraphMatches, graphs: Sequence[nx.Graph], predicted: NDArray[Any], colors: dict[str, str]
 ) -> Section:
     figures = [
         Figure(_drawn(graphs[i], found.strength(i, k), colors), f"{graphs[i].name}, predicted {_shown(predicted[i])}")
@@ -67,7 +67,7 @@ def _shown(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _pictures(trained: TrainedModel, table: GraphTable) -> list[nx.Graph]:
+def _pictures(trained: TrainedNetwork, table: GraphTable) -> list[nx.Graph]:
     """The graphs with their names and the labels that the network reads."""
     names = [*column_names(trained.inputs.reader.nodes), "unknown"]
     pictures = []

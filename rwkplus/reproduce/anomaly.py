@@ -10,8 +10,9 @@ from torch_geometric.data import Data
 
 from rwkplus.data.screens import load_screen
 from rwkplus.reproduce.cross_validated import run_methods
+from rwkplus.saving import load
 from rwkplus.table import GraphTable
-from rwkplus.tasks import FoldResult, GraphDataset, Settings, load_model
+from rwkplus.training import FoldResult, GraphDataset, Settings
 
 PAPER: Mapping[str, tuple[float, float]] = {
     "MCF-7": (75.1, 76.4),
@@ -64,7 +65,7 @@ def run_anomaly(
     graphs, undrawn = _without_bonds(compounds.graphs), _without_bonds(compounds.undrawn)
 
     def kept(fold: FoldResult, network: Path) -> dict[str, Any]:
-        found = load_model(network).predict(undrawn)
+        found = load(network).predict(undrawn)
         scores = {name: fold.test[name] for name in SCORES} | {UNDRAWN: float(np.mean(found == 1))}
         return {"scores": scores, "epoch": fold.best_epoch, "params": fold.params}
 

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from rwkplus.data import load
 from rwkplus.reproduce.cross_validated import Methods, run_methods
-from rwkplus.tasks import FoldResult, GraphDataset, Settings
+from rwkplus.training import FoldResult, GraphDataset, Settings
 
 PAPER: Mapping[str, tuple[float, float]] = {
     "MUTAG": (81.9, 83.0),

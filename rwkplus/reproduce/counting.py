@@ -11,10 +11,10 @@ from sklearn.linear_model import LinearRegression
 from rwkplus.data.counting import TARGETS, CountingData, load_counting
 from rwkplus.evaluate import sizes_and_histograms
 from rwkplus.reproduce.results import change_result, finished
-from rwkplus.tasks import GraphDataset, Settings
-from rwkplus.tasks.cross_validation import tested
-from rwkplus.tasks.job import Job
-from rwkplus.tasks.metrics import metric_for
+from rwkplus.training import GraphDataset, Settings
+from rwkplus.training.cross_validation import tested
+from rwkplus.training.results import Job
+from rwkplus.training.targets import metric_for
 
 PAPER: Mapping[str, tuple[float, ...]] = {
     "RWK-": (0.1170, 0.1346, 0.1333, 0.2153),

@@ -7,8 +7,8 @@ from typing import Any
 
 from rwkplus.evaluate import guard_scores
 from rwkplus.reproduce.results import add_entries, finished, run_folder
-from rwkplus.tasks import FoldResult, GraphDataset, Place, Settings, cross_validate
-from rwkplus.tasks.cross_validation import candidate_place
+from rwkplus.training import FoldResult, GraphDataset, Place, Settings, cross_validate
+from rwkplus.training.cross_validation import candidate_place
 
 FOLDS = 5
 Methods = Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]

@@ -11,11 +11,11 @@ from rwkplus.errors import ParameterError
 from rwkplus.evaluate.molecule_guards import molecule_guards
 from rwkplus.reproduce.results import add_entries, change_result, finished, run_folder
 from rwkplus.result_files import RESULTS, environment
-from rwkplus.tasks import GraphDataset, Place, Settings
-from rwkplus.tasks.cross_validation import tested
-from rwkplus.tasks.job import Job
-from rwkplus.tasks.progress import Row
-from rwkplus.tasks.targets import Loss
+from rwkplus.training import GraphDataset, Place, Settings
+from rwkplus.training.cross_validation import tested
+from rwkplus.training.loop import Row
+from rwkplus.training.results import Job
+from rwkplus.training.targets import Loss
 
 Scores = dict[str, Any]
 OnStep = Callable[[str], None]
@@ -46,7 +46,7 @@ class Experiment:
         name: Name of the command.
         layers: Number of convolutions.
         metric: Score that chooses the epoch and is reported.
-        loss: Of :class:`rwkplus.tasks.GraphDataset`.
+        loss: Of :class:`rwkplus.training.GraphDataset`.
         paper: What the paper reports, in its units.
         backbone: Parameters of the backbone, the same for every layer.
         lr: Learning rate at first; it falls along a cosine.

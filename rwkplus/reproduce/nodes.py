@@ -20,10 +20,10 @@ from rwkplus.data.splits import Index
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
 from rwkplus.reproduce.results import add_row, finished
-from rwkplus.tasks.metrics import metric_for
-from rwkplus.tasks.node_model import TrainedNodes
-from rwkplus.tasks.node_task import train_nodes
-from rwkplus.tasks.settings import Settings
+from rwkplus.training.loop import Settings
+from rwkplus.training.nodes import train_nodes
+from rwkplus.training.results import TrainedNetwork
+from rwkplus.training.targets import metric_for
 
 PAPER: Mapping[str, tuple[float, float]] = {
     "Cora": (85.8, 88.3),
@@ -166,11 +166,11 @@ def _network(method: str, data: Data, split: Split, among: Sequence[dict[str, An
     }
 
 
-def _fit(params: Mapping[str, Any], data: Data, split: Split, settings: Settings) -> TrainedNodes:
+def _fit(params: Mapping[str, Any], data: Data, split: Split, settings: Settings) -> TrainedNetwork:
     return train_nodes(GNN, data, train=split[0], validation=split[1], model_params=params, settings=settings)
 
 
-def _validation(fit: TrainedNodes, score: str) -> float:
+def _validation(fit: TrainedNetwork, score: str) -> float:
     return float(fit.facts["validation"][score])
 
 

@@ -13,8 +13,8 @@ from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.reproduce.nodes import Row, prepared, walk_length
 from rwkplus.reproduce.results import add_row, finished
-from rwkplus.tasks.node_task import train_nodes
-from rwkplus.tasks.settings import Settings
+from rwkplus.training.loop import Settings
+from rwkplus.training.nodes import train_nodes
 
 RESULT = "nodes/initialization"
 DATASETS = ("Cora", "CiteSeer", "Actor")

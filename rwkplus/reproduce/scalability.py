@@ -18,9 +18,8 @@ from rwkplus.models import KerGNN
 from rwkplus.models.gin import GIN
 from rwkplus.nn import KernelConv
 from rwkplus.result_files import save_result
-from rwkplus.tasks.batches import Batches
-from rwkplus.tasks.dataset import GraphDataset
-from rwkplus.tasks.loop import threads
+from rwkplus.training.dataset import Batches, GraphDataset
+from rwkplus.training.loop import threads
 
 BATCH_SIZE, MAX_NODES = 64, 10
 HIDDEN_GRAPHS, STEPS, SHARES = (4, 8, 16, 32, 64), (1, 2, 3, 4, 5, 6), (0.125, 0.25, 0.5, 1.0)

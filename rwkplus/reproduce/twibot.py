@@ -22,13 +22,12 @@ from rwkplus.data.web_graph import WebGraph
 from rwkplus.errors import DataError
 from rwkplus.reproduce.memory import peak_gigabytes, reset_peak
 from rwkplus.reproduce.results import add_entries, add_row, finished, run_folder
-from rwkplus.tasks.loop import Checkpoints
-from rwkplus.tasks.metrics import all_scores
-from rwkplus.tasks.processes import is_first_process
-from rwkplus.tasks.sampled_batches import Cutting
-from rwkplus.tasks.sampled_task import num_classes, parts_of, train_sampled
-from rwkplus.tasks.settings import Settings
-from rwkplus.tasks.targets import Classes
+from rwkplus.training.large_graphs import Cutting
+from rwkplus.training.loop import Settings
+from rwkplus.training.nodes import num_classes, parts_of, train_sampled
+from rwkplus.training.processes import is_first_process
+from rwkplus.training.run_folder import Checkpoints
+from rwkplus.training.targets import Classes, all_scores
 
 PAPER = {"GCN": 53.7, "RWK+Conv": 55.0}
 """F1 score of bots that the paper reports for TwiBot-22."""

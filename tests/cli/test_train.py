@@ -10,7 +10,8 @@ import yaml
 
 from rwkplus.cli.experiment import parse_yaml
 from rwkplus.data import load
-from rwkplus.tasks import Settings, cross_validate, load_model
+from rwkplus.training import Settings, cross_validate
+from rwkplus.saving import load
 from tests.cli.program import invoke
 
 DATA = "functional-groups"
@@ -39,7 +40,7 @@ def test_scores_are_those_of_the_library(tmp_path):
     assert json.loads((tmp_path / "run" / "result.json").read_text())["values"]["mean"] == facts["mean"]
     with (tmp_path / "run" / "fold-1" / "history.csv").open() as file:
         assert [int(row["epoch"]) for row in csv.DictReader(file)] == [0, 1, 2]
-    assert load_model(tmp_path / "run" / "fold-0" / "model.safetensors").predict(load(DATA)).shape == (200,)
+    assert load(tmp_path / "run" / "fold-0" / "model.safetensors").predict(load(DATA)).shape == (200,)
     names = {path.name for path in (tmp_path / "run").rglob("*") if path.is_file()}
     assert names == {"config.yaml", "result.json", "history.csv", "model.safetensors"}
 
@@ -73,7 +74,7 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
 
 def test_the_goal_reaches_the_model(tmp_path):
     train("--folds", 0, "--balance", "logits", "--out", tmp_path / "run")
-    prior = load_model(tmp_path / "run").target.prior
+    prior = load(tmp_path / "run").target.prior
     assert sum(prior) == pytest.approx(1)
 
 
@@ -118,7 +119,7 @@ def test_predictions_are_those_of_the_model(model, tmp_path):
     invoke("predict", model, DATA, "--out", tmp_path / "predictions.csv")
     with (tmp_path / "predictions.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    trained = load_model(model / "model.safetensors")
+    trained = load(model / "model.safetensors")
     assert [int(row["prediction"]) for row in rows] == trained.predict(load(DATA)).tolist()
     shares = [[float(row["p(0)"]), float(row["p(1)"])] for row in rows]
     np.testing.assert_allclose(shares, trained.predict_proba(load(DATA)), rtol=1e-4)

@@ -4,7 +4,7 @@ import pytest
 
 from rwkplus.reproduce import classification, cross_validated
 from rwkplus.result_files import read_result
-from rwkplus.tasks import cross_validation, job
+from rwkplus.training import cross_validation, job
 
 
 def test_a_small_run_is_written_method_by_method_and_not_repeated(tmp_path, monkeypatch):

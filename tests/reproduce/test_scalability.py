@@ -8,7 +8,7 @@ from rwkplus.graphs import EgoNets
 from rwkplus.reproduce import scalability
 from rwkplus.reproduce.scalability import _network, run_scalability
 from rwkplus.reproduce.scalability_tables import scalability_page
-from rwkplus.tasks import GraphDataset
+from rwkplus.training import GraphDataset
 
 
 def test_the_naive_way_builds_product_graphs_and_gives_the_same_outputs(monkeypatch):

@@ -14,8 +14,8 @@ from rwkplus.reproduce import twibot as twibot_rows
 from rwkplus.reproduce.twibot import SETTINGS, Plan, _guarded, run_twibot
 from rwkplus.reproduce.twibot_tables import twibot_page
 from rwkplus.result_files import read_result
-from rwkplus.tasks.loop import Checkpoints
-from rwkplus.tasks.sampled_batches import Cutting
+from rwkplus.training.run_folder import Checkpoints
+from rwkplus.training.large_graphs import Cutting
 
 
 @pytest.fixture

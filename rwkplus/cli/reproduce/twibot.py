@@ -36,8 +36,8 @@ def twibot(
     from rwkplus.reproduce.twibot import CONVS, SETTINGS, Plan, run_twibot
     from rwkplus.reproduce.twibot_tables import twibot_table
     from rwkplus.result_files import read_result
-    from rwkplus.tasks.processes import is_first_process
-    from rwkplus.tasks.sampled_batches import Cutting
+    from rwkplus.training.large_graphs import Cutting
+    from rwkplus.training.processes import is_first_process
 
     methods = layer or list(CONVS)
     unknown = [method for method in methods if method not in CONVS]

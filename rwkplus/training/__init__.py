@@ -1,0 +1,35 @@
+"""Supervised learning with networks on whole graphs and on nodes: train, validate, search, predict, save."""
+
+import rwkplus.tensors  # noqa: F401
+from rwkplus.training.cross_validation import CrossValidation, FoldResult, cross_validate
+from rwkplus.training.dataset import GraphDataset
+from rwkplus.training.estimators import GraphClassifier, GraphRegressor, NodeClassifier
+from rwkplus.training.large_graphs import Cutting, layerwise_outputs
+from rwkplus.training.loop import Settings
+from rwkplus.training.matches import HiddenGraphMatches, match_hidden_graphs
+from rwkplus.training.nodes import train_nodes, train_sampled
+from rwkplus.training.results import TrainedNetwork
+from rwkplus.training.run_folder import Checkpoints, Place, train
+from rwkplus.training.tuning import tune
+
+__all__ = [
+    "Checkpoints",
+    "CrossValidation",
+    "Cutting",
+    "FoldResult",
+    "GraphClassifier",
+    "GraphDataset",
+    "GraphRegressor",
+    "HiddenGraphMatches",
+    "NodeClassifier",
+    "Place",
+    "Settings",
+    "TrainedNetwork",
+    "cross_validate",
+    "layerwise_outputs",
+    "match_hidden_graphs",
+    "train",
+    "train_nodes",
+    "train_sampled",
+    "tune",
+]

@@ -1,0 +1,501 @@
+"""Train a network on the nodes of one graph: on all of it at once, or on parts of a large one."""
+
+import copy
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+from torch import Tensor, nn
+from torch_geometric import EdgeIndex
+from torch_geometric.data import Data
+from torch_geometric.utils import is_torch_sparse_tensor
+
+from rwkplus.data.csr_graph import CSRGraph, check_stored
+from rwkplus.data.splits import Index
+from rwkplus.errors import DataError, GraphError, ParameterError, ShapeError
+from rwkplus.graphs.node_numbers import Nodes, check_edge_index, node_numbers
+from rwkplus.models.gnn import GNN
+from rwkplus.models.registry import build, parameters_of
+from rwkplus.nn.conv_cache import one_graph
+from rwkplus.ops.collective import rank_and_world
+from rwkplus.training.dataset import Model
+from rwkplus.training.inputs import device_of, in_precision_of
+from rwkplus.training.large_graphs import Cutting, layerwise_outputs
+from rwkplus.training.loop import GraphTask, Judged, Row, RunState, Settings, isolated, run_epochs
+from rwkplus.training.results import TrainedNetwork
+from rwkplus.training.targets import Classes, ClassName, Target, all_scores
+from rwkplus.types import Callback
+
+if TYPE_CHECKING:
+    from rwkplus.training.run_folder import Checkpoints
+
+ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
+NODE_SETTINGS = Settings(epochs=200, lr=1e-2, halve_lr_every=50, weight_decay=5e-4)
+EDGE_FIELDS = ("edge_attr", "edge_weight")
+RARE_CLASS_METRIC = "positive_f1"
+"""Chooses the epoch on large graphs with two classes, of which the second is often rare."""
+
+
+@dataclass(frozen=True)
+class NodeInputs:
+    """How a network reads the nodes of a graph: a PyG ``Data`` or, layer by layer, a large one."""
+
+    width: int
+
+    def outputs(self, model: nn.Module, X: Data | CSRGraph) -> Tensor:
+        """Outputs of a network for every node ``(N, C)``, on the CPU."""
+        if isinstance(X, CSRGraph):
+            return outputs_of_all(cast(GNN, model), X)
+        graph = read_graph(X, model)
+        if graph.num_features != self.width:
+            raise ShapeError(f"x has {graph.num_features} features, in training there were {self.width}.")
+        with one_graph(model), torch.inference_mode():
+            outputs: Tensor = model(graph.to(device_of(model)))
+        return outputs.cpu()
+
+    def judged(
+        self, model: nn.Module, target: Target, X: Data | CSRGraph, y: object, nodes: Nodes | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Outputs for some nodes, those of ``test_mask`` by default, and their labels, encoded."""
+        labels, index = node_labels(X, y), chosen_nodes(X, nodes, "nodes", "test_mask")
+        check_known(labels, index)
+        return self.outputs(model, X)[torch.from_numpy(index)], target.encode(labels[index])
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {"width": self.width}
+
+
+class NodeTask(GraphTask):
+    """Train a network on nodes; a batch is a graph with the nodes that count in ``index`` and their labels in ``y``."""
+
+    def forward(self, batch: Data) -> Tensor:
+        """Outputs of the nodes that count: ``(len(index), C)``."""
+        outputs: Tensor = self.model(batch)
+        if outputs.size(0) != batch.num_nodes:
+            raise ParameterError(
+                f"{type(self.model).__name__} gives {outputs.size(0)} outputs for {batch.num_nodes} nodes: it is made "
+                "for whole graphs."
+            )
+        return outputs[batch.index]
+
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Adam with an L2 penalty rather than decoupled decay, as usual for node classification."""
+        settings = self.settings
+        return torch.optim.Adam(self.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
+
+
+class SampledTask(GraphTask):
+    """Learns from the first ``batch_size`` nodes of every batch; outputs for validation come layer by layer.
+
+    Args:
+        model: The network.
+        target: Classes and their weights.
+        settings: Learning rate and metric.
+        graph: The whole graph.
+    """
+
+    def __init__(self, model: GNN, target: Classes, settings: Settings, graph: CSRGraph) -> None:
+        super().__init__(model, target, settings)
+        self.graph = graph
+        self.validation_seconds = 0.0
+
+    def forward(self, batch: Data) -> Tensor:
+        """Outputs of the nodes that the batch was drawn for."""
+        outputs: Tensor = self.model(in_precision_of(self.model, batch))
+        return outputs[: batch.batch_size]
+
+    def training_step(self, batch: Data) -> Tensor:
+        """Mean loss over these nodes, of all processes together."""
+        batch.y = batch.y[: batch.batch_size].long()
+        return super().training_step(batch)
+
+    def validation_step(self, batch: Data) -> Judged:
+        """Outputs and labels of the nodes ``index``; the first process computes them for all."""
+        if rank_and_world()[0] > 0:
+            return torch.empty(0), torch.empty(0)
+        begin = time.perf_counter()
+        outputs = outputs_of_all(cast(GNN, self.model), self.graph)[batch.index.cpu()]
+        self.validation_seconds += time.perf_counter() - begin
+        return outputs, batch.y.cpu()
+
+    def validation_scores(self, judged: Sequence[Judged]) -> Row:
+        """Loss and chosen metric, from the first process."""
+        if rank_and_world()[0] > 0:
+            return {}
+        outputs, y = (torch.cat(parts) for parts in zip(*judged, strict=True))
+        total, count = self.target.loss(outputs, y)
+        return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
+
+
+class _WholeGraph:
+    """A loader of one batch: all of a graph, the nodes that count in ``index``, and their labels in ``y``.
+
+    Tensors are the same in every epoch: features may be most of the memory.
+    """
+
+    def __init__(self, graph: Data, index: Index, y: Tensor) -> None:
+        self.epoch = 0
+        self.batch = graph.clone()
+        self.batch.index, self.batch.y = torch.from_numpy(index), y
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Any:  # noqa: ANN401 -- an iterator of Data, which mypy wants to be generic
+        yield copy.copy(self.batch)  # networks may replace fields of what they get
+
+
+@dataclass
+class _Nodes:
+    """Some nodes of a graph, as a loader for validation: one batch, without the graph."""
+
+    index: Tensor
+    y: Tensor
+    epoch: int = field(default=0, init=False)
+
+    def __iter__(self) -> Iterator[Data]:
+        yield Data(index=self.index, y=self.y, num_nodes=self.index.numel())
+
+
+def train_nodes(
+    model: Model,
+    X: Data,
+    y: object = None,
+    *,
+    train: Nodes | None = None,
+    validation: Nodes | None = None,
+    model_params: Mapping[str, Any] | None = None,
+    settings: Settings = NODE_SETTINGS,
+    class_weight: ClassWeight = None,
+    positive: ClassName | None = None,
+    callback: Callback | None = None,
+) -> TrainedNetwork:
+    """Train a network to classify the nodes of a graph.
+
+    Every epoch is one step on the whole graph, whose adjacency is normalized once. The epoch that does best on the
+    validation nodes is kept.
+
+    Args:
+        model: Registered name or class of a network with outputs for every node; parameters named ``level`` are set.
+        X: The graph, with ``x`` and ``edge_index``.
+        y: One label for every node, ``X.y`` by default; those of other nodes than these are not looked at.
+        train: Mask or numbers of the nodes to learn from, ``X.train_mask`` by default.
+        validation: Those that choose the epoch, ``X.val_mask`` by default.
+        model_params: Keyword arguments of the network.
+        settings: Epochs, learning rate and so on; ``batch_size`` and ``validation`` mean nothing here.
+        class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
+        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
+            by default.
+        callback: Called after every epoch.
+    """
+    begin = time.perf_counter()
+    labels = node_labels(_one_data(X), y)
+    parts = _parts(X, labels, train, validation)
+    target = _target(labels, parts, class_weight).about(positive)
+    network, params = _network(model, model_params or {}, _width(X), target, settings)
+    graph = read_graph(X, network)
+    task = NodeTask(network, target, settings)
+    loaders = [_WholeGraph(graph, index, target.encode(labels[index])) for index in parts]
+    with one_graph(network):
+        with torch.no_grad():  # a network that is not made for nodes may fail in training before that is noticed
+            task.eval()(next(iter(loaders[1])))
+        state = run_epochs(task, loaders[0], loaders[1], callback=callback)
+    trained = _trained(task, state, graph.num_features, model, params, model_params or {})
+    trained.validation = trained.scores(X, y, nodes=parts[1])
+    trained.seconds = time.perf_counter() - begin
+    return trained
+
+
+def train_sampled(
+    X: CSRGraph,
+    model_params: Mapping[str, Any],
+    *,
+    settings: Settings,
+    cutting: Cutting | None = None,
+    class_weights: Sequence[float] | None = None,
+    checkpoints: "Checkpoints | None" = None,
+    callback: Callback | None = None,
+) -> TrainedNetwork:
+    """Train the backbone :class:`~rwkplus.models.GNN` on parts of one large graph, and judge it on all of it.
+
+    The epoch that does best on the validation nodes is kept: of two classes, the one with the best F1 score of the
+    second, otherwise the most accurate one; ``settings.metric`` names another score. In several processes, started by
+    torchrun or ``settings.devices``, batches are divided by the nodes they are drawn for, and the graph is in memory
+    once for all processes of a machine.
+
+    Args:
+        X: With ``x``, classes numbered from 0 in ``y``, and ``train_mask``, ``val_mask`` and ``test_mask`` without
+            common nodes; ``y`` of other nodes is not looked at.
+        model_params: Keyword arguments of :class:`~rwkplus.models.GNN`.
+        settings: Epochs, learning rate, nodes per batch and so on; ``validation`` means nothing here.
+        cutting: How to make batches.
+        class_weights: What an error in each class counts; all the same by default.
+        checkpoints: Where to leave traces to resume from.
+        callback: Called after every epoch.
+    """
+    begin = time.perf_counter()
+    check_stored(X)
+    cutting, parts = cutting or Cutting(), parts_of(X)
+    target = _numbered_classes(num_classes(X, parts), class_weights)
+    if settings.metric is None and target.width == 2:
+        settings = replace(settings, metric=RARE_CLASS_METRIC)
+    channels = _stored_width(X, discrete=model_params.get("categories") is not None)
+    network, params = _network(GNN, model_params, channels, target, settings)
+    task = SampledTask(cast(GNN, network), target, settings, X)
+    loader = cutting.loader(X, parts["train"], settings)
+    with one_graph(network) if cutting.cut == "full" else nullcontext():
+        judging = _Nodes(torch.from_numpy(parts["val"]), _stored_labels(X, parts["val"]))
+        state = run_epochs(task, loader, judging, checkpoints=checkpoints, callback=callback)
+    trained = _trained(task, state, channels, GNN, params, model_params)
+
+    def judge() -> list[dict[str, float]]:
+        outputs = outputs_of_all(cast(GNN, network), X)
+        judged = [parts[name] for name in ("val", "test")]
+        return [all_scores(target, outputs[nodes], _stored_labels(X, nodes)) for nodes in judged]
+
+    trained.validation, trained.test = _by_first(judge)
+    trained.run["validation_seconds"] = task.validation_seconds
+    trained.seconds = time.perf_counter() - begin
+    return trained
+
+
+def _network(
+    model: Model, params: Mapping[str, Any], width: int, target: Classes, settings: Settings
+) -> tuple[nn.Module, dict[str, Any]]:
+    """A new network for nodes, and its parameters: outputs of nodes where it can give those of graphs as well."""
+    own = dict(params)
+    if "level" in parameters_of(model):
+        if params.get("level", "node") != "node":
+            raise ParameterError(f"classes of nodes need level='node', got {params['level']!r}.")
+        own["level"] = "node"
+    with isolated(settings.random_state):
+        return build(model, width, target.width, own), own
+
+
+def _trained(
+    task: GraphTask, state: RunState, width: int, model: Model, params: dict[str, Any], given: Mapping[str, Any]
+) -> TrainedNetwork:
+    """The network with the weights of its best epoch; not yet scored."""
+    task.model.load_state_dict(state.weights)
+    network, inputs, run = task.model.eval(), NodeInputs(width), {"model_params": dict(given)}
+    trained = TrainedNetwork(network, inputs, task.target, model, params, task.settings, state.epoch, {}, 0.0, run)
+    trained.history = state.history
+    return trained
+
+
+def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
+    """Outputs of every node of a large graph ``(N, C)``, on the CPU, where the graph is."""
+    here = device_of(model).type == "cpu"
+    return layerwise_outputs(model if here else copy.deepcopy(model).cpu(), graph)
+
+
+def read_graph(data: object, model: nn.Module) -> Data:
+    """Take the fields that a network reads, checked, floats in the type of its weights."""
+    given = _one_data(data)
+    _check_devices(given)
+    _check_features(given.get("x"), discrete=getattr(model, "categories", None) is not None)
+    if not is_torch_sparse_tensor(given.get("edge_index")):  # the shape of an adjacency the convolutions look at
+        check_edge_index(given.get("edge_index"), int(given.x.size(0)))
+    reads = getattr(model, "reads", EDGE_FIELDS)
+    edges = given.edge_index
+    # PyG's own layers fail on an EdgeIndex in inference mode.
+    graph = Data(x=given.x, edge_index=edges.as_tensor() if isinstance(edges, EdgeIndex) else edges)
+    for name in EDGE_FIELDS:
+        if given.get(name) is None:
+            continue
+        if name not in reads:
+            raise GraphError(
+                f"the graph has {name}, which {type(model).__name__} does not read as it is: del data.{name}."
+            )
+        graph[name] = _per_edge(name, given[name], edges)
+    return in_precision_of(model, graph)
+
+
+def _one_data(data: object) -> Data:
+    """Refuse everything but one graph of PyG."""
+    if not isinstance(data, Data):
+        raise GraphError(f"expected one graph as PyG's Data, got {type(data).__name__}.")
+    return data
+
+
+def chosen_nodes(data: Data | CSRGraph, nodes: Nodes | None, name: str, mask: str) -> Index:
+    """Read numbers or a mask of nodes; ``data[mask]`` if none are given. Ascending."""
+    if nodes is None:
+        nodes, name = data[mask] if isinstance(data, CSRGraph) else data.get(mask), f"data.{mask}"
+        if nodes is None:
+            raise ParameterError(f"which nodes? There is no {name}: give a mask or numbers of nodes instead.")
+    chosen = node_numbers(nodes, int(data.num_nodes), name)
+    if chosen.size == 0:
+        raise ParameterError(f"{name} names no node.")
+    return np.sort(chosen)
+
+
+def node_labels(data: Data | CSRGraph, y: object = None) -> NDArray[Any]:
+    """One label for every node, of which only those that are used must be known."""
+    labels = y
+    if y is None:
+        labels = data["y"] if isinstance(data, CSRGraph) else _one_data(data).get("y")
+    if labels is None:
+        raise GraphError("the graph has no labels: give y, or data.y, one for every node.")
+    array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if not isinstance(data, CSRGraph):
+        data = _one_data(data)
+    if array.shape != (data.num_nodes,):
+        raise ShapeError(f"y must hold one label for each of the {data.num_nodes} nodes, its shape is {array.shape}.")
+    return array
+
+
+def check_known(y: NDArray[Any], index: Index) -> None:
+    """Refuse nodes whose label is unknown: nan, None, or a negative number as many files have it."""
+    labels = y[index]
+    unknown = np.zeros(labels.shape, bool)
+    if labels.dtype.kind in "if":
+        unknown = ~(labels >= 0)
+    elif labels.dtype == object:  # as pandas keeps names
+        unknown = np.array([label is None or label != label for label in labels])
+    if unknown.any():
+        node = index[unknown.argmax()]
+        raise ParameterError(f"node {node} has the label {y[node]}, which marks unknown ones: leave such nodes out.")
+
+
+def _check_features(x: object, *, discrete: bool) -> None:
+    if x is None:
+        raise GraphError(
+            "the graph has no node features x.", "Without any, data.x = torch.eye(data.num_nodes) names nodes."
+        )
+    if not isinstance(x, Tensor) or x.dim() != 2:
+        found = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
+        raise ShapeError(f"node features x must be a tensor (N, D), got {found}.")
+    if not x.is_floating_point() and not discrete:
+        raise ParameterError(f"node features x are {x.dtype}: call data.x.float(), or give the network its categories.")
+    _check_finite("node features x", x)
+
+
+def _check_finite(name: str, values: Tensor) -> None:
+    own = values.values() if is_torch_sparse_tensor(values) else values
+    if values.is_floating_point() and not bool(own.isfinite().all()):
+        raise GraphError(f"{name} hold nan or infinite values: replace them first.")
+
+
+def _per_edge(name: str, values: object, edges: Tensor) -> Tensor:
+    """What edges have, checked; weights as floats ``(E,)``."""
+    if not isinstance(values, Tensor):
+        raise ShapeError(f"{name} must be a tensor, got {type(values).__name__}.")
+    _check_finite(name, values)
+    several = name == "edge_weight" and values.numel() != values.size(0)
+    if several or not (is_torch_sparse_tensor(edges) or values.shape[:1] == edges.shape[1:]):
+        what = "one number" if name == "edge_weight" else "one row"
+        raise ShapeError(f"{name} must hold {what} for each of the {edges.size(1)} edges, got {tuple(values.shape)}.")
+    if name == "edge_weight":
+        values = values.flatten()
+        return values if values.is_floating_point() else values.to(torch.get_default_dtype())
+    return values
+
+
+def _check_devices(data: Data) -> None:
+    names = ("x", "edge_index", *EDGE_FIELDS)
+    places = {name: str(data[name].device) for name in names if isinstance(data.get(name), Tensor)}
+    if len(set(places.values())) > 1:
+        found = ", ".join(f"{name} on {place}" for name, place in places.items())
+        raise ParameterError(f"the graph is spread over devices, {found}: move it with data.to().")
+
+
+def _width(data: Data) -> int:
+    x = data.get("x")
+    return x.size(1) if isinstance(x, Tensor) and x.dim() == 2 else 1  # what is wrong is told by read_graph
+
+
+def _parts(data: Data, labels: NDArray[Any], train: Nodes | None, validation: Nodes | None) -> tuple[Index, Index]:
+    parts = (
+        chosen_nodes(data, train, "train", "train_mask"),
+        chosen_nodes(data, validation, "validation", "val_mask"),
+    )
+    for index in parts:
+        check_known(labels, index)
+    both = np.intersect1d(*parts)
+    if both.size:
+        raise ParameterError(
+            f"{both.size} nodes, the first of them {both[0]}, are to be learned from and to validate: that would "
+            "choose an epoch that knows them by heart."
+        )
+    return parts
+
+
+def _target(labels: NDArray[Any], parts: tuple[Index, Index], class_weight: ClassWeight) -> Classes:
+    target = Classes.of(labels[np.concatenate(parts)])
+    if class_weight is None:
+        return target
+    names, learned = np.array(target.names), labels[parts[0]]
+    try:
+        weights = compute_class_weight(class_weight, classes=names, y=learned)
+    except ValueError as error:
+        raise ParameterError(f"class_weight does not fit the classes {list(target.names)}: {error}") from error
+    return Classes(target.names, tuple(weights.tolist()))
+
+
+def parts_of(graph: CSRGraph) -> dict[str, Index]:
+    """Nodes of a large graph to learn from, to validate and to test by their masks; no node is in two."""
+    where = graph.folder or "the graph"
+    parts = {
+        name: node_numbers(graph[f"{name}_mask"], graph.num_nodes, f"{name}_mask of {where}")
+        for name in ("train", "val", "test")
+    }
+    for first, second in combinations(parts, 2):
+        both = np.intersect1d(parts[first], parts[second])
+        if both.size:
+            raise DataError(
+                f"{first}_mask and {second}_mask of {where} have {both.size} nodes in common, "
+                f"the first of them {both[0]}: scores would be of nodes that the network knows."
+            )
+    return parts
+
+
+def num_classes(graph: CSRGraph, parts: Mapping[str, Index]) -> int:
+    """How many classes the nodes to learn from have; the others must have some of them, and more than one."""
+    where, found = graph.folder or "the graph", {name: np.unique(graph["y"][nodes]) for name, nodes in parts.items()}
+    number = found["train"].size
+    if graph["y"].ndim != 1 or not np.array_equal(found["train"], np.arange(number)):
+        raise DataError(f"y of {where} must number classes from 0, all of them among the nodes of train_mask.")
+    for name, classes in found.items():
+        if classes.size < 2:
+            raise DataError(f"{name}_mask of {where} must choose nodes of two classes or more.")
+        unknown = np.setdiff1d(classes, found["train"])
+        if unknown.size:
+            raise DataError(f"{name}_mask of {where} has nodes of class {unknown[0]}, and train_mask has none.")
+    return number
+
+
+def _numbered_classes(number: int, weights: Sequence[float] | None) -> Classes:
+    if weights is not None and len(weights) != number:
+        raise ParameterError(f"class_weights must be {number} numbers, one for each class; got {len(weights)}.")
+    return Classes(tuple(range(number)), None if weights is None else tuple(weights))
+
+
+def _stored_labels(graph: CSRGraph, nodes: Index) -> Tensor:
+    return torch.from_numpy(graph["y"][nodes].astype(np.int64))
+
+
+def _stored_width(graph: CSRGraph, *, discrete: bool) -> int:
+    x = graph["x"]
+    if x.ndim != 2 or (x.dtype.kind == "f") == discrete:
+        kind = "integers, as there are categories" if discrete else "floats; for integers, give the network categories"
+        raise DataError(f"x of {graph.folder or 'the graph'} must be (N, D) of {kind}: it is {x.dtype} {x.shape}.")
+    return int(x.shape[1])
+
+
+def _by_first(function: Callable[[], list[dict[str, float]]]) -> list[dict[str, float]]:
+    """What the first process computes, in all of them."""
+    rank, world = rank_and_world()
+    result = [function() if rank == 0 else []]
+    if world > 1:
+        torch.distributed.broadcast_object_list(result, src=0)
+    return result[0]
