@@ -172,7 +172,7 @@ def _kind_of(path: Path) -> type[Any]:
             f"{path} was saved by rwkplus 0.1 (its format is {found!r}), which this version does not read.",
             "Fit and save it again, or go on with it in rwkplus 0.1.",
         )
-    if found != FORMAT or name not in KINDS:
+    if found != FORMAT or not isinstance(name, str) or name not in KINDS:
         raise DataError(f"{path} holds nothing that this version of rwkplus ({__version__}) can open.")
     return _class_of(name)
 

@@ -35,6 +35,8 @@ class Entry:
 
 
 CHANNELS = ("in_channels", "out_channels")
+LARGEST = 10**6
+"""Number that a parameter in a file may be."""
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 KERNEL_SPACE = {"steps": [2, 3], "num_hidden": [8, 16, 32], "hidden_nodes": [4, 6, 8]}
 MODELS = {
@@ -153,6 +155,8 @@ def assembled(
         raise DataError(
             f"it holds a {name!r}, which is not known here.", "Register its class with rwkplus.models.register first."
         )
+    if _largest(params) > LARGEST:
+        raise ValueError(f"parameters of its {name} are too large for any network")
     try:
         with torch.random.fork_rng(devices=[]):  # initial weights are drawn and thrown away
             model = build(name, in_channels, out_channels, params)
@@ -163,6 +167,13 @@ def assembled(
     except Exception as error:  # whatever a network raises on impossible sizes or parameters
         raise ValueError(f"its weights do not fit a {name} with its parameters") from error
     return model.eval()
+
+
+def _largest(value: object) -> float:
+    """The largest number in parameters: one that was changed by hand could keep us busy for ever."""
+    if isinstance(value, Mapping | list | tuple):
+        return max((_largest(part) for part in (value.values() if isinstance(value, Mapping) else value)), default=0)
+    return value if isinstance(value, int | float) else 0
 
 
 def name_of(model: str | type[nn.Module]) -> str | None:

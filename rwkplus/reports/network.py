@@ -1,4 +1,4 @@
-"""One page about a trained kernel network: its hidden graphs and where they fired."""
+"""One page about a trained kernel network: its hidden graphs, and the nodes that match them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,20 +20,19 @@ from rwkplus.training.results import TrainedNetwork
 EXAMPLES = 3
 
 
-def network_report(trained: TrainedNetwork, graphs: Graphs, name: str) -> str:
+def network_report(trained: TrainedNetwork, X: Graphs, name: str) -> str:
     """Return the page as HTML.
 
     Args:
         trained: A network with a :class:`rwkplus.nn.KernelConv`, such as KerGNN.
-        graphs: Graphs to show its reaction to.
+        X: Graphs to show its reaction to.
         name: Name of the database.
     """
-    table = as_table(graphs, trained.inputs.ignore)
+    table = as_table(X, trained.inputs.ignore)
     found, predicted = match_hidden_graphs(trained, table), trained.predict(table)
     named = label_colors(tuple(column_names(trained.inputs.reader.nodes)))
     pictures = _pictures(trained, table)
     colors = label_colors(sorted({label for picture in pictures for _, label in picture.nodes(data="label")})) | named
-    sections = [_section(k, found, pictures, predicted, colors) for k in range(len(found.hidden))]
     lead = (
         f"{len(found.hidden)} hidden graphs of the first layer. A hidden node shows the label it responds to most, an "
         "edge is as strong as its weight. Beside are the graphs with the best matching nodes: the stronger a node, the "
@@ -42,9 +41,9 @@ def network_report(trained: TrainedNetwork, graphs: Graphs, name: str) -> str:
     return Page(f"What the network looks at in {name}", lead, colors=named, sections=sections).html()
 
 
-def write_network_report(path: str | Path, trained: TrainedNetwork, graphs: Graphs, name: str) -> Path:
+def write_network_report(path: str | Path, trained: TrainedNetwork, X: Graphs, name: str) -> Path:
     """Write the page of :func:`network_report`, whole or not at all."""
-    return write_whole(path, network_report(trained, graphs, name))
+    return write_whole(path, network_report(trained, X, name))
 
 
 def _section(

@@ -688,6 +688,8 @@ def _colors_of(form: _ColorsForm, side: Side) -> Colors:
     fits = len(form.seen) == len(form.names) and [part.mean.size for part in classes] == expected
     if form.structural:
         fits = fits and bool(classes) and not form.labels
+    if form.unnamed:
+        fits = fits and len(form.labels) == 1 and form.names == list(map(str, range(len(form.names))))
     if form.vocabularies:
         fits = fits and len(form.vocabularies) == len(form.labels)
         fits = fits and not (form.names or form.attributes or classes or form.unnamed)

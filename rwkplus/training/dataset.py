@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from rwkplus.datasets.splits import Index, plain_folds, stratified_folds
+from rwkplus.data.splits import Index, plain_folds, stratified_folds
 from rwkplus.errors import GraphError, ParameterError, Remedy
 from rwkplus.io.pyg import pyg_items
 from rwkplus.models.registry import build, parameters_of
+from rwkplus.ops.collective import rank_and_world, share_of_batches
 from rwkplus.table import Graphs
-from rwkplus.tensors import rank_and_world, share_of_batches
 from rwkplus.training.inputs import Features, GraphStore, Inputs, as_table, read_labels, transformed
 from rwkplus.training.loop import derived_seed, isolated
 from rwkplus.training.targets import Balance, Classes, ClassName, Loss, Numbers, Target, Task, make_target
@@ -266,6 +266,11 @@ def _edge_remedies(inputs: Inputs, model: nn.Module) -> Iterator[Remedy]:
 def _check_categories(inputs: Inputs, name: str, field: str, model: nn.Module) -> None:
     needed, room = inputs.sizes.get(name), getattr(model, name, None)
     if needed is None:
+        if room is not None and (field == "x" or inputs.reader.edges.exists):
+            raise GraphError(
+                f"the network has {name}={list(room)} for label numbers, but {field} holds features.",
+                *([Remedy("Read labels as numbers: {features}.", features="discrete")] if field == "x" else []),
+            )
         return
     if room is None:
         raise GraphError(

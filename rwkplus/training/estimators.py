@@ -16,12 +16,12 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.errors import ParameterError
+from rwkplus.graphs.node_numbers import Nodes
 from rwkplus.io.pyg import pyg_items
-from rwkplus.large.node_numbers import Nodes
 from rwkplus.models.registry import assembled, name_to_save
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs
-from rwkplus.training.dataset import GraphDataset
+from rwkplus.training.dataset import GraphDataset, check_fields
 from rwkplus.training.inputs import Features, Inputs, as_table, check_unknown, read_labels
 from rwkplus.training.loop import LrSchedule, Settings
 from rwkplus.training.nodes import ClassWeight, NodeInputs, train_nodes
@@ -112,6 +112,8 @@ class NetworkEstimator(Savable, BaseEstimator):
             raise ValueError(f"it is not what a {type(self).__name__} has learned")
         name = name_to_save(self.model)
         network = assembled(name, inputs.width, target.width, form.params, arrays)
+        if isinstance(inputs, Inputs):
+            check_fields(inputs, network)
         rest = (settings, form.best_epoch, form.validation, form.seconds, form.run, form.test)
         self._adopt(TrainedNetwork(network, inputs, target, name, form.params, *rest))
 
@@ -257,8 +259,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     columns of ``predict_proba``.
 
     Example:
-        >>> from rwkplus.datasets import load_graphs
-        >>> graphs = load_graphs("functional-groups")
+        >>> from rwkplus.data import load
+        >>> graphs = load("functional-groups")
         >>> classifier = GraphClassifier("gin", epochs=20, ignore=("edge_attr",)).fit(graphs[:150])
         >>> classifier.predict_proba(graphs[150:]).shape
         (50, 2)

@@ -123,7 +123,7 @@ class Inputs:
         except msgspec.ValidationError as error:
             raise ValueError(f"it does not say how its graphs are read: {error}") from error
         reader = Reader.from_dict(form.reader)
-        if (form.features == "degree") != (form.max_degree is not None):
+        if form.max_degree != (len(reader.nodes.names) - 1 if form.features == "degree" else None):
             raise ValueError("it does not say which degrees it knows")
         if (form.features == "discrete") != bool(reader.nodes.vocabularies):
             raise ValueError("its features are not those of its nodes")
