@@ -61,7 +61,7 @@ def train(
     best epoch; the test graphs are looked at once. [bold]--folds 0[/] makes one model of all graphs, for
     [bold]rwkplus predict[/]. A run that was killed goes on with [bold]--resume[/] and ends with the same numbers.
     """
-    from rwkplus.result_files import save_result
+    from rwkplus.cli.run_record import save_result
     from rwkplus.training import Place
     from rwkplus.training.run_folder import check_tensorboard
 

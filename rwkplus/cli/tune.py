@@ -60,7 +60,7 @@ def tune(
     test graphs. What was fixed by an option, or in the file, is not searched. [bold]best.yaml[/] holds the parameters
     with the best validation score, for [bold]rwkplus train --config[/].
     """
-    from rwkplus.result_files import save_result
+    from rwkplus.cli.run_record import save_result
     from rwkplus.training import Place
     from rwkplus.training.tuning import check_search, default_space
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from rwkplus.errors import NumericError, ParameterError, RWKPlusWarning
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.tensors import rank_and_world
 from rwkplus.training.processes import cat_over_processes, leave_at_exit, share_batch_norm, sum_over_processes
 from rwkplus.training.targets import Metric, Target, metric_for
 from rwkplus.types import Callback, Progress, check_choice, check_integer

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from rwkplus.cli.experiment import parse_yaml
-from rwkplus.data import load
-from rwkplus.training import Settings, cross_validate
+from rwkplus.datasets import load_graphs
 from rwkplus.saving import load
+from rwkplus.training import Settings, cross_validate
 from tests.cli.program import invoke
 
 DATA = "functional-groups"
@@ -40,7 +40,7 @@ def test_scores_are_those_of_the_library(tmp_path):
     assert json.loads((tmp_path / "run" / "result.json").read_text())["values"]["mean"] == facts["mean"]
     with (tmp_path / "run" / "fold-1" / "history.csv").open() as file:
         assert [int(row["epoch"]) for row in csv.DictReader(file)] == [0, 1, 2]
-    assert load(tmp_path / "run" / "fold-0" / "model.safetensors").predict(load(DATA)).shape == (200,)
+    assert load(tmp_path / "run" / "fold-0" / "model.safetensors").predict(load_graphs(DATA)).shape == (200,)
     names = {path.name for path in (tmp_path / "run").rglob("*") if path.is_file()}
     assert names == {"config.yaml", "result.json", "history.csv", "model.safetensors"}
 
@@ -120,7 +120,7 @@ def test_predictions_are_those_of_the_model(model, tmp_path):
     with (tmp_path / "predictions.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     trained = load(model / "model.safetensors")
-    assert [int(row["prediction"]) for row in rows] == trained.predict(load(DATA)).tolist()
+    assert [int(row["prediction"]) for row in rows] == trained.predict(load_graphs(DATA)).tolist()
     shares = [[float(row["p(0)"]), float(row["p(1)"])] for row in rows]
     np.testing.assert_allclose(shares, trained.predict_proba(load_graphs(DATA)), rtol=1e-4)
     assert [path.name for path in tmp_path.iterdir()] == ["predictions.csv"]

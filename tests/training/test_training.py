@@ -9,7 +9,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, MissingExtraError, NumericError, ParameterError, RWKPlusError, RWKPlusWarning
-from rwkplus.models.gin import GIN
+from rwkplus.models.gnn import GIN
 from rwkplus.training import GraphDataset, Place, Settings, cross_validate, train
 from rwkplus.training.dataset import Batches
 from rwkplus.training.estimators import estimator_of
