@@ -22,6 +22,7 @@ from torch_geometric.nn import GCNConv, GINConv
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
 from rwkplus.large import ClusterLoader, NeighborLoader
+from rwkplus.large.csr_graph import CSRGraph, check_stored
 from rwkplus.large.loaders import PartLoader
 from rwkplus.large.node_clusters import clusters
 from rwkplus.models.gnn import GNN
