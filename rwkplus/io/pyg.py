@@ -13,7 +13,6 @@ from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.utils import degree, unbatch, unbatch_edge_index
 
 from rwkplus.errors import GraphError
-from rwkplus.io.options import ReadOptions
 from rwkplus.io.pyg_checks import (
     INTEGERS,
     MEANINGFUL,
@@ -24,10 +23,11 @@ from rwkplus.io.pyg_checks import (
     check_fields,
     fields_of,
 )
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
-from rwkplus.table.infer import target_column
+from rwkplus.table.arrays import once
+from rwkplus.table.columns import target_column
 from rwkplus.table.reader import CARRIED, directed_edges
-from rwkplus.table.symmetry import once
 from rwkplus.types import check_ignore, check_integer
 
 TAKES = ("ignore", "y", "directed")

@@ -38,6 +38,7 @@ def network_report(trained: TrainedNetwork, X: Graphs, name: str) -> str:
         "edge is as strong as its weight. Beside are the graphs with the best matching nodes: the stronger a node, the "
         "better its neighborhood matches."
     )
+    sections = [_section(k, found, pictures, predicted, colors) for k in range(len(found.hidden))]
     return Page(f"What the network looks at in {name}", lead, colors=named, sections=sections).html()
 
 

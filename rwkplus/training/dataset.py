@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from rwkplus.data.splits import Index, plain_folds, stratified_folds
+from rwkplus.datasets.splits import Index, plain_folds, stratified_folds
 from rwkplus.errors import GraphError, ParameterError, Remedy
 from rwkplus.io.pyg import pyg_items
 from rwkplus.models.registry import build, parameters_of
-from rwkplus.ops.collective import rank_and_world, share_of_batches
 from rwkplus.table import Graphs
+from rwkplus.tensors import rank_and_world, share_of_batches
 from rwkplus.training.inputs import Features, GraphStore, Inputs, as_table, read_labels, transformed
 from rwkplus.training.loop import derived_seed, isolated
 from rwkplus.training.targets import Balance, Classes, ClassName, Loss, Numbers, Target, Task, make_target

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.errors import ParameterError
-from rwkplus.graphs.node_numbers import Nodes
 from rwkplus.io.pyg import pyg_items
+from rwkplus.large.node_numbers import Nodes
 from rwkplus.models.registry import assembled, name_to_save
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs
@@ -259,8 +259,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     columns of ``predict_proba``.
 
     Example:
-        >>> from rwkplus.data import load
-        >>> graphs = load("functional-groups")
+        >>> from rwkplus.datasets import load_graphs
+        >>> graphs = load_graphs("functional-groups")
         >>> classifier = GraphClassifier("gin", epochs=20, ignore=("edge_attr",)).fit(graphs[:150])
         >>> classifier.predict_proba(graphs[150:]).shape
         (50, 2)

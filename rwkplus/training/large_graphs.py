@@ -21,17 +21,15 @@ from torch_geometric.nn import GCNConv, GINConv
 
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
-from rwkplus.loader import ClusterLoader, NeighborLoader
-from rwkplus.loader.base import PartLoader
+from rwkplus.large import ClusterLoader, NeighborLoader
+from rwkplus.large.csr_graph import CSRGraph, check_stored
+from rwkplus.large.loaders import PartLoader
+from rwkplus.large.node_clusters import clusters
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.conv_loops import over_rows, sparse_product
 from rwkplus.nn.conv_operator import CSR, fused_conv
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
-from rwkplus.ops.clusters import clusters
-from rwkplus.ops.collective import rank_and_world
-from rwkplus.ops.conv import fused_conv
-from rwkplus.ops.conv_loops import over_rows, sparse_product
-from rwkplus.ops.csr import CSR
+from rwkplus.tensors import rank_and_world
 from rwkplus.training.inputs import dtype_of
 from rwkplus.training.loop import Settings
 from rwkplus.types import check_choice

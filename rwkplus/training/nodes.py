@@ -17,14 +17,14 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
 from torch_geometric.utils import is_torch_sparse_tensor
 
-from rwkplus.data.csr_graph import CSRGraph, check_stored
-from rwkplus.data.splits import Index
+from rwkplus.datasets.splits import Index
 from rwkplus.errors import DataError, GraphError, ParameterError, ShapeError
-from rwkplus.graphs.node_numbers import Nodes, check_edge_index, node_numbers
+from rwkplus.large.csr_graph import CSRGraph, check_stored
+from rwkplus.large.node_numbers import Nodes, node_numbers
 from rwkplus.models.gnn import GNN
 from rwkplus.models.registry import build, parameters_of
-from rwkplus.nn.conv_cache import one_graph
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.nn.rwk_plus_conv import one_graph
+from rwkplus.tensors import check_edge_index, rank_and_world
 from rwkplus.training.dataset import Model
 from rwkplus.training.inputs import device_of, in_precision_of
 from rwkplus.training.large_graphs import Cutting, layerwise_outputs

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, distributed, nn
 from torchmetrics.utilities.distributed import gather_all_tensors
 
-from rwkplus.ops.collective import all_sum, rank_and_world
+from rwkplus.tensors import all_sum, rank_and_world
 
 
 def sum_over_processes(value: Tensor) -> Tensor:

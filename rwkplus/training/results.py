@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rwkplus.data.splits import Index, hold_out
+from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import ParameterError
 from rwkplus.models.registry import name_of
 from rwkplus.training.dataset import Batches, GraphDataset, Model, fitted_params, new_network

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from rwkplus.errors import DataError, MissingExtraError, ParameterError
 from rwkplus.files import json_values, read_tensors, whole_file, write_tensors
 from rwkplus.models.registry import name_to_save
-from rwkplus.ops.collective import rank_and_world
 from rwkplus.saving import load
 from rwkplus.table import Graphs
+from rwkplus.tensors import rank_and_world
 from rwkplus.training.dataset import GraphDataset, Model
 from rwkplus.training.estimators import estimator_of
 from rwkplus.training.inputs import Features
@@ -56,8 +56,8 @@ def train(
         callback: Called after every epoch.
 
     Example:
-        >>> from rwkplus.data import load
-        >>> graphs = load("functional-groups")
+        >>> from rwkplus.datasets import load_graphs
+        >>> graphs = load_graphs("functional-groups")
         >>> trained = train("gin", graphs, settings=Settings(epochs=5), ignore=("edge_attr",))
         >>> trained.predict(graphs[:2]).shape
         (2,)

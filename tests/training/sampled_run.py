@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.data.csr_graph import CSRGraph
-from rwkplus.loader import ClusterLoader, NeighborLoader
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.large import ClusterLoader, NeighborLoader
+from rwkplus.large.csr_graph import CSRGraph
+from rwkplus.tensors import rank_and_world
 from rwkplus.training.large_graphs import Cutting
 from rwkplus.training.loop import Settings
 from rwkplus.training.nodes import SampledTask, train_sampled

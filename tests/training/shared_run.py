@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from rwkplus.ops.collective import rank_and_world
+from rwkplus.tensors import rank_and_world
 from rwkplus.training import train
 from rwkplus.training.loop import GraphTask
 from tests.training.toy import QUICK, SMALL, rings

@@ -7,7 +7,7 @@ import torch
 
 from rwkplus.datasets.splits import stratified_folds
 from rwkplus.errors import ParameterError
-from rwkplus.models.gin import GIN
+from rwkplus.models.gnn import GIN
 from rwkplus.saving import load
 from rwkplus.training import CrossValidation, FoldResult, Place, cross_validate
 from rwkplus.training.targets import Metric

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.models.gin import GIN
+from rwkplus.models.gnn import GIN
 from rwkplus.models.registry import MODELS, register
 from rwkplus.saving import load
 from rwkplus.training import Place, train
