@@ -1,19 +1,67 @@
-"""What ``rwkplus train`` and ``rwkplus tune`` share: options, configuration files, output folders."""
+"""What ``rwkplus train`` and ``rwkplus tune`` share: options, each declared once, configuration files and folders."""
 
+import inspect
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused, print_error
-from rwkplus.cli.reading import Reading, reading_defaults
+from rwkplus.cli.reading import KEYWORD, Reading, reading_defaults
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import read_text, write_whole
 
 RESULT_FILE = "result.json"
+
+
+class Option(NamedTuple):
+    """An option of training: its type, its name on the command line, what it is, and the least it may be."""
+
+    kind: Any
+    flag: str
+    about: str
+    least: float | None = None
+
+
+NETWORK = {
+    "model": Option(str, "--model", "kergnn, rwnn, gin, gnn or igad. [default: kergnn]"),
+    "kernel": Option(str, "--kernel", "rwk+ or rwk-, for kernel networks."),
+    "steps": Option(int, "--steps", "Longest walk, for kernel networks.", 1),
+    "param": Option(list[str], "--param", "Another parameter of the network, such as num_hidden=16; may be repeated."),
+}
+TRAINING = {
+    "task": Option(str, "--task", "classification, regression, counting, multitask or auto. [default: auto]"),
+    "features": Option(
+        str,
+        "--features",
+        "Node features: given (labels and attributes), discrete (label numbers, for embeddings), degree, constant or "
+        "auto.",
+    ),
+    "balance": Option(str, "--balance", "none, or logits to learn as if classes were equally frequent."),
+    "positive": Option(
+        str, "--positive", "Of two classes the one whose F1, ROC-AUC and so on are reported. [default: 2nd]"
+    ),
+    "loss": Option(str, "--loss", "squared or absolute error, for numbers."),
+    "epochs": Option(int, "--epochs", "Passes over the graphs. [default: 200]", 1),
+    "batch_size": Option(int, "--batch-size", "Graphs per step. [default: 64]", 1),
+    "lr": Option(float, "--lr", "Learning rate. [default: 0.01]"),
+    "lr_schedule": Option(str, "--lr-schedule", "How the learning rate falls: halve or cosine. [default: halve]"),
+    "halve_lr_every": Option(int, "--halve-lr-every", "Epochs between halvings; 0 for none. [default: 50]", 0),
+    "weight_decay": Option(float, "--weight-decay", "Weight decay. [default: 0]"),
+    "validation": Option(float, "--validation", "Share of graphs that chooses the best epoch. [default: 0.1]"),
+    "metric": Option(str, "--metric", "Score that chooses, such as accuracy, f1, roc_auc, ap or mae."),
+    "patience": Option(int, "--patience", "Stop after so many epochs without a better score.", 1),
+    "random_state": Option(int, "--seed", "Seed of folds, weights and order. [default: 0]", 0),
+    "threads": Option(int, "--threads", "Threads of torch; more than 1 seldom helps. [default: 1]", 1),
+    "devices": Option(int, "--devices", "Processes that share every batch. [default: 1]", 1),
+    "num_nodes": Option(int, "--num-nodes", "Machines, each with --devices processes. [default: 1]", 1),
+}
+"""By the names that configuration files have for them."""
 CHOICES: dict[str, Any] = {
     "model": "kergnn",
     "model_params": {},
@@ -25,17 +73,21 @@ CHOICES: dict[str, Any] = {
     "loss": "squared",
 }
 """Names in a configuration file, beside those of :class:`rwkplus.training.Settings`, and their defaults."""
+SEVERAL = ("ignore", "labels", "attributes", "atom")
 NAMES: Any = (lambda value: _all(str, value), "a name or a list of names")
 TRUTH: Any = (lambda value: isinstance(value, bool), "true or false")
 ONE_NAME: Any = (lambda value: isinstance(value, str), "a name")
 KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "model": (lambda value: isinstance(value, str), "a name"),
+    "model": ONE_NAME,
     "model_params": (
         lambda value: isinstance(value, Mapping) or _all(Mapping, value),
         "names and values, or a list of these",
     ),
-    "folds": (lambda value: isinstance(value, int) and value >= 0 and value != 1, "0 or a whole number of at least 2"),
-    **dict.fromkeys(("ignore", "labels", "attributes", "atom"), NAMES),
+    "folds": (lambda value: _whole(value) and value >= 0 and value != 1, "0 or a whole number of at least 2"),
+    "trials": (lambda value: _whole(value) and value >= 1, "a whole number of at least 1"),
+    "space": (lambda value: value is None or isinstance(value, Mapping), "names and what to try for them"),
+    "positive": (lambda value: value is None or isinstance(value, str | int | float), "a class"),
+    **dict.fromkeys(SEVERAL, NAMES),
     **dict.fromkeys(("directed", "multigraph", "drop_duplicates"), TRUTH),
     **dict.fromkeys(("source", "target", "graph", "node", "smiles"), ONE_NAME),
     "weight": (lambda value: value is None or isinstance(value, str), "a name"),
@@ -43,99 +95,116 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 """What their values must be, where the library does not say so itself."""
 
-Model = Annotated[
-    str | None, typer.Option("--model", help="kergnn, rwnn, gin, gnn or igad. \\[default: kergnn]", show_default=False)
-]
-Kernel = Annotated[str | None, typer.Option("--kernel", help="rwk+ or rwk-, for kernel networks.")]
-Steps = Annotated[int | None, typer.Option("--steps", help="Longest walk, for kernel networks.", min=1)]
-Param = Annotated[
-    list[str] | None,
-    typer.Option("--param", help="Another parameter of the network, such as num_hidden=16; may be repeated."),
-]
-Task = Annotated[
-    str | None,
-    typer.Option("--task", help="classification, regression, counting, multitask or auto. \\[default: auto]"),
-]
-Features = Annotated[
-    str | None,
-    typer.Option(
-        "--features", help="Node features: given (x as it is), discrete (x as label numbers), degree, constant or auto."
-    ),
-]
-Balance = Annotated[
-    str | None, typer.Option("--balance", help="none, or logits to learn as if classes were equally frequent.")
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        "--positive", help="Of two classes the one whose F1, ROC-AUC and so on are reported. \\[default: 2nd]"
-    ),
-]
-Loss = Annotated[str | None, typer.Option("--loss", help="squared or absolute error, for numbers.")]
-Epochs = Annotated[int | None, typer.Option("--epochs", help="Passes over the graphs. \\[default: 200]", min=1)]
-BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Graphs per step. \\[default: 64]", min=1)]
-Lr = Annotated[float | None, typer.Option("--lr", help="Learning rate. \\[default: 0.01]")]
-LrSchedule = Annotated[
-    str | None, typer.Option("--lr-schedule", help="How the learning rate falls: halve or cosine. \\[default: halve]")
-]
-HalveLrEvery = Annotated[
-    int | None, typer.Option("--halve-lr-every", help="Epochs between halvings; 0 for none. \\[default: 50]", min=0)
-]
-WeightDecay = Annotated[float | None, typer.Option("--weight-decay", help="Weight decay. \\[default: 0]")]
-Validation = Annotated[
-    float | None,
-    typer.Option("--validation", help="Share of training graphs that chooses the best epoch. \\[default: 0.1]"),
-]
-Metric = Annotated[
-    str | None, typer.Option("--metric", help="Score that chooses, such as accuracy, f1, roc_auc, ap or mae.")
-]
-Patience = Annotated[
-    int | None, typer.Option("--patience", help="Stop after so many epochs without a better score.", min=1)
-]
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", help="Seed of folds, weights and order. \\[default: 0]", min=0)
-]
-Threads = Annotated[
-    int | None, typer.Option("--threads", help="Threads of torch; more than 1 seldom helps. \\[default: 1]", min=1)
-]
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", help="YAML file of options about data and training, such as batch_size: 32; options win."),
-]
-OutFolder = Annotated[Path, typer.Option("--out", help="Folder for models, histories and result.json.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on in a folder where a run stopped.")]
-Force = Annotated[bool, typer.Option("--force", help="Throw away what an earlier run left in the folder.")]
+
+@dataclass(frozen=True)
+class Experiment:
+    """What the user asks for beside the data: a network, how to train it, and where to keep it."""
+
+    given: dict[str, Any]
+    """Options that were given, by the names that configuration files have for them."""
+    params: dict[str, Any]
+    """Parameters of the network that were given."""
+    folder: Path
+    file: Path | None
+    resume: bool
+    force: bool
+
+    def config(self, reading: Reading, given: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+        """Merge defaults, the configuration of a run to resume, configuration file and options; the later ones win.
+
+        Args:
+            reading: How graphs are read.
+            given: Options of a single command; None for those not given.
+            more: Names and defaults of a single command.
+        """
+        from rwkplus.training import Settings
+
+        self._check_folder()
+        defaults = Settings().to_dict() | {"threads": 1} | CHOICES | reading_defaults() | dict(more)
+        config = dict(defaults)
+        for path in (self.folder / CONFIG_FILE if self.resume else None, self.file):
+            if path is not None:
+                config |= _checked(path, read_yaml(path), defaults)
+        read = {name: list(value) if isinstance(value, tuple) else value for name, value in reading.given.items()}
+        config |= self.given | {name: value for name, value in given.items() if value is not None} | read
+        if self.params:
+            if not isinstance(config["model_params"], Mapping):
+                raise ParameterError("model_params is a list of candidates in the file: change it there.")
+            config["model_params"] = {**config["model_params"], **self.params}
+        return config
+
+    def _check_folder(self) -> None:
+        """Raise where a folder would be overwritten that nobody wants overwritten."""
+        if self.resume and self.force:
+            raise ParameterError("--resume goes on, --force starts anew: use one of them.")
+        from rwkplus.training.processes import is_first_process
+
+        if is_first_process():
+            remedy = None if self.resume or self.force else "--resume goes on there, --force starts anew"
+            check_output(self.folder, remedy, folder=True)
+
+    def open(self, config: Mapping[str, Any]) -> None:
+        """Make the output folder and note the configuration in it; ``--force`` clears what an earlier run left.
+
+        The configuration of a run to go on with stays until that has come to its end, see :func:`write_yaml`.
+        """
+        from rwkplus.training.processes import is_first_process
+
+        folder = self.folder
+        if not is_first_process():
+            return
+        if self.force:
+            for stale in (*folder.glob("fold-*"), *folder.glob("*.safetensors"), *folder.glob("*.journal")):
+                shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
+            (folder / RESULT_FILE).unlink(missing_ok=True)
+        if self.force or not folder.exists() or is_unused(folder):
+            write_yaml(folder / CONFIG_FILE, config)
 
 
-def read_config(
-    given: Mapping[str, Any],
-    params: Mapping[str, Any],
-    file: Path | None,
-    resumed: Path | None,
-    more: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Merge defaults, configuration file and options, the later winning over the earlier.
+def trains_networks(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of this module; it receives them as its argument ``experiment``."""
+    signature = inspect.signature(command)
+    given = [parameter for parameter in signature.parameters.values() if parameter.name != "experiment"]
+    files = {
+        "out_folder": (Path, "--out", "Folder for models, histories and result.json."),
+        "config": (
+            Path | None,
+            "--config",
+            "YAML file of options about data and training, such as batch_size: 32; options win.",
+        ),
+        "resume": (bool, "--resume", "Go on in a folder where a run stopped."),
+        "force": (bool, "--force", "Throw away what an earlier run left in the folder."),
+    }
+    defaults = {"out_folder": inspect.Parameter.empty, "resume": False, "force": False}
+    options = [
+        _parameter(name, Annotated[kind, typer.Option(flag, help=about)], defaults.get(name))
+        for name, (kind, flag, about) in files.items()
+    ]
+    for panel, choices in (("Network", NETWORK), ("Training", TRAINING)):
+        options += [_parameter(name, _annotation(option, panel), None) for name, option in choices.items()]
 
-    Args:
-        given: Options by name; None for those not given.
-        params: Parameters of the network that were given.
-        file: Configuration file.
-        resumed: Folder of a run to resume; its configuration is the default.
-        more: Further names and defaults, of a single command.
-    """
-    from rwkplus.training import Settings
+    @wraps(command)
+    def wrapped(**values: Any) -> None:  # noqa: ANN401
+        kept = [values.pop(name) for name in files]
+        params = given_params(*(values.pop(name) for name in ("kernel", "steps", "param")))
+        said = {name: values.pop(name) for name in ("model", *TRAINING)}
+        said = {name: value for name, value in said.items() if value is not None}
+        command(**values, experiment=Experiment(said, params, *kept))
 
-    defaults = Settings().to_dict() | {"threads": 1} | CHOICES | reading_defaults() | dict(more or {})
-    config = dict(defaults)
-    for path in (resumed / CONFIG_FILE if resumed else None, file):
-        if path is not None:
-            config |= _checked(path, read_yaml(path), defaults)
-    config |= {name: value for name, value in given.items() if value is not None}
-    if params:
-        if not isinstance(config["model_params"], Mapping):
-            raise ParameterError("model_params is a list of candidates in the file: change it there.")
-        config["model_params"] = {**config["model_params"], **params}
-    return config
+    parameters = [parameter.replace(kind=KEYWORD) for parameter in given if parameter.name != "reading"] + options
+    parameters += [parameter for parameter in given if parameter.name == "reading"]
+    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return wrapped
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401
+    return inspect.Parameter(name, KEYWORD, default=default, annotation=annotation)
+
+
+def _annotation(option: Option, panel: str) -> Any:  # noqa: ANN401
+    about = option.about.replace("[", "\\[")
+    own = typer.Option(option.flag, help=about, min=option.least, show_default=False, rich_help_panel=panel)
+    return Annotated[option.kind | None, own]
 
 
 def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -145,15 +214,8 @@ def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     return Settings.from_dict({name: config[name] for name in Settings().to_dict()})
 
 
-def as_config(reading: Reading) -> dict[str, Any]:
-    """How graphs are read, as a configuration file has it."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in reading.given.items()}
-
-
 def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
     """Parameters of the network from ``--kernel``, ``--steps`` and ``--param name=value``."""
-    import yaml
-
     params: dict[str, Any] = {"kernel": kernel, "steps": steps}
     params = {name: value for name, value in params.items() if value is not None}
     for pair in pairs or ():
@@ -162,8 +224,8 @@ def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | N
             raise ParameterError(f"--param must be name=value, such as num_hidden=16; got {pair!r}.")
         try:
             params[name] = parse_yaml(value)
-        except yaml.YAMLError as error:
-            raise ParameterError(f"--param {pair}: the value is not YAML.") from error
+        except ValueError as error:
+            raise ParameterError(f"--param {pair[:60]}: the value is not YAML ({error}).") from error
     return params
 
 
@@ -173,49 +235,14 @@ def read_data(dataset: str, config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     from rwkplus.training.cross_validation import prepare
 
     settings, params = settings_of(config), config["model_params"]
-    ignore = tuple(config["ignore"])
     given = {name: config[name] for name, default in reading_defaults().items() if config[name] != default}
     graphs = _with_targets(dataset, Reading(given).load(dataset))
-    data = GraphDataset(
-        graphs,
-        task=config["task"],
-        features=config["features"],
-        ignore=ignore,
-        balance=config["balance"],
-        positive=config["positive"],
-        loss=config["loss"],
-    )
+    goal = {name: config[name] for name in ("task", "features", "balance", "positive", "loss")}
+    data = GraphDataset(graphs, ignore=tuple(config["ignore"]), **goal)
     prepare(data, config["model"], [params] if isinstance(params, Mapping) else params, settings)
     if config["folds"]:
         data.folds(config["folds"], settings.random_state)
     return data
-
-
-def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
-    """Raise where a folder would be overwritten that nobody wants overwritten."""
-    if resume and force:
-        raise ParameterError("--resume goes on, --force starts anew: use one of them.")
-    from rwkplus.training.processes import is_first_process
-
-    if is_first_process():
-        check_output(folder, None if resume or force else "--resume goes on there, --force starts anew", folder=True)
-
-
-def open_folder(folder: Path, config: Mapping[str, Any], *, force: bool) -> None:
-    """Make the output folder and note the configuration in it; ``force`` clears what an earlier run left.
-
-    The configuration of a run to go on with stays until that has come to its end, see :func:`write_yaml`.
-    """
-    from rwkplus.training.processes import is_first_process
-
-    if not is_first_process():
-        return
-    if force:
-        for stale in (*folder.glob("fold-*"), *folder.glob("*.safetensors"), *folder.glob("*.journal")):
-            shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
-        (folder / RESULT_FILE).unlink(missing_ok=True)
-    if force or not folder.exists() or is_unused(folder):
-        write_yaml(folder / CONFIG_FILE, config)
 
 
 def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,8 +254,7 @@ def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> di
         if not isinstance(values.get("model_params", {}), Mapping):
             raise ParameterError(f"{path}: write {' and '.join(params)} into model_params, which is no plain mapping.")
         values["model_params"] = {**values.get("model_params", {}), **params}
-    several = ("ignore", "labels", "attributes", "atom")
-    values |= {name: [values[name]] for name in several if isinstance(values.get(name), str)}
+    values |= {name: [values[name]] for name in SEVERAL if isinstance(values.get(name), str)}
     for name, value in values.items():
         if name not in known:
             raise ParameterError(f"{path}: there is no option {name!r}; known are {', '.join(sorted(known))}.")
@@ -239,6 +265,10 @@ def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> di
 
 def _all(kind: type, values: object) -> bool:
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _with_targets(dataset: str, table: Any) -> Any:  # noqa: ANN401
@@ -261,25 +291,57 @@ def _target_remedy(dataset: str) -> str:
 
 
 def parse_yaml(text: str) -> Any:  # noqa: ANN401
-    """Read YAML as people write it: PyYAML takes 1e-3, which has no point, for a word."""
+    """Read YAML as people write it: plain values only, numbers such as 1e-3, and dates as they are written.
+
+    Raises:
+        ValueError: It is no YAML, or holds something else.
+
+    Example:
+        >>> parse_yaml("{lr: 1e-3, since: 2001-99-99}")
+        {'lr': 0.001, 'since': '2001-99-99'}
+    """
     import yaml
 
     class Loader(yaml.SafeLoader):
-        pass
+        yaml_implicit_resolvers = {  # noqa: RUF012 -- PyYAML's way
+            first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
+            for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
 
     number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
-    return yaml.load(text, Loader)
+    try:
+        values = yaml.load(text, Loader)
+        _check_plain(values, set())
+    except RecursionError as error:
+        raise ValueError("its brackets are nested too deeply") from error
+    except (yaml.YAMLError, TypeError, AttributeError, LookupError) as error:
+        raise ValueError(str(error)) from error
+    return values
+
+
+def _check_plain(value: object, above: set[int]) -> None:
+    """Refuse what JSON does not know, and lists that are in several places: they could make a small file huge."""
+    if isinstance(value, dict | list):
+        if id(value) in above:
+            raise ValueError("it names one part in several places; write it out")
+        above.add(id(value))
+        for key in value if isinstance(value, dict) else ():
+            if not isinstance(key, str):
+                raise ValueError(f"names must be text, got {key!r}")
+        for part in value.values() if isinstance(value, dict) else value:
+            _check_plain(part, above)
+    elif not isinstance(value, str | int | float | None):
+        raise ValueError(f"values must be numbers, text, lists or mappings, got a {type(value).__name__}")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a file of names and values."""
-    import yaml
-
+    text = read_text(path)
     try:
-        values = parse_yaml(read_text(path))
-    except yaml.YAMLError as error:
-        raise DataError(f"{path} is not YAML: {error}.") from error
+        values = parse_yaml(text)
+    except ValueError as error:
+        raise DataError(f"{path} is not YAML that can be read: {error}.") from error
     if not isinstance(values, dict):
         raise DataError(f"{path} must hold names and values, such as 'epochs: 100'.")
     return values

@@ -7,6 +7,7 @@ import typer
 
 from rwkplus.cli.console import check_output, out, title_of
 from rwkplus.cli.options import Dataset
+from rwkplus.cli.predict import trained_network
 from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import ParameterError
 
@@ -22,12 +23,11 @@ def explain(
 ) -> None:
     """Show which hidden graphs a KerGNN has learned, and which nodes of given graphs match them."""
     from rwkplus.reports import write_network_report
-    from rwkplus.saving import load
 
     if out_file.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out {out_file}: the page must end in .html.")
     check_output(out_file, None if force else "--force replaces it")
-    trained = load(model)
+    trained = trained_network(model)
     graphs = reading.load(dataset, ignore=trained.inputs.ignore)
     path = write_network_report(out_file, trained, graphs, title_of(dataset))
-    out.print(f"The page to look at is {path}.", soft_wrap=True)
+    out.print(f"The page is {path}.", soft_wrap=True)

@@ -11,6 +11,7 @@ import typer
 
 from rwkplus.cli.console import check_output, out
 from rwkplus.cli.reading import Reading, reads_graphs
+from rwkplus.errors import DataError
 from rwkplus.files import write_whole
 
 
@@ -34,11 +35,9 @@ def predict(
 
     One line per graph: its name or number, the prediction and, for classes, their probabilities.
     """
-    from rwkplus.saving import load
-
     if out_file is not None:
         check_output(out_file, None if force else "--force overwrites it")
-    trained = load(model)
+    trained = trained_network(model)
     read = reading.load(graphs, ignore=trained.inputs.ignore)
     lines = _lines(trained, read, unknown_label)
     text = io.StringIO()
@@ -48,6 +47,20 @@ def predict(
         return
     write_whole(out_file, text.getvalue())
     out.print(f"{text.getvalue().count(chr(10)) - 1} predictions in {out_file}")
+
+
+def trained_network(path: Path) -> Any:  # noqa: ANN401
+    """The network for whole graphs that a file or folder holds."""
+    from rwkplus.saving import load
+
+    found = load(path)
+    trained = getattr(found, "trained_", None)
+    if trained is None or not hasattr(trained.inputs, "ignore"):
+        raise DataError(
+            f"{path} holds a {type(found).__name__}, which is no network for whole graphs.",
+            "From Python, rwkplus.load opens it.",
+        )
+    return trained
 
 
 def _lines(trained: Any, graphs: Any, unknown_label: str) -> Iterator[list[Any]]:  # noqa: ANN401

@@ -8,51 +8,25 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import CONFIG_FILE, bold_names, out, print_json, progress
+from rwkplus.cli.console import CONFIG_FILE, bold_names, out, print_json, progress_bars
 from rwkplus.cli.options import Dataset, Jobs, Json
 from rwkplus.cli.reading import Reading, reads_graphs
 
 
 @reads_graphs
+@ex.trains_networks
 def train(
     dataset: Dataset,
-    out_folder: ex.OutFolder,
-    model: ex.Model = None,
-    kernel: ex.Kernel = None,
-    steps: ex.Steps = None,
-    param: ex.Param = None,
     folds: Annotated[
         int | None,
         typer.Option(help="Cross-validation folds; 0 trains one model on all graphs. \\[default: 5]", min=0),
     ] = None,
-    task: ex.Task = None,
-    features: ex.Features = None,
-    balance: ex.Balance = None,
-    positive: ex.Positive = None,
-    loss: ex.Loss = None,
-    epochs: ex.Epochs = None,
-    batch_size: ex.BatchSize = None,
-    lr: ex.Lr = None,
-    lr_schedule: ex.LrSchedule = None,
-    halve_lr_every: ex.HalveLrEvery = None,
-    weight_decay: ex.WeightDecay = None,
-    validation: ex.Validation = None,
-    metric: ex.Metric = None,
-    patience: ex.Patience = None,
-    seed: ex.SeedOption = None,
-    config: ex.Config = None,
-    resume: ex.Resume = False,
-    force: ex.Force = False,
-    guards: Annotated[bool, typer.Option(help="Score trivial models beside, for classification.")] = True,
+    baselines: Annotated[bool, typer.Option(help="Score trivial models beside, for classification.")] = True,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard's files as well.")] = False,
     jobs: Jobs = 1,
-    threads: ex.Threads = None,
-    devices: Annotated[int | None, typer.Option(help="Processes that share every batch. \\[default: 1]", min=1)] = None,
-    num_nodes: Annotated[
-        int | None, typer.Option(help="Machines, each with --devices processes. \\[default: 1]", min=1)
-    ] = None,
     as_json: Json = False,
     *,
+    experiment: ex.Experiment,
     reading: Reading,
 ) -> None:
     """Train a network on labelled graphs and score it by cross-validation.
@@ -63,38 +37,29 @@ def train(
     """
     from rwkplus.cli.run_record import save_result
     from rwkplus.training import Place
+    from rwkplus.training.processes import is_first_process
     from rwkplus.training.run_folder import check_tensorboard
 
-    given = {
-        "model": model, "folds": folds, "task": task, "features": features, "balance": balance, "positive": positive,
-        "loss": loss, "epochs": epochs, "batch_size": batch_size, "lr": lr, "lr_schedule": lr_schedule,
-        "halve_lr_every": halve_lr_every, "weight_decay": weight_decay, "validation": validation, "metric": metric,
-        "patience": patience, "random_state": seed, "threads": threads, "devices": devices, "num_nodes": num_nodes,
-    } | ex.as_config(reading)  # fmt: skip
-    ex.check_folder(out_folder, resume=resume, force=force)
-    params = ex.given_params(kernel, steps, param)
-    merged = ex.read_config(given, params, config, out_folder if resume else None)
-    data = ex.read_data(dataset, merged)
+    config, folder = experiment.config(reading, {"folds": folds}, {}), experiment.folder
+    data = ex.read_data(dataset, config)
     if tensorboard:
         check_tensorboard()
-    ex.open_folder(out_folder, merged, force=force)
-    facts = _run(data, merged, Place(out_folder, resume, tensorboard), jobs)
-    from rwkplus.training.processes import is_first_process
-
+    experiment.open(config)
+    facts = _run(data, config, Place(folder, experiment.resume, tensorboard), jobs)
     if not is_first_process():
         return
-    if guards and merged["folds"] and data.classes is not None:
-        facts["guards"] = _guards(data, merged)
-    ex.write_yaml(out_folder / CONFIG_FILE, merged)
-    save_result("result", {"dataset": dataset, **merged}, facts, out_folder)
+    if baselines and config["folds"] and data.classes is not None:
+        facts["baselines"] = _baselines(data, config)
+    ex.write_yaml(folder / CONFIG_FILE, config)
+    save_result("result", {"dataset": dataset, **config}, facts, folder)
     if as_json:
         print_json({"dataset": dataset, "graphs": len(data), **facts})
         return
-    _print(f"{dataset}: {len(data)} graphs", merged, facts)
+    _print(f"{dataset}: {len(data)} graphs", config, facts)
     if data.classes is not None and len(data.whole.names) == 2:
         positive = data.whole.names[data.whole.positive_number]
         out.print(f"positive_*, roc_auc and ap are of the class {positive}; --positive chooses.")
-    out.print(f"\nModels and histories are in {out_folder}.")
+    out.print(f"\nModels and histories are in {folder}.")
 
 
 def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[str, Any]:  # noqa: ANN401
@@ -103,23 +68,21 @@ def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[st
 
     model, folds, params = config["model"], config["folds"], config["model_params"]
     choices: dict[str, Any] = {"model_params": params, "settings": ex.settings_of(config), "place": place}
-    runs = max(1, folds) * (len(params) if isinstance(params, list) else 1)
-    with progress("training", total=folds if jobs != 1 else runs * config["epochs"]) as advance:
-        step = lambda _: advance()  # noqa: E731
+    with progress_bars() as show:
         if folds == 0:
-            result = train_once(model, data, on_epoch=step, **choices)
-            return {"best_epoch": result.best_epoch, "validation": result.validation, "seconds": result.seconds}
-        on_fold, on_epoch = (None, step) if jobs == 1 else (step, None)
-        scores = cross_validate(model, data, folds=folds, n_jobs=jobs, on_fold=on_fold, on_epoch=on_epoch, **choices)
-        return scores.to_dict()
+            trained = train_once(model, data, callback=show, **choices)
+            return {"best_epoch": trained.best_epoch, "validation": trained.validation, "seconds": trained.seconds}
+        return cross_validate(model, data, folds=folds, n_jobs=jobs, callback=show, **choices).to_dict()
 
 
-def _guards(data: Any, config: Mapping[str, Any]) -> dict[str, list[float]]:  # noqa: ANN401
+def _baselines(data: Any, config: Mapping[str, Any]) -> dict[str, list[float]]:  # noqa: ANN401
     import numpy as np
 
+    from rwkplus.kernels.evaluation import baseline_scores
+
     smallest, folds = int(np.bincount(data.classes).min()), config["folds"]
-    inner = max(2, min(5, smallest - -(-smallest // folds)))
-    return guard_scores(data.table, data.classes, folds=folds, inner_folds=inner, seed=config["random_state"])
+    inner, seed = max(2, min(5, smallest - -(-smallest // folds))), config["random_state"]
+    return baseline_scores(data.table, data.classes, folds=folds, inner_folds=inner, random_state=seed)
 
 
 def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
@@ -129,14 +92,14 @@ def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> N
         out.print(*(("validation:", bold_names(scores)) if scores else ("no validation: the last epoch was kept",)))
         return
     title = f"{about}, {config['folds']}-fold cross-validation, seed {config['random_state']}"
-    guards = facts.get("guards", {})
+    baselines = facts.get("baselines", {})
     table = Table(title=title, box=None, title_justify="left")
-    for column in ("test score", config["model"], *guards):
+    for column in ("test score", config["model"], *baselines):
         table.add_column(column, no_wrap=column == "test score")
     for name in facts["mean"]:
-        beside = [f"{mean(values):.4g} ± {pstdev(values):.2g}" for values in guards.values()] * (name == "accuracy")
+        beside = [f"{mean(own):.4g} ± {pstdev(own):.2g}" for own in baselines.values()] * (name == "accuracy")
         table.add_row(name, f"{facts['mean'][name]:.4g} ± {facts['std'][name]:.2g}", *beside)
     out.print(table)
-    note = f"; {', '.join(guards)} are guards that see no structure" if guards else ""
+    note = f"; {', '.join(baselines)} are baselines that see no structure" if baselines else ""
     means = "; f1 and recall are means over classes" if "f1" in facts["mean"] else ""
     out.print(f"\n± standard deviation over folds{means}{note}.")

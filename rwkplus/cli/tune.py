@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import CONFIG_FILE, out, print_json, progress
+from rwkplus.cli.console import CONFIG_FILE, out, print_json, progress_bars
 from rwkplus.cli.options import Dataset, Jobs, Json
 from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import ParameterError
@@ -17,41 +17,21 @@ BEST_FILE = "best.yaml"
 
 
 @reads_graphs
+@ex.trains_networks
 def tune(
     dataset: Dataset,
-    out_folder: ex.OutFolder,
-    model: ex.Model = None,
     trials: Annotated[int | None, typer.Option(help="Trials per fold. \\[default: 20]", min=1)] = None,
     space: Annotated[
         Path | None,
         typer.Option(help="YAML file of what to try: name: \\[choices] or name: {low: 1e-3, high: 0.1, log: true}."),
     ] = None,
-    kernel: ex.Kernel = None,
-    steps: ex.Steps = None,
-    param: ex.Param = None,
     folds: Annotated[
         int | None, typer.Option(help="Folds, each with a search of its own. \\[default: 5]", min=2)
     ] = None,
-    task: ex.Task = None,
-    features: ex.Features = None,
-    balance: ex.Balance = None,
-    positive: ex.Positive = None,
-    loss: ex.Loss = None,
-    epochs: ex.Epochs = None,
-    batch_size: ex.BatchSize = None,
-    lr_schedule: ex.LrSchedule = None,
-    halve_lr_every: ex.HalveLrEvery = None,
-    validation: ex.Validation = None,
-    metric: ex.Metric = None,
-    patience: ex.Patience = None,
-    seed: ex.SeedOption = None,
-    config: ex.Config = None,
-    resume: ex.Resume = False,
-    force: ex.Force = False,
     jobs: Jobs = 1,
-    threads: ex.Threads = None,
     as_json: Json = False,
     *,
+    experiment: ex.Experiment,
     reading: Reading,
 ) -> None:
     """Search good parameters with Optuna; test graphs stay unseen.
@@ -62,57 +42,63 @@ def tune(
     """
     from rwkplus.cli.run_record import save_result
     from rwkplus.training import Place
-    from rwkplus.training.tuning import check_search, default_space
+    from rwkplus.training.tuning import check_search
 
-    given = {
-        "model": model, "trials": trials, "folds": folds, "task": task, "features": features, "balance": balance,
-        "positive": positive, "loss": loss, "epochs": epochs, "batch_size": batch_size, "lr_schedule": lr_schedule,
-        "halve_lr_every": halve_lr_every, "validation": validation, "metric": metric, "patience": patience,
-        "random_state": seed, "threads": threads,
-    } | ex.as_config(reading)  # fmt: skip
-    ex.check_folder(out_folder, resume=resume, force=force)
-    params, more = ex.given_params(kernel, steps, param), {"trials": 20, "space": None}
-    merged = ex.read_config(given, params, config, out_folder if resume else None, more)
-    if space is not None:
-        searched, merged["space"] = merged["space"], ex.read_yaml(space)
-        if resume and searched != merged["space"]:
-            raise ParameterError(f"--resume goes on with the space in {out_folder}: leave --space out, or --force.")
-    if merged["space"] is None:
-        named = {} if config is None else ex.read_yaml(config)
-        fixed = {*merged["model_params"], *named, *(name for name in given if given[name] is not None)}
-        merged["space"] = {name: v for name, v in default_space(merged["model"]).items() if name not in fixed}
-    data = ex.read_data(dataset, merged)
-    check_search(data, merged["model"], merged["model_params"], merged["space"], ex.settings_of(merged))
-    ex.open_folder(out_folder, merged, force=force)
-    result = _search(data, merged, Place(out_folder, resume), jobs)
+    given = {"trials": trials, "folds": folds}
+    config = experiment.config(reading, given, {"trials": 20, "space": None})
+    config["space"] = _space(experiment, config, space)
+    data, folder = ex.read_data(dataset, config), experiment.folder
+    check_search(data, config["model"], config["model_params"], config["space"], ex.settings_of(config))
+    experiment.open(config)
+    result = _search(data, config, Place(folder, experiment.resume), jobs)
     facts = result.to_dict()
-    ex.write_yaml(out_folder / CONFIG_FILE, merged)
-    save_result("result", {"dataset": dataset, **merged}, facts, out_folder)
-    ex.write_yaml(out_folder / BEST_FILE, _best(merged, result.best().params))
+    ex.write_yaml(folder / CONFIG_FILE, config)
+    save_result("result", {"dataset": dataset, **config}, facts, folder)
+    ex.write_yaml(folder / BEST_FILE, _best(config, result.best().params))
     if as_json:
         print_json({"dataset": dataset, "graphs": len(data), **facts})
         return
-    _print(dataset, merged, facts)
-    out.print(f"\nParameters to go on with are in {out_folder / BEST_FILE}.")
+    _print(dataset, config, facts)
+    out.print(f"\nParameters to go on with are in {folder / BEST_FILE}.")
+
+
+def _space(experiment: ex.Experiment, config: Mapping[str, Any], file: Path | None) -> Any:  # noqa: ANN401
+    """What to try: as the file says, or all that the network usually tries but for what was fixed."""
+    from rwkplus.training.tuning import default_space
+
+    if config["folds"] < 2:
+        raise ParameterError("folds must be at least 2: every fold is a search of its own.")
+    if not isinstance(config["model_params"], Mapping):
+        raise ParameterError("model_params is a list of candidates, but a search needs names and values.")
+    if file is not None:
+        space = ex.read_yaml(file)
+        if experiment.resume and space != config["space"]:
+            raise ParameterError(
+                f"--resume goes on with the space in {experiment.folder}: leave --space out, or --force."
+            )
+        return space
+    if config["space"] is not None:
+        return config["space"]
+    named = {} if experiment.file is None else ex.read_yaml(experiment.file)
+    fixed = {*config["model_params"], *named, *experiment.given}
+    return {name: choices for name, choices in default_space(config["model"]).items() if name not in fixed}
 
 
 def _search(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> Any:  # noqa: ANN401
     from rwkplus.training import tune as search
 
-    trials, folds = config["trials"], config["folds"]
-    with progress("searching", total=folds if jobs != 1 else folds * trials) as advance:
+    with progress_bars() as show:
         return search(
             config["model"],
             data,
-            trials=trials,
+            trials=config["trials"],
             space=config["space"],
             model_params=config["model_params"],
-            folds=folds,
+            folds=config["folds"],
             settings=ex.settings_of(config),
             place=place,
             n_jobs=jobs,
-            on_fold=(lambda _: advance()) if jobs != 1 else None,
-            on_trial=advance,
+            callback=show,
         )
 
 

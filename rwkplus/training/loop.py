@@ -3,6 +3,7 @@
 import logging
 import math
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ Row = dict[str, float]
 Judged = tuple[Tensor, Tensor]  # outputs (B, C) and encoded labels
 LOGGER = "lightning_fabric"
 THREADS_PER_CORE = 4
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -120,10 +122,10 @@ class Settings:
         return {name: value for name, value in self.to_dict().items() if name not in passing}
 
     def _check_number(self, name: str, low: float, high: float | None, *, ends: bool = False) -> None:
-        value = getattr(self, name)
-        number = isinstance(value, Real) and not isinstance(value, bool)
+        value: Any = getattr(self, name)
+        number = isinstance(value, Real) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST  # type: ignore[operator]
         inside = number and (low < value or (ends and value == low)) and (high is None or value <= high)
-        if not inside or value in (float("inf"), float("-inf")):
+        if not inside:
             bound = f"{'at least' if ends else 'more than'} {low}" + ("" if high is None else f" and at most {high}")
             raise ParameterError(f"{name} must be a number of {bound}, got {value!r}.")
 
@@ -333,7 +335,7 @@ def check_threads(number: int | None) -> None:
     check_integer("threads", number, 1)
     most = THREADS_PER_CORE * (os.cpu_count() or 1)
     if number > most:
-        raise ParameterError(f"threads={number} is too many: this machine takes up to {most}, and 1 is often fastest.")
+        raise ParameterError(f"threads must be at most {most} on this machine, and 1 is often fastest; got {number}.")
 
 
 @contextmanager

@@ -315,7 +315,7 @@ def target_from_dict(values: object) -> Target:
         form: Any = msgspec.convert(values, _ClassesForm | _NumbersForm | _QuestionsForm)
     except msgspec.ValidationError as error:
         raise ValueError(f"it does not say what its outputs mean: {error}") from error
-    given = {
+    given: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in msgspec.structs.asdict(form).items()
     }
     if isinstance(form, _ClassesForm):

@@ -15,7 +15,7 @@ from rwkplus.training import Settings, cross_validate
 from tests.cli.program import invoke
 
 DATA = "functional-groups"
-QUICK = ("--model", "gin", "--epochs", "3", "--ignore", "edge_attr", "--no-guards")
+QUICK = ("--model", "gin", "--epochs", "3", "--ignore", "edge_attr", "--no-baselines")
 SMILES = ["CCO 0", "CCN 1", "OCC 0", "NCCN 1", "CO 0", "CN 1", "OCCO 0", "NC 1", "COC 0", "CNC 1"]
 
 
@@ -45,20 +45,20 @@ def test_scores_are_those_of_the_library(tmp_path):
     assert names == {"config.yaml", "result.json", "history.csv", "model.safetensors"}
 
 
-def test_guards_see_the_same_folds(tmp_path, monkeypatch):
+def test_baselines_see_the_same_folds(tmp_path, monkeypatch):
     asked = []
 
-    def guard_scores(graphs, y, **choices):
+    def baseline_scores(graphs, y, **choices):
         asked.append((len(graphs), y.tolist(), choices))
         return {"majority": [0.5, 0.5]}
 
-    monkeypatch.setattr("rwkplus.kernels.evaluation.baseline_scores", guard_scores)
-    output = invoke("train", DATA, *QUICK, "--guards", "--folds", 2, "--seed", 4, "--out", tmp_path / "run")
+    monkeypatch.setattr("rwkplus.kernels.evaluation.baseline_scores", baseline_scores)
+    output = invoke("train", DATA, *QUICK, "--baselines", "--folds", 2, "--seed", 4, "--out", tmp_path / "run")
     assert "majority" in output
     y = load_graphs(DATA).y.tolist()
     assert asked == [(200, y, {"folds": 2, "inner_folds": 5, "random_state": 4})]
     stored = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert stored["values"]["guards"] == {"majority": [0.5, 0.5]}
+    assert stored["values"]["baselines"] == {"majority": [0.5, 0.5]}
 
 
 def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
@@ -66,7 +66,7 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
     config = {"model": "gin", "epochs": 9, "lr": 0.5, "folds": 2, "threads": 2, "model_params": params}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     arguments = ("--config", tmp_path / "config.yaml", "--epochs", 1, "--param", "layers=3", "--out", tmp_path / "run")
-    invoke("train", DATA, "--ignore", "edge_attr", "--no-guards", *arguments)
+    invoke("train", DATA, "--ignore", "edge_attr", "--no-baselines", *arguments)
     used = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
     assert (used["epochs"], used["lr"], used["batch_size"], used["threads"]) == (1, 0.5, 64, 2)
     assert used["model_params"] == {"layers": 3, "dropout": 0.1}
@@ -74,7 +74,7 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
 
 def test_the_goal_reaches_the_model(tmp_path):
     train("--folds", 0, "--balance", "logits", "--out", tmp_path / "run")
-    prior = load(tmp_path / "run").target.prior
+    prior = load(tmp_path / "run").trained_.target.prior
     assert sum(prior) == pytest.approx(1)
 
 
@@ -88,7 +88,7 @@ def test_fields_that_training_left_out_are_left_out_of_predictions(tmp_path):
 
 def test_files_may_call_options_by_their_names(tmp_path):
     (tmp_path / "config.yaml").write_text("seed: 3\nsteps: 2\nkernel: rwk-\nignore: edge_attr\n")
-    quick = ("--epochs", 1, "--folds", 2, "--no-guards", "--out", tmp_path / "run")
+    quick = ("--epochs", 1, "--folds", 2, "--no-baselines", "--out", tmp_path / "run")
     invoke("train", DATA, "--config", tmp_path / "config.yaml", *quick)
     used = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
     assert (used["random_state"], used["ignore"]) == (3, ["edge_attr"])
@@ -211,10 +211,14 @@ BAD = [
     (("train", DATA, *QUICK, "--folds", "1", "--out", "{out}"), "at least 2 folds"),
     (("train", DATA, *QUICK, "--param", "layers=[1", "--out", "{out}"), "the value is not YAML"),
     (("train", DATA, *QUICK, "--out", "{smi}/run"), "molecules.smi is no folder"),
+    (("train", DATA, *QUICK, "--threads", "100000", "--out", "{out}"), "--threads must be at most"),
+    (("train", DATA, *QUICK, "--param", "layers=!!int abc", "--out", "{out}"), "the value is not YAML"),
+    (("train", DATA, *QUICK, "--param", f"layers={'[' * 5000}", "--out", "{out}"), "the value is not YAML"),
+    (("tune", DATA, *QUICK[:-1], "--threads", "100000", "--out", "{out}"), "--threads must be at most"),
     (("tune", DATA, *QUICK[:-1], "--space", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
-    (("predict", "no.safetensors", DATA), "cannot read the model"),
-    (("predict", "{smi}", DATA), "no model saved by rwkplus"),
-    (("predict", "{folder}", DATA), "holds no model.safetensors"),
+    (("predict", "no.safetensors", DATA), "cannot read the file no.safetensors"),
+    (("predict", "{smi}", DATA), "is no file saved by rwkplus"),
+    (("predict", "{folder}", DATA), "should hold one file saved by rwkplus, and has none"),
 ]
 
 
@@ -240,6 +244,18 @@ def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_
         ("model: 3", "model must be a name"),
         ("steps: 2\nmodel_params: 3", "write steps into model_params"),
         ("ignore: 3", "ignore must be a name or a list of names"),
+        ("lr: 2001-99-99", "--lr must be a number of more than 0, got '2001-99-99'"),
+        ("lr: !!timestamp 2001-99-99", "is not YAML that can be read"),
+        ("epochs: !!int abc", "is not YAML that can be read: invalid literal for int()"),
+        (f"epochs: {'9' * 5000}", "is not YAML that can be read: Exceeds the limit"),
+        (f"model_params: {{a: {'[' * 5000}{']' * 5000}}}", "its brackets are nested too deeply"),
+        ("model_params: {a: !!binary aGk=}", "got a bytes"),
+        ("model_params: {3: 4}", "names must be text, got 3"),
+        ("a: &a [1]\nb: [*a, *a]", "it names one part in several places"),
+        ("&a [*a]", "it names one part in several places"),
+        ("? [a]\n: 3", "is not YAML that can be read"),
+        ("threads: 100000", "--threads must be at most"),
+        (f"lr: 1{'0' * 400}", "--lr must be a number of more than 0"),
     ],
 )
 def test_broken_configurations_are_named(rwkplus, tmp_path, text, message):
@@ -252,7 +268,7 @@ def test_folds_that_are_missing_are_run_again(tmp_path):
     whole = train("--folds", 2, "--out", tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "fold-1")
     (tmp_path / "run" / "result.json").unlink()
-    again = json.loads(invoke("train", DATA, "--resume", "--no-guards", "--out", tmp_path / "run", "--json"))
+    again = json.loads(invoke("train", DATA, "--resume", "--no-baselines", "--out", tmp_path / "run", "--json"))
     assert again["mean"] == whole["mean"]
     assert again["folds"][0]["seconds"] == whole["folds"][0]["seconds"]  # taken from the folder, not trained again
 
@@ -285,10 +301,12 @@ def test_a_run_that_came_to_nothing_does_not_block_its_folder(rwkplus, tmp_path)
 def test_remedies_are_options(rwkplus, tmp_path):
     (tmp_path / "days.csv").write_text("source,target,day\na,b,2026-01-03\n")
     _, _, stderr = rwkplus("detect", tmp_path / "days.csv")
-    assert "or leave them out: --ignore day" in " ".join(stderr.split())
+    assert "leave them out: --ignore day" in " ".join(stderr.split())
     (tmp_path / "both.csv").write_text("source,target,label\na,b,card\nb,a,cash\n")
     _, _, stderr = rwkplus("detect", tmp_path / "both.csv")
-    assert "--multigraph says so, or --directed if it leads" in " ".join(stderr.split())
+    assert "--multigraph says so. Where edges lead from source to target only, --directed says so" in " ".join(
+        stderr.split()
+    )
     wrong = ("--kernel", "node-centric", "--route", "blocks", "--out", tmp_path / "gram.npz")
     _, _, stderr = rwkplus("kernel", "functional-groups", *wrong)
-    assert "error: --kernel node-centric has explicit features only: use --route auto." in " ".join(stderr.split())
+    assert "error: the node-centric kernel has explicit features only. Use --route auto." in " ".join(stderr.split())
