@@ -246,11 +246,20 @@ def check_fields(inputs: Inputs, model: nn.Module) -> None:
     reads = getattr(model, "reads", None)
     for field, present in (("edge_attr", reader.edges.exists), ("edge_weight", reader.weighted)):
         if reads is not None and present and field not in reads:
+            columns = _edge_columns(inputs) if field == "edge_attr" else []
             raise GraphError(
-                f"the graphs have {field}, which {type(model).__name__} does not read as it is.",
-                Remedy("Leave it out: {ignore}.", ignore=(field,)),
+                f"the edges have {' and '.join(map(repr, columns)) or field}, which {type(model).__name__} does not "
+                "read as it is.",
+                Remedy("Leave it out: {ignore}.", ignore=tuple(f"edges.{name}" for name in columns) or (field,)),
                 *(_edge_remedies(inputs, model) if field == "edge_attr" else ()),
             )
+
+
+def _edge_columns(inputs: Inputs) -> list[str]:
+    """Columns of edges as the user calls them; none where they are those of PyG, which are called ``edge_attr``."""
+    edges = inputs.reader.edges
+    names = [*edges.labels, *(name for name, _ in edges.attributes)]
+    return [] if all(name.startswith("edge_attr") for name in names) else names
 
 
 def _edge_remedies(inputs: Inputs, model: nn.Module) -> Iterator[Remedy]:

@@ -290,7 +290,8 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
     Labels are one number per graph or a row of them, centered and scaled for training; nan marks missing ones.
 
     Example:
-        >>> regressor = GraphRegressor("gin", epochs=2).fit(["C" * n for n in range(2, 22)], range(20))
+        >>> regressor = GraphRegressor("gin", epochs=2, ignore=("edge_attr",))
+        >>> regressor = regressor.fit(["C" * n for n in range(2, 22)], range(20))
         >>> regressor.predict(["CCC", "CCCC"]).shape
         (2,)
     """

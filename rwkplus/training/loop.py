@@ -3,7 +3,6 @@
 import logging
 import math
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +32,6 @@ Row = dict[str, float]
 Judged = tuple[Tensor, Tensor]  # outputs (B, C) and encoded labels
 LOGGER = "lightning_fabric"
 THREADS_PER_CORE = 4
-LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -122,10 +120,13 @@ class Settings:
         return {name: value for name, value in self.to_dict().items() if name not in passing}
 
     def _check_number(self, name: str, low: float, high: float | None, *, ends: bool = False) -> None:
-        value: Any = getattr(self, name)
-        number = isinstance(value, Real) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST  # type: ignore[operator]
-        inside = number and (low < value or (ends and value == low)) and (high is None or value <= high)
-        if not inside:
+        value = getattr(self, name)
+        try:
+            number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+        except OverflowError:
+            number = math.inf
+        inside = (low < number or (ends and number == low)) and (high is None or number <= high)
+        if not inside or number == math.inf:
             bound = f"{'at least' if ends else 'more than'} {low}" + ("" if high is None else f" and at most {high}")
             raise ParameterError(f"{name} must be a number of {bound}, got {value!r}.")
 
