@@ -35,13 +35,18 @@ class Remedy:
 
 
 class Told:
-    """What errors and warnings share: their arguments are a message, followed by remedies."""
+    """What errors and warnings share: their arguments are a message, followed by remedies.
+
+    A message that speaks of an argument is a :class:`Remedy` as well, so that it can be spelled.
+    """
 
     args: tuple[object, ...]
 
     def told(self, spell: object = in_python) -> str:
         """The message and those remedies that can be spelled; ``spell(name, value)`` gives the words or None."""
         message, *remedies = self.args or ("",)
+        if isinstance(message, Remedy):  # it speaks of an argument itself
+            message = message.told(spell) or message.told()
         words = [remedy.told(spell) if isinstance(remedy, Remedy) else remedy for remedy in remedies]
         return " ".join([str(message), *(str(word) for word in words if word is not None)])
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, Remedy
 
 if TYPE_CHECKING:
     from numpy.random import RandomState
@@ -60,7 +60,9 @@ def check_ignore(ignore: object, fields: Iterable[str] = ()) -> None:
             if field.rpartition(".")[0] == side and DIGITS.sub("", field) != DIGITS.sub("", name)
         ]
         for meant in get_close_matches(name, alike, 1, 0.8):
-            raise ParameterError(f"there is no {name!r} to ignore, but {meant!r}: ignore=({meant!r},)?")
+            raise ParameterError(
+                f"there is no {name!r} to ignore, but {meant!r}.", Remedy("Did you mean {ignore}?", ignore=(meant,))
+            )
 
 
 def is_positive_integer(value: object) -> bool:
@@ -85,7 +87,7 @@ def _is_integer(value: object, least: int) -> bool:
 
 
 def seed_of(random_state: "int | RandomState | None") -> int:
-    """Read what scikit-learn calls ``random_state``: a seed, a source of seeds, or None for a seed of chance."""
+    """Read what scikit-learn calls ``random_state``: a seed, a source of seeds, or None to draw one."""
     if isinstance(random_state, Integral):
         check_integer("random_state", random_state, 0)
         return int(random_state)

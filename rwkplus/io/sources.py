@@ -128,7 +128,9 @@ class ReadOptions:
         for option in fields(self):
             value = getattr(self, option.name)
             if option.name not in takes and value != option.default:
-                raise ParameterError(f"{option.name}={value!r} says nothing about {what}: leave it out.")
+                about = what.replace("{", "{{").replace("}", "}}")
+                text = f"{{{option.name}}} says nothing about {about}: leave it out."
+                raise ParameterError(Remedy(text, **{option.name: value}))
 
     def check_columns(self, columns: Mapping[str, Iterable[str]], *, sure: bool) -> None:
         """Refuse names of columns that neither nodes nor edges have; ``ignore`` may name some that are not there.

@@ -99,7 +99,7 @@ def test_a_file_that_was_changed_is_refused(saved, change):
 def test_patterns_that_were_changed_are_refused(graphs, tmp_path, change):
     path = clone(DETECTORS["pattern"]).fit(graphs).save(tmp_path / "detector.safetensors")
     with pytest.raises(DataError, match=r"detector\.safetensors"):
-        load(changed(path, lambda record, arrays: change(record["learned"]["miner"]["patterns"])))
+        load(changed(path, lambda record, arrays: change(record["learned"]["miner"]["learned"]["patterns"])))
 
 
 def test_a_header_that_is_too_deep_is_refused(saved):
@@ -149,7 +149,7 @@ def test_a_seed_that_was_drawn_is_kept(name, random_state, graphs, tmp_path):
 def test_a_fresh_process_judges_alike(name, database, tmp_path):
     detector = clone(DETECTORS[name]).fit(database.graphs[:40])
     path = detector.save(tmp_path / "detector.safetensors")
-    graphs = "__import__('rwkplus.data').data.anomalous_molecules(60, random_state=3).graphs"
+    graphs = "__import__('rwkplus').datasets.anomalous_molecules(60, random_state=3).graphs"
     scores, flags = in_a_fresh_process(path, f"[part.tolist() for part in loaded.judge({graphs})]")
     np.testing.assert_allclose(scores, detector.score_samples(database.graphs), rtol=1e-12)
     assert flags == (detector.predict(database.graphs) == -1).tolist()

@@ -1,6 +1,7 @@
 import networkx as nx
 import pytest
 
+from experiments.recovery import copied_patterns, majority_label
 from experiments.testbeds import copies, tailed_triangle
 from rwkplus.datasets.generators import triangle_chains
 from rwkplus.errors import ParameterError

@@ -2,6 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from experiments.recovery import matches_labels, matches_strictly, recovered
 from experiments.testbeds import chain_patterns, ring
 from rwkplus.errors import ShapeError
 

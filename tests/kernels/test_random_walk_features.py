@@ -217,7 +217,7 @@ def test_counts_beyond_float64_are_refused():
 
 
 def test_a_failed_fit_changes_nothing():
-    good = load("functional-groups")[:3]
+    good = load_graphs("functional-groups")[:3]
     features = RandomWalkFeatures(steps=2).fit(good)
     before = features.transform(good).toarray()
     features.hash_width = -1
