@@ -14,11 +14,10 @@ from torch_geometric.data import Batch, Data
 
 from rwkplus.datasets.splits import Index, plain_folds, stratified_folds
 from rwkplus.errors import GraphError, ParameterError, Remedy
-from rwkplus.io.pyg import pyg_items
 from rwkplus.models.registry import build, parameters_of
 from rwkplus.table import Graphs
 from rwkplus.tensors import rank_and_world, share_of_batches
-from rwkplus.training.inputs import Features, GraphStore, Inputs, as_table, read_labels, transformed
+from rwkplus.training.inputs import Features, GraphStore, Inputs, as_items, as_table, read_labels, transformed
 from rwkplus.training.loop import derived_seed, isolated
 from rwkplus.training.targets import Balance, Classes, ClassName, Loss, Numbers, Target, Task, make_target
 from rwkplus.types import check_choice
@@ -61,7 +60,7 @@ class GraphDataset:
     ) -> None:
         check_choice("loss", loss, Loss)
         check_choice("balance", balance, Balance)
-        items = pyg_items(X)
+        items = as_items(X)
         self.table = as_table(items, ignore)
         self.inputs = Inputs.fit(self.table, features, ignore)
         self.tensors = self.inputs.read(self.table)

@@ -172,7 +172,8 @@ class GraphTask(nn.Module):
 
     def validation_scores(self, judged: Sequence[Judged]) -> Row:
         """Loss and chosen metric over the batches of all processes."""
-        outputs, y = (cat_over_processes(list(parts)) for parts in zip(*judged, strict=True))
+        together = cat_over_processes if rank_and_world()[1] > 1 else torch.cat
+        outputs, y = (together(list(parts)) for parts in zip(*judged, strict=True))
         total, count = self.target.loss(outputs, y)
         return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
 
@@ -298,7 +299,9 @@ def _epoch(
         fabric.backward(loss)
         optimizer.step()
         losses.append(loss.detach())
-    mean_loss = sum_over_processes(torch.stack(losses).mean()) / fabric.world_size
+    mean_loss = torch.stack(losses).mean()
+    if fabric.world_size > 1:
+        mean_loss = sum_over_processes(mean_loss) / fabric.world_size
     row: Row = {"epoch": epoch, "train_loss": float(mean_loss)}
     if validation is None:
         return row
