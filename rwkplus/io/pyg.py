@@ -1,6 +1,6 @@
 """Graphs of PyG: one-hot rows and integers are labels, other rows are attributes; and back (extra: ``nn``)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -135,28 +135,25 @@ def as_batch(graphs: Graphs, *, ignore: Sequence[str] = ()) -> Batch:
 
 
 def graph_list(graphs: Graphs, ignore: Sequence[str] = ()) -> list[Any]:
-    """Return graphs in any form as a list of PyG's, which are not yet checked; labels mean the same in all."""
-    items = pyg_items(graphs)
-    if isinstance(items, list) and items and isinstance(items[0], Data | HeteroData):
-        return items
-    return GraphTable.of(items, ignore=tuple(ignore)).to_pyg()
+    """Return graphs in any form as a list of PyG's, which are not yet checked; labels mean the same in all.
 
-
-def pyg_items(graphs: Graphs) -> Any:  # noqa: ANN401
-    """A list of PyG's graphs if that is what they are; all else is returned as it is, an iterator as a list."""
+    >>> import networkx as nx
+    >>> [graph.num_nodes for graph in graph_list([nx.path_graph(3), nx.path_graph(2)])]
+    [3, 2]
+    """
     if isinstance(graphs, Batch):
         return _unbatched(graphs)
     if isinstance(graphs, Data | HeteroData):
         raise GraphError(f"got a single {type(graphs).__name__}: put it into a list, [graph].")
-    if isinstance(graphs, str | Path | GraphTable):
-        return graphs
-    if hasattr(graphs, "shape") and not (isinstance(graphs, np.ndarray) and graphs.dtype == object):
-        return graphs
-    try:
-        items = list(graphs)  # type: ignore[call-overload] # or what has only __getitem__, as torch's Subset
-    except TypeError:
-        return graphs
-    return items if (items and isinstance(items[0], Data | HeteroData)) or not hasattr(graphs, "__len__") else graphs
+    if not isinstance(graphs, str | Path | GraphTable) and not hasattr(graphs, "shape"):
+        try:
+            items: list[Any] = list(graphs)  # type: ignore[call-overload] # or what has only __getitem__, as torch's Subset
+        except TypeError:
+            items = []
+        if items and isinstance(items[0], Data | HeteroData):
+            return items
+        graphs = items if isinstance(graphs, Iterator) else graphs
+    return GraphTable.of(graphs, ignore=tuple(ignore)).to_pyg()
 
 
 def one_hot_degree(graphs: Graphs, max_degree: int | None = None) -> list[Data]:
@@ -190,30 +187,6 @@ def label_numbers(colors: Tensor) -> Tensor:
         return torch.full((colors.size(0),), -1, dtype=torch.long, device=colors.device)
     highest, column = colors.max(-1)
     return torch.where(highest > 0, column, -1)
-
-
-def holds_integers(table: GraphTable, side: str) -> bool:
-    """Whether nodes or edges of a table have nothing but what were columns of integers in ``x`` or ``edge_attr``."""
-    field = "x" if side == "nodes" else "edge_attr"
-    described = {n: c for n, c in getattr(table, side).items() if not isinstance(c, Text) and n != table.weight}
-    return bool(described) and all(
-        isinstance(column, Categories) and not column.one_hot and name.removeprefix(field).isdecimal() | (name == field)
-        and all(label.removeprefix("-").isdecimal() for label in column.names)
-        for name, column in described.items()
-    )  # fmt: skip
-
-
-def with_binary_numbers(table: GraphTable) -> GraphTable:
-    """Let columns of integers that are but 0 and 1 be numbers, side by side in one column as in PyG."""
-    for side, field in (("nodes", "x"), ("edges", "edge_attr")):
-        columns = getattr(table, side)
-        coded = [name for name, column in columns.items() if isinstance(column, Categories)]
-        if holds_integers(table, side) and all(set(columns[name].names) <= {"0", "1"} for name in coded):
-            rows = np.stack([columns[name].values() == "1" for name in coded], 1).astype(np.float64)
-            kept = {name: column for name, column in columns.items() if name not in coded}
-            changed: Any = {side: {**kept, field: Numbers(rows)}}
-            table = replace(table, **changed)
-    return table
 
 
 @dataclass

@@ -14,11 +14,10 @@ from torch_geometric.data import Batch, Data
 
 from rwkplus.datasets.splits import Index, plain_folds, stratified_folds
 from rwkplus.errors import GraphError, ParameterError, Remedy
-from rwkplus.io.pyg import pyg_items
 from rwkplus.models.registry import build, parameters_of
 from rwkplus.table import Graphs
 from rwkplus.tensors import rank_and_world, share_of_batches
-from rwkplus.training.inputs import Features, GraphStore, Inputs, as_table, read_labels, transformed
+from rwkplus.training.inputs import Features, GraphStore, Inputs, as_items, as_table, read_labels, transformed
 from rwkplus.training.loop import derived_seed, isolated
 from rwkplus.training.targets import Balance, Classes, ClassName, Loss, Numbers, Target, Task, make_target
 from rwkplus.types import check_choice
@@ -61,7 +60,7 @@ class GraphDataset:
     ) -> None:
         check_choice("loss", loss, Loss)
         check_choice("balance", balance, Balance)
-        items = pyg_items(X)
+        items = as_items(X)
         self.table = as_table(items, ignore)
         self.inputs = Inputs.fit(self.table, features, ignore)
         self.tensors = self.inputs.read(self.table)
@@ -246,11 +245,20 @@ def check_fields(inputs: Inputs, model: nn.Module) -> None:
     reads = getattr(model, "reads", None)
     for field, present in (("edge_attr", reader.edges.exists), ("edge_weight", reader.weighted)):
         if reads is not None and present and field not in reads:
+            columns = _edge_columns(inputs) if field == "edge_attr" else []
             raise GraphError(
-                f"the graphs have {field}, which {type(model).__name__} does not read as it is.",
-                Remedy("Leave it out: {ignore}.", ignore=(field,)),
+                f"the edges have {' and '.join(map(repr, columns)) or field}, which {type(model).__name__} does not "
+                "read as it is.",
+                Remedy("Leave it out: {ignore}.", ignore=tuple(f"edges.{name}" for name in columns) or (field,)),
                 *(_edge_remedies(inputs, model) if field == "edge_attr" else ()),
             )
+
+
+def _edge_columns(inputs: Inputs) -> list[str]:
+    """Columns of edges as the user calls them; none where they are those of PyG, which are called ``edge_attr``."""
+    edges = inputs.reader.edges
+    names = [*edges.labels, *(name for name, _ in edges.attributes)]
+    return [] if all(name.startswith("edge_attr") for name in names) else names
 
 
 def _edge_remedies(inputs: Inputs, model: nn.Module) -> Iterator[Remedy]:

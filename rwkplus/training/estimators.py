@@ -16,13 +16,12 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.errors import ParameterError
-from rwkplus.io.pyg import pyg_items
 from rwkplus.large.node_numbers import Nodes
 from rwkplus.models.registry import assembled, name_to_save
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs
 from rwkplus.training.dataset import GraphDataset, check_fields
-from rwkplus.training.inputs import Features, Inputs, as_table, check_unknown, read_labels
+from rwkplus.training.inputs import Features, Inputs, as_items, as_table, check_unknown, read_labels
 from rwkplus.training.loop import LrSchedule, Settings
 from rwkplus.training.nodes import ClassWeight, NodeInputs, train_nodes
 from rwkplus.training.results import TrainedNetwork, whole_job
@@ -218,7 +217,7 @@ class GraphEstimator(NetworkEstimator):
         """
         self.seed_ = seed_of(self.random_state)
         self._check()
-        items = pyg_items(X)
+        items = as_items(X)
         table = as_table(items, self.ignore)
         labels = read_labels(items, y, table=table)
         data = GraphDataset(
@@ -290,7 +289,8 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
     Labels are one number per graph or a row of them, centered and scaled for training; nan marks missing ones.
 
     Example:
-        >>> regressor = GraphRegressor("gin", epochs=2).fit(["C" * n for n in range(2, 22)], range(20))
+        >>> regressor = GraphRegressor("gin", epochs=2, ignore=("edge_attr",))
+        >>> regressor = regressor.fit(["C" * n for n in range(2, 22)], range(20))
         >>> regressor.predict(["CCC", "CCCC"]).shape
         (2,)
     """

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import msgspec
@@ -12,8 +13,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data, HeteroData
 
 from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusError
-from rwkplus.io.pyg import holds_integers, pyg_items, with_binary_numbers
-from rwkplus.table import Graphs, GraphTable, Reader, Text
+from rwkplus.io.pyg import graph_list
+from rwkplus.table import Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.arrays import GraphArrays
 from rwkplus.table.columns import Categories
 from rwkplus.table.graph_table import degree_labels
@@ -88,7 +89,7 @@ class Inputs:
         self, model: nn.Module, target: Target, X: Graphs, y: object, unknown_label: UnknownLabel = "ignore"
     ) -> tuple[Tensor, Tensor]:
         """Outputs of a network for graphs with known labels, and these, encoded."""
-        items = pyg_items(X)
+        items = as_items(X)
         labels = target.encode(read_labels(items, y, target.kind))
         return self.outputs(model, items, unknown_label), labels
 
@@ -315,14 +316,35 @@ def in_precision_of(model: nn.Module, data: Data) -> Data:
     return data
 
 
+def as_items(X: Graphs) -> Any:  # noqa: ANN401
+    """Graphs that can be read twice: those of PyG as a list of ``Data``, an iterator of others as a list."""
+    if isinstance(X, Batch):
+        return graph_list(X)
+    if isinstance(X, str | Path | GraphTable | Data | HeteroData):
+        return X
+    items: Any = X
+    try:
+        items = X if hasattr(X, "__len__") else list(items)  # or what has only __getitem__, as torch's Subset
+        return list(items) if isinstance(next(iter(items), None), Data) else items
+    except TypeError:
+        return X
+
+
+def is_pyg(items: object) -> bool:
+    """Whether these are graphs of PyG, as :func:`as_items` returns them."""
+    return isinstance(items, list) and bool(items) and isinstance(items[0], Data)
+
+
 def as_table(X: Graphs, ignore: Sequence[str] = ()) -> GraphTable:
     """Read graphs in any form.
 
     Those of PyG keep the order of their edges, and their targets, which may be of any shape, are not looked at.
+
+    >>> as_table(["CCO", "CN"]).num_nodes
+    5
     """
-    items = pyg_items(X)
-    is_pyg = isinstance(items, list) and bool(items) and isinstance(items[0], Data | HeteroData)
-    return GraphTable.of(items, ignore=tuple(ignore), **({"y": (), "directed": True} if is_pyg else {}))
+    items = as_items(X)
+    return GraphTable.of(items, ignore=tuple(ignore), **({"y": (), "directed": True} if is_pyg(items) else {}))
 
 
 def check_unknown(unknown_label: object) -> None:
@@ -335,13 +357,13 @@ def _guess(table: GraphTable) -> Features:
     if not described:
         return "degree"
     beyond = any(isinstance(column, Categories) and not set(column.names) <= {"0", "1"} for column in described)
-    return "discrete" if beyond and holds_integers(table, "nodes") else "given"
+    return "discrete" if beyond and _holds_integers(table, "nodes") else "given"
 
 
 def _with_features(table: GraphTable, features: Features, max_degree: int | None) -> GraphTable:
     """The graphs with nodes described as ``features`` says."""
     if features == "given":
-        table = with_binary_numbers(table)
+        table = _with_binary_numbers(table)
     described = [name for name, column in table.nodes.items() if not isinstance(column, Text)]
     if features in ("degree", "constant"):
         table = replace(table, nodes={name: column for name, column in table.nodes.items() if name not in described})
@@ -369,7 +391,7 @@ def read_labels(X: Graphs, y: object = None, task: str = "auto", table: GraphTab
         task: What the labels are for.
         table: The graphs as a table, where that is known already.
     """
-    items = pyg_items(X)
+    items = as_items(X)
     try:
         labels = _as_array(y) if y is not None else _labels_in(items, table)
     except ValueError as error:
@@ -390,7 +412,7 @@ def read_labels(X: Graphs, y: object = None, task: str = "auto", table: GraphTab
 
 def _labels_in(items: Any, table: GraphTable | None) -> NDArray[Any]:  # noqa: ANN401
     """Labels that graphs carry; those of PyG may be tensors of any shape."""
-    if isinstance(items, list) and items and isinstance(items[0], Data):
+    if is_pyg(items):
         return np.array([_label(i, item) for i, item in enumerate(items)])
     found = (as_table(items) if table is None else table).y
     if found is None:
@@ -408,3 +430,27 @@ def _label(i: int, item: Data) -> NDArray[Any]:
 
 def _as_array(y: object) -> NDArray[Any]:
     return y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
+
+
+def _holds_integers(table: GraphTable, side: str) -> bool:
+    """Whether nodes or edges of a table have nothing but what were columns of integers in ``x`` or ``edge_attr``."""
+    field = "x" if side == "nodes" else "edge_attr"
+    described = {n: c for n, c in getattr(table, side).items() if not isinstance(c, Text) and n != table.weight}
+    return bool(described) and all(
+        isinstance(column, Categories) and not column.one_hot and name.removeprefix(field).isdecimal() | (name == field)
+        and all(label.removeprefix("-").isdecimal() for label in column.names)
+        for name, column in described.items()
+    )  # fmt: skip
+
+
+def _with_binary_numbers(table: GraphTable) -> GraphTable:
+    """Let columns of integers that are but 0 and 1 be numbers, side by side in one column as in PyG."""
+    for side, field in (("nodes", "x"), ("edges", "edge_attr")):
+        columns = getattr(table, side)
+        coded = [name for name, column in columns.items() if isinstance(column, Categories)]
+        if _holds_integers(table, side) and all(set(columns[name].names) <= {"0", "1"} for name in coded):
+            rows = np.stack([columns[name].values() == "1" for name in coded], 1).astype(np.float64)
+            kept = {name: column for name, column in columns.items() if name not in coded}
+            changed: Any = {side: {**kept, field: Numbers(rows)}}
+            table = replace(table, **changed)
+    return table

@@ -3,7 +3,6 @@
 import logging
 import math
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +32,6 @@ Row = dict[str, float]
 Judged = tuple[Tensor, Tensor]  # outputs (B, C) and encoded labels
 LOGGER = "lightning_fabric"
 THREADS_PER_CORE = 4
-LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -122,10 +120,13 @@ class Settings:
         return {name: value for name, value in self.to_dict().items() if name not in passing}
 
     def _check_number(self, name: str, low: float, high: float | None, *, ends: bool = False) -> None:
-        value: Any = getattr(self, name)
-        number = isinstance(value, Real) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST  # type: ignore[operator]
-        inside = number and (low < value or (ends and value == low)) and (high is None or value <= high)
-        if not inside:
+        value = getattr(self, name)
+        try:
+            number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+        except OverflowError:
+            number = math.inf
+        inside = (low < number or (ends and number == low)) and (high is None or number <= high)
+        if not inside or number == math.inf:
             bound = f"{'at least' if ends else 'more than'} {low}" + ("" if high is None else f" and at most {high}")
             raise ParameterError(f"{name} must be a number of {bound}, got {value!r}.")
 
@@ -171,7 +172,8 @@ class GraphTask(nn.Module):
 
     def validation_scores(self, judged: Sequence[Judged]) -> Row:
         """Loss and chosen metric over the batches of all processes."""
-        outputs, y = (cat_over_processes(list(parts)) for parts in zip(*judged, strict=True))
+        together = cat_over_processes if rank_and_world()[1] > 1 else torch.cat
+        outputs, y = (together(list(parts)) for parts in zip(*judged, strict=True))
         total, count = self.target.loss(outputs, y)
         return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
 
@@ -297,7 +299,9 @@ def _epoch(
         fabric.backward(loss)
         optimizer.step()
         losses.append(loss.detach())
-    mean_loss = sum_over_processes(torch.stack(losses).mean()) / fabric.world_size
+    mean_loss = torch.stack(losses).mean()
+    if fabric.world_size > 1:
+        mean_loss = sum_over_processes(mean_loss) / fabric.world_size
     row: Row = {"epoch": epoch, "train_loss": float(mean_loss)}
     if validation is None:
         return row

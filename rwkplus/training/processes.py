@@ -12,14 +12,17 @@ from rwkplus.tensors import all_sum, rank_and_world
 
 
 def sum_over_processes(value: Tensor) -> Tensor:
-    """Add up a tensor that every process has; gradients flow back to all of them."""
+    """Add up a tensor that every process has; gradients flow back to all of them.
+
+    >>> sum_over_processes(torch.tensor(3.0))
+    tensor(3.)
+    """
     return all_sum(value) if rank_and_world()[1] > 1 else value
 
 
 def cat_over_processes(parts: list[Tensor]) -> Tensor:
     """Concatenate the rows of all processes; they may have different numbers of them."""
-    together = torch.cat(parts)
-    return torch.cat(gather_all_tensors(together)) if rank_and_world()[1] > 1 else together
+    return torch.cat(gather_all_tensors(torch.cat(parts)))
 
 
 @cache  # once

@@ -194,7 +194,7 @@ def test_tensorboard_gets_every_epoch(tmp_path):
 
 BAD = [
     (("train", DATA, "--model", "gim", "--out", "{out}"), "no model 'gim'"),
-    (("train", DATA, "--model", "gin", "--out", "{out}"), "--ignore edge_attr"),
+    (("train", DATA, "--model", "gin", "--out", "{out}"), "--ignore edges.label"),
     (("train", DATA, *QUICK, "--kernel", "rwk+", "--out", "{out}"), "no parameter 'kernel'"),
     (("train", DATA, *QUICK, "--param", "layers", "--out", "{out}"), "--param must be name=value"),
     (("train", DATA, *QUICK, "--metric", "mae", "--out", "{out}"), "metric must be one of accuracy"),

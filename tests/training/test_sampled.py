@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from rwkplus.errors import DataError, ParameterError, ShapeError
+from rwkplus.large import CSRGraph
 from rwkplus.saving import load
 from rwkplus.training import NodeClassifier, layerwise_outputs
 from rwkplus.training.estimators import estimator_of
