@@ -5,15 +5,14 @@ Run: python examples/03_train.py
 
 from pathlib import Path
 
+from rwkplus import GraphClassifier, load
 from rwkplus.datasets import functional_groups
 from rwkplus.reports import write_network_report
-from rwkplus.saving import load
-from rwkplus.training import GraphClassifier
 
 graphs = functional_groups(200)  # or networkx graphs, data frames, SMILES, PyG graphs, a file
 y = ["nitrite" if y else "nitro" for y in graphs.y]
 
-model = GraphClassifier("kergnn", model_params={"steps": 3}, epochs=30, ignore=("edge_attr",), random_state=0)
+model = GraphClassifier("kergnn", model_params={"steps": 3}, epochs=30, ignore=("edges.label",), random_state=0)
 model.fit(graphs[:150], y[:150])
 print(f"accuracy on unseen graphs: {model.score(graphs[150:], y[150:]):.2f}")
 

@@ -24,8 +24,8 @@ with TemporaryDirectory() as folder:
     # A lean loop on Lightning Fabric: clusters of nodes as batches, several processes with torchrun.
     settings = Settings(epochs=3, batch_size=2_000, lr=3e-3, threads=1)
     result = train_sampled(graph, {"hidden_channels": 32}, settings=settings, class_weights=(1.0, 5.0))
-    print(f"clusters: ROC-AUC {result.scores['test']['roc_auc']:.2f} on test users, epoch {result.best_epoch}")
-    result.trained.save(Path(folder) / "bots.safetensors")
+    print(f"clusters: ROC-AUC {result.test['roc_auc']:.2f} on test users, epoch {result.best_epoch}")
+    result.save(Path(folder) / "bots.safetensors")
 
     # Or your own: batches are PyG's Data, their first batch_size nodes are the ones to learn from.
     model = GNN(graph["x"].shape[1], 2, level="node", hidden_channels=32)

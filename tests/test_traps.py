@@ -20,7 +20,7 @@ from rwkplus.models.registry import MODELS, register
 from rwkplus.nn import EgoNets, KernelConv, KernelLayer, RWKPlusConv, StepNorm
 from rwkplus.training import Place, cross_validate, cross_validation, train
 from rwkplus.training.results import Job
-from tests.tasks.toy import QUICK, SMALL, rings
+from tests.training.toy import QUICK, SMALL, rings
 
 
 def test_ties_between_settings_are_broken_by_their_own_losses(monkeypatch):

@@ -13,6 +13,7 @@ from rwkplus.drawing import draw, label_colors
 from rwkplus.files import write_whole
 from rwkplus.reports.page import Figure, Page, Section, surroundings
 from rwkplus.table import Graphs, GraphTable
+from rwkplus.training.estimators import NetworkEstimator
 from rwkplus.training.inputs import as_table
 from rwkplus.training.matches import HiddenGraphMatches, column_names, match_hidden_graphs
 from rwkplus.training.results import TrainedNetwork
@@ -20,14 +21,15 @@ from rwkplus.training.results import TrainedNetwork
 EXAMPLES = 3
 
 
-def network_report(trained: TrainedNetwork, X: Graphs, name: str) -> str:
+def network_report(model: NetworkEstimator | TrainedNetwork, X: Graphs, name: str) -> str:
     """Return the page as HTML.
 
     Args:
-        trained: A network with a :class:`rwkplus.nn.KernelConv`, such as KerGNN.
+        model: A trained network with a :class:`rwkplus.nn.KernelConv`, such as KerGNN, or the estimator that has it.
         X: Graphs to show its reaction to.
         name: Name of the database.
     """
+    trained = model.trained_ if isinstance(model, NetworkEstimator) else model
     table = as_table(X, trained.inputs.ignore)
     found, predicted = match_hidden_graphs(trained, table), trained.predict(table)
     named = label_colors(tuple(column_names(trained.inputs.reader.nodes)))
@@ -42,9 +44,9 @@ def network_report(trained: TrainedNetwork, X: Graphs, name: str) -> str:
     return Page(f"What the network looks at in {name}", lead, colors=named, sections=sections).html()
 
 
-def write_network_report(path: str | Path, trained: TrainedNetwork, X: Graphs, name: str) -> Path:
+def write_network_report(path: str | Path, model: NetworkEstimator | TrainedNetwork, X: Graphs, name: str) -> Path:
     """Write the page of :func:`network_report`, whole or not at all."""
-    return write_whole(path, network_report(trained, X, name))
+    return write_whole(path, network_report(model, X, name))
 
 
 def _section(

@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,6 +77,12 @@ class TrainedNetwork:
     def scores(self, X: Any, y: object = None, **options: Any) -> dict[str, float]:  # noqa: ANN401
         """Every score on graphs with known labels, or on some ``nodes``, those of ``test_mask`` by default."""
         return all_scores(self.target, *self.inputs.judged(self.model, self.target, X, y, **options))
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as the estimator that it belongs to, into one safetensors file; :func:`rwkplus.load` opens it."""
+        from rwkplus.training.estimators import estimator_of  # which is made of this
+
+        return estimator_of(self).save(path)
 
     def outputs(self, X: Any, **options: Any) -> Tensor:  # noqa: ANN401
         """Raw outputs ``(B, C)``, on the CPU."""

@@ -42,20 +42,20 @@ def test_a_small_run_is_written_method_by_method_and_not_repeated(small, monkeyp
 
 def test_undrawn_actives_are_judged_by_the_network_that_was_chosen(small, monkeypatch):
     asked = []
-    read = anomaly.load_model
+    read = anomaly.load
 
     def remember(path):
         asked.append((path.parent.parent.name, read(path)))
         return asked[-1][1]
 
-    monkeypatch.setattr(anomaly, "load_model", remember)
+    monkeypatch.setattr(anomaly, "load", remember)
     folds = anomaly.run_anomaly("PC-3", epochs=2, methods=["iGAD + RWK+"])["iGAD + RWK+"]
     assert "--seed 0 --method 'iGAD + RWK+'`" in anomaly_page()
     undrawn = [Data(x=g.x, edge_index=g.edge_index) for g in anomaly.load_screen("PC-3").undrawn.to_pyg()]
     assert len(undrawn) == 40 - 17
     for i, (fold, (folder, network)) in enumerate(zip(folds, asked, strict=True)):
         assert folder == f"fold-{i}"
-        assert network.params == fold["params"]
+        assert network.trained_.params == fold["params"]
         assert fold["scores"][anomaly.UNDRAWN] == np.mean(network.predict(undrawn) == 1)
 
 

@@ -80,13 +80,13 @@ def test_rows_that_another_process_writes_meanwhile_are_kept(monkeypatch):
 
 def test_validation_nodes_choose_and_test_nodes_are_looked_at_once(monkeypatch):
     judged = []
-    scores = nodes.TrainedNodes.scores
+    scores = nodes.TrainedNetwork.scores
 
-    def watched(self, data, y=None, *, nodes=None):
+    def watched(self, X, y=None, *, nodes=None):
         judged.append(set(nodes.tolist()))
-        return scores(self, data, y, nodes=nodes)
+        return scores(self, X, y, nodes=nodes)
 
-    monkeypatch.setattr(nodes.TrainedNodes, "scores", watched)
+    monkeypatch.setattr(nodes.TrainedNetwork, "scores", watched)
     nodes.run_nodes("Cora", seeds=1, epochs=2, methods=["GCNConv"])
     train, validation, test = (set(part.tolist()) for part in nodes.node_split(small().y.numpy(), 0))
     assert judged == [validation, validation, validation, test]

@@ -6,7 +6,7 @@ from torch_geometric.data import Batch
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GIN, GNN
 from rwkplus.models.registry import MODELS, build, entry_of, name_of, parameters_of, register
-from tests.tasks.toy import rings
+from tests.training.toy import rings
 
 
 class Mine(nn.Module):
