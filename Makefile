@@ -23,10 +23,12 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.installed ## Mine the embedded molecules: names the planted groups, writes demo/report.html
 	$(BIN)/rwkplus mine planted-molecules --patterns 8 --criterion blocks --out demo --force
 
-test: check ## What CI runs: lint, types, tests
+check: lint ## Lint, types and the quick tests: under two minutes on two cores
+	$(BIN)/python -m pytest -q --numprocesses 2 -m 'not slow'
 
-check: lint
+test: lint ## What CI runs: lint, types, all tests, and the formulas once more with their shapes checked
 	$(BIN)/python -m pytest -q --numprocesses 2
+	$(BIN)/python -m pytest -q --numprocesses 2 --jaxtyping-packages=rwkplus.functional,beartype.beartype tests/functional
 
 lint: $(VENV)/.installed-dev ## Style and types
 	$(BIN)/ruff check .

@@ -23,7 +23,6 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "imported-members": True, "show-inheritance": True}
-autodoc_preserve_defaults = True
 autodoc_typehints_format = "fully-qualified"
 python_use_unqualified_type_names = True
 copybutton_exclude = ".linenos, .gp, .go"

@@ -49,12 +49,12 @@ _ROOMS = (
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Import rooms and names when they are first used, so that ``import rwkplus`` stays light."""
-    for room, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"rwkplus.{room}"), name)
-    if name in _ROOMS:
-        return import_module(f"rwkplus.{name}")
-    raise AttributeError(f"module 'rwkplus' has no attribute {name!r}")
+    home = next((room for room, names in _HOMES.items() if name in names), None)
+    if home is None and name not in _ROOMS:
+        raise AttributeError(f"module 'rwkplus' has no attribute {name!r}")
+    found = import_module(f"rwkplus.{name}") if home is None else getattr(import_module(f"rwkplus.{home}"), name)
+    globals()[name] = found  # from now on it is an ordinary name
+    return found
 
 
 def __dir__() -> list[str]:
