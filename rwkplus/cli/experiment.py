@@ -208,14 +208,23 @@ def _annotation(option: Option, panel: str) -> Any:  # noqa: ANN401
 
 
 def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Pick the settings of training."""
+    """Pick the settings of training.
+
+    >>> from rwkplus.training import Settings
+    >>> settings_of(Settings(epochs=3).to_dict() | {"model": "gin"}).epochs
+    3
+    """
     from rwkplus.training import Settings
 
     return Settings.from_dict({name: config[name] for name in Settings().to_dict()})
 
 
 def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
-    """Parameters of the network from ``--kernel``, ``--steps`` and ``--param name=value``."""
+    """Parameters of the network from ``--kernel``, ``--steps`` and ``--param name=value``.
+
+    >>> given_params("rwk+", None, ["num_hidden=16"])
+    {'kernel': 'rwk+', 'num_hidden': 16}
+    """
     params: dict[str, Any] = {"kernel": kernel, "steps": steps}
     params = {name: value for name, value in params.items() if value is not None}
     for pair in pairs or ():

@@ -40,6 +40,12 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
     ``x`` and ``edge_attr`` are labels where their rows are one-hot, with the names in ``node_label_names`` and
     ``edge_label_names`` if there are such, or where they hold integers; all else is attributes. ``edge_weight`` is the
     weight. Edges that all have their reverse are undirected, unless ``directed`` says to keep them as they are listed.
+
+    Example:
+        >>> graph = Data(x=torch.tensor([[6], [8]]), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> from_pyg([graph])
+        GraphTable: 1 undirected graph, 2 nodes, 1 edge
+          nodes  x: 2 labels (6, 8)
     """
     options.check("graphs of PyG", TAKES)
     items = graph_list(graphs)
@@ -63,7 +69,13 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
 
 
 def to_pyg(table: GraphTable) -> list[Data]:
-    """Make graphs of PyG: labels as one-hot rows, followed by attributes; an undirected edge in both directions."""
+    """Make graphs of PyG: labels as one-hot rows, followed by attributes; an undirected edge in both directions.
+
+    >>> graph = Data(x=torch.tensor([[6], [8]]), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    >>> to_pyg(from_pyg([graph]))[0].x
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     reader = Reader.fit(table)
     arrays = reader.read(table, labels=False)
     _, _, source, target = directed_edges(table)
@@ -177,12 +189,20 @@ def one_hot_degree(graphs: Graphs, max_degree: int | None = None) -> list[Data]:
 
 
 def is_one_hot(colors: Tensor) -> bool:
-    """Whether every row is one-hot or zero (a zero row matches nothing)."""
+    """Whether every row is one-hot or zero (a zero row matches nothing).
+
+    >>> is_one_hot(torch.eye(2)), is_one_hot(torch.ones(1, 2))
+    (True, False)
+    """
     return bool((((colors == 0) | (colors == 1)).all()) and (colors.sum(-1) <= 1).all())
 
 
 def label_numbers(colors: Tensor) -> Tensor:
-    """Column of the one in each one-hot row, -1 for zero rows."""
+    """Column of the one in each one-hot row, -1 for zero rows.
+
+    >>> label_numbers(torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]))
+    tensor([ 1,  0, -1])
+    """
     if colors.size(1) == 0:
         return torch.full((colors.size(0),), -1, dtype=torch.long, device=colors.device)
     highest, column = colors.max(-1)

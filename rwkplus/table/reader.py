@@ -27,7 +27,12 @@ NUMBERED_BELOW = 65_536
 
 @dataclass(frozen=True)
 class Colors:
-    """What describes nodes or edges: labels, attributes, both or neither."""
+    """What describes nodes or edges: labels, attributes, both or neither.
+
+    Example:
+        >>> Reader.fit(GraphTable.of(["CCO"])).nodes.labels
+        ('label',)
+    """
 
     side: Side
     labels: tuple[str, ...]  # label columns, which together make one label
@@ -52,7 +57,11 @@ class Colors:
 
     @property
     def categories(self) -> list[int]:
-        """Numbers that each column of labels needs room for, where they are read column by column."""
+        """Numbers that each column of labels needs room for, where they are read column by column.
+
+        >>> Reader.fit(GraphTable.of(["CCO", "CN"]), by_column=("nodes",)).nodes.categories
+        [3]
+        """
         return [1 + max(_label_numbers(names), default=0) for names in self.vocabularies]
 
     @property
@@ -60,6 +69,9 @@ class Colors:
         """Number of features: one for every label, and the attributes; at least one for nodes.
 
         Where labels are read column by column, there is one feature for every column.
+
+        >>> Reader.fit(GraphTable.of(["CCO", "CN"])).nodes.width
+        3
         """
         if self.vocabularies:
             return len(self.vocabularies)
@@ -127,6 +139,13 @@ class Reader:
         """Like :meth:`fit`, for those who compare labels only: attributes are cut into classes.
 
         Nodes without labels are all alike, or have their place in the graph as label (``structural``).
+
+        Example:
+            >>> import networkx as nx
+            >>> path = nx.path_graph(4)
+            >>> nx.set_node_attributes(path, {0: 1.0, 1: 1.0, 2: 9.0, 3: 9.0}, "mass")
+            >>> Reader.fit_labels(GraphTable.of([path]), (), n_classes=2).nodes.names
+            ('mass < 5', 'mass >= 5')
         """
         plain = cls.fit(table, ignore)
         if plain.weighted:
@@ -154,7 +173,11 @@ class Reader:
 
     @property
     def attributes(self) -> list[str]:
-        """Columns of numbers that describe nodes or edges."""
+        """Columns of numbers that describe nodes or edges.
+
+        >>> Reader.fit(GraphTable.of(["CCO"])).attributes
+        []
+        """
         return [name for colors in (self.nodes, self.edges) for name, _ in colors.attributes]
 
     def read(self, table: GraphTable, unknown_label: UnknownLabel = "new", *, labels: bool = True) -> GraphArrays:
@@ -168,6 +191,14 @@ class Reader:
             unknown_label: What to do with labels that fitting did not see.
             labels: Whether to give numbers of labels; otherwise features: one-hot rows for labels or, where these are
                 read column by column, the number of each, -1 for one that fitting did not see.
+
+        Example:
+            >>> reader = Reader.fit(GraphTable.of(["CCO"]))
+            >>> reader.read(GraphTable.of(["CN"]), "ignore").label
+            array([ 0, -1])
+            >>> reader.read(GraphTable.of(["CO"]), labels=False).x
+            array([[1., 0.],
+                   [0., 1.]])
         """
         table = self._own(table)
         nodes, edges = self._described("nodes", table), self._described("edges", table)
@@ -200,7 +231,12 @@ class Reader:
                 _warn_of_unknown(colors, ~known[label.codes] & (label.codes >= 0))
 
     def labelled(self, table: GraphTable) -> GraphTable:
-        """The graphs with one column ``label``, as the reader sees it, on nodes and, where they have any, on edges."""
+        """The graphs with one column ``label``, as the reader sees it, on nodes and, where they have any, on edges.
+
+        >>> table = GraphTable.of(["C[NH3+]"], atom=("element", "charge"))
+        >>> Reader.fit(table).labelled(table).nodes["label"].names
+        ('C, charge 0', 'N, charge 1')
+        """
         table = self._own(table)
         columns: dict[Side, dict[str, Column]] = {"nodes": {}, "edges": {}}
         for colors in (self.nodes, self.edges):
@@ -256,7 +292,12 @@ class Reader:
         return structural_rows(table.node_ptr, source, target)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values that :meth:`from_dict` reads."""
+        """JSON values that :meth:`from_dict` reads.
+
+        >>> reader = Reader.fit(GraphTable.of(["CCO"]))
+        >>> Reader.from_dict(reader.to_dict()) == reader
+        True
+        """
         return {
             "nodes": _colors_to_dict(self.nodes),
             "edges": _colors_to_dict(self.edges),
@@ -301,6 +342,11 @@ def directed_edges(table: GraphTable) -> tuple[Ints, Ints, Ints, Ints]:
     Returns:
         Where the edges of each graph begin ``(B + 1,)``; and for every direction the row of the edge in the table, its
         first and its second node, counted over all graphs ``(E',)``. A loop has one direction.
+
+    Example:
+        >>> edge_ptr, rows, source, target = directed_edges(GraphTable.of(["CCO", "CN"]))
+        >>> source.tolist(), target.tolist()
+        ([0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3])
     """
     first = np.repeat(table.node_ptr[:-1], np.diff(table.edge_ptr))
     source, target = first + table.source, first + table.target
@@ -644,14 +690,22 @@ def _place(table: GraphTable, side: Side, marked: NDArray[np.bool_]) -> str:
 
 
 def with_equal_nodes(table: GraphTable) -> GraphTable:
-    """Give all nodes the same label where nothing describes them."""
+    """Give all nodes the same label where nothing describes them.
+
+    >>> import networkx as nx
+    >>> with_equal_nodes(GraphTable.of([nx.path_graph(2)])).nodes["label"].values().tolist()
+    ['0', '0']
+    """
     if any(isinstance(column, Categories | Numbers) for column in table.nodes.values()):
         return table
     return table.with_columns(nodes={"label": Categories.numbered(np.zeros(table.num_nodes, np.int64), ALIKE)})
 
 
 def check_nodes(table: GraphTable) -> None:
-    """Refuse graphs without nodes."""
+    """Refuse graphs without nodes.
+
+    >>> check_nodes(GraphTable.of(["CCO"]))
+    """
     empty = np.diff(table.node_ptr) == 0
     if empty.any():
         i = int(np.argmax(empty))

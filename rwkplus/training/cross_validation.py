@@ -37,7 +37,16 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Scores over all folds."""
+    """Scores over all folds.
+
+    Example:
+        >>> scores = [(0, {"accuracy": 0.7}, {"accuracy": 0.6}), (1, {"accuracy": 0.9}, {"accuracy": 0.8})]
+        >>> folds = [FoldResult(i, {}, 0, validation, test, 1.0) for i, validation, test in scores]
+        >>> accuracy = Metric("accuracy", True, lambda *_: None)
+        >>> scores = CrossValidation(folds, accuracy)
+        >>> scores.best().fold, round(scores.mean("accuracy"), 2), round(scores.std("accuracy"), 2)
+        (1, 0.7, 0.1)
+    """
 
     folds: list[FoldResult]
     chosen_by: Metric
@@ -96,6 +105,13 @@ def cross_validate(
         place: Where to keep the networks of all folds, and to resume from.
         n_jobs: Folds at a time, in processes of their own.
         callback: Called after every fold and, if these run one at a time, after every epoch.
+
+    Example:
+        >>> from rwkplus.datasets import load_graphs
+        >>> graphs = load_graphs("functional-groups")[:40]
+        >>> scores = cross_validate("gin", graphs, folds=2, settings=Settings(epochs=2), ignore=("edge_attr",))
+        >>> len(scores.folds), sorted(scores.to_dict())
+        (2, ['folds', 'mean', 'std'])
     """
     settings = settings or Settings()
     candidates = [model_params or {}] if model_params is None or isinstance(model_params, Mapping) else model_params
@@ -105,7 +121,7 @@ def cross_validate(
     prepare(data, model, candidates, settings)
     metric = metric_for(data.whole, settings.metric)
 
-    def run(number: int, train: Index, test: Index, watch: Callback | None) -> FoldResult:
+    def _run(number: int, train: Index, test: Index, watch: Callback | None) -> FoldResult:
         results, diverged = [], NumericError()
         for i, params in enumerate(candidates):
             job = Job.split(data, model, params, train, fold_settings(settings, number))
@@ -117,7 +133,7 @@ def cross_validate(
             raise NumericError(f"fold {number}: {diverged}") from diverged
         return tested(data, max(results, key=lambda result: _rank(metric, result.validation)), number, test)
 
-    return run_folds(data, folds, settings, run, n_jobs=n_jobs, callback=callback)
+    return run_folds(data, folds, settings, _run, n_jobs=n_jobs, callback=callback)
 
 
 def prepare(data: GraphDataset, model: Model, candidates: Sequence[Params], settings: Settings) -> None:
@@ -151,7 +167,11 @@ def run_folds(
 
 
 def fold_settings(settings: Settings, number: int) -> Settings:
-    """Settings of a fold: initial weights and order of its own."""
+    """Settings of a fold: initial weights and order of its own.
+
+    >>> fold_settings(Settings(), 0).random_state != fold_settings(Settings(), 1).random_state
+    True
+    """
     return replace(settings, random_state=derived_seed(settings.random_state, number))
 
 
@@ -163,7 +183,11 @@ def tested(data: GraphDataset, chosen: TrainedNetwork, number: int, test: Index)
 
 
 def candidate_place(place: Place | None, number: int, candidate: int | None = None) -> Place | None:
-    """Where a candidate of a fold keeps its files."""
+    """Where a candidate of a fold keeps its files.
+
+    >>> candidate_place(Place(Path("run")), 2, 0).folder.as_posix()
+    'run/fold-2/candidate-0'
+    """
     if place is None:
         return None
     folder: Path = place.folder / f"fold-{number}"

@@ -116,7 +116,11 @@ class GraphDataset:
         return self.whole.width
 
     def target(self, train: Index) -> Target:
-        """Meaning of outputs; classes of the whole database, scaling of the training part alone."""
+        """Meaning of outputs; classes of the whole database, scaling of the training part alone.
+
+        >>> GraphDataset(["C", "CC", "CCC"], [1.0, 2.0, 9.0]).target(np.array([0, 1])).center
+        (1.5,)
+        """
         target = self.whole
         if isinstance(target, Numbers):
             return Numbers.of(self.y[train], "std" if self.task == "counting" else "standard", self.loss)
@@ -126,7 +130,12 @@ class GraphDataset:
         return target
 
     def folds(self, folds: int, seed: int) -> list[tuple[Index, Index]]:
-        """Seeded folds of training and test graphs, by class where there are classes."""
+        """Seeded folds of training and test graphs, by class where there are classes.
+
+        >>> data = GraphDataset(["C", "CC", "O", "OO"], ["a", "a", "b", "b"])
+        >>> [test.size for _, test in data.folds(2, seed=0)]
+        [2, 2]
+        """
         if self.classes is None:
             return plain_folds(len(self), folds, seed)
         names = np.array(self.whole.names)  # type: ignore[attr-defined]
@@ -176,6 +185,11 @@ class Batches:
         batch_size: Most graphs per batch, over all processes.
         y: Encoded label of every graph of ``index``, ``(len(index), ...)``; becomes ``batch.y``.
         seed: Seed of the order; None keeps the order, and the batches.
+
+    Example:
+        >>> data = GraphDataset(["C" * n for n in range(1, 8)], range(7), task="regression")
+        >>> [batch.num_graphs for batch in Batches(GraphStore(data.tensors), np.arange(7), batch_size=3)]
+        [3, 2, 2]
     """
 
     def __init__(
@@ -216,7 +230,12 @@ def _generator(*numbers: int) -> torch.Generator:
 
 
 def new_network(data: GraphDataset, model: Model, params: Mapping[str, Any], seed: int = 0) -> nn.Module:
-    """Build a network for a database, unless it would leave columns of the graphs unread."""
+    """Build a network for a database, unless it would leave columns of the graphs unread.
+
+    >>> data = GraphDataset(["C", "CC", "O", "OO"], [0, 0, 1, 1], ignore=("edge_attr",))
+    >>> type(new_network(data, "gin", {"layers": 1})).__name__
+    'GIN'
+    """
     with isolated(seed):
         network = build(model, data.inputs.width, data.width, fitted_params(data.inputs, model, params))
     check_fields(data.inputs, network)
@@ -227,6 +246,10 @@ def fitted_params(inputs: Inputs, model: str | type[nn.Module], params: Mapping[
     """Add what can be read off the graphs, categories of labels and width of edge features, to a network's parameters.
 
     Only those that the network has and nobody gave.
+
+    >>> inputs = Inputs.fit(as_table(["CCO", "C=N"]), "discrete")
+    >>> fitted_params(inputs, "gnn", {"layers": 2})
+    {'categories': [3], 'edge_categories': [2], 'layers': 2}
     """
     known = parameters_of(model)
     given = {"edge_channels", "edge_categories"} if {"edge_channels", "edge_categories"} & params.keys() else set()

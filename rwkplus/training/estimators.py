@@ -439,7 +439,14 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
 
 
 def estimator_of(trained: TrainedNetwork) -> NetworkEstimator:
-    """The estimator that a trained network belongs to, as if it had trained it itself; it can be saved."""
+    """The estimator that a trained network belongs to, as if it had trained it itself; it can be saved.
+
+    >>> from rwkplus.training import train
+    >>> X, y = ["C", "CC", "O", "OO"] * 5, [0, 0, 1, 1] * 5
+    >>> trained = train("gin", X, y, settings=Settings(epochs=1), ignore=("edge_attr",))
+    >>> type(estimator_of(trained)).__name__
+    'GraphClassifier'
+    """
     kind: type[NetworkEstimator] = NodeClassifier
     target, given = trained.target, {}
     if isinstance(trained.inputs, Inputs):

@@ -39,6 +39,14 @@ class Inputs:
         max_degree: Largest degree with a column of its own; larger ones share the last column.
         ignore: Columns left out on purpose.
         reader: Reads later graphs as the fitted ones.
+
+    Example:
+        >>> inputs = Inputs.fit(as_table(["CCO", "CN"]), ignore=("edge_attr",))
+        >>> inputs.features, inputs.width
+        ('given', 3)
+        >>> inputs.read(["OC"]).fields["x"]
+        tensor([[0., 0., 1.],
+                [1., 0., 0.]])
     """
 
     features: Features
@@ -52,6 +60,10 @@ class Inputs:
 
         ``features="auto"`` reads what nodes have, column by column if these are integers of PyG beyond 0 and 1, and
         makes one-hot degrees where they have nothing.
+
+        >>> import networkx as nx
+        >>> Inputs.fit(as_table([nx.path_graph(3)])).features
+        'degree'
         """
         check_choice("features", features, Features)
         check_ignore(ignore, table.names_to_ignore())
@@ -100,7 +112,11 @@ class Inputs:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """What networks may want to know beside the width of ``x``: categories of labels, width of ``edge_attr``."""
+        """What networks may want to know beside the width of ``x``: categories of labels, width of ``edge_attr``.
+
+        >>> Inputs.fit(as_table(["CCO", "C=N"]), "discrete").sizes
+        {'categories': [3], 'edge_categories': [2]}
+        """
         sizes: dict[str, Any] = {}
         nodes, edges = self.reader.nodes, self.reader.edges
         if nodes.vocabularies:
@@ -112,7 +128,12 @@ class Inputs:
         return sizes
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values that :meth:`from_dict` reads."""
+        """JSON values that :meth:`from_dict` reads.
+
+        >>> inputs = Inputs.fit(as_table(["CCO", "CN"]))
+        >>> Inputs.from_dict(inputs.to_dict()) == inputs
+        True
+        """
         own = {"features": self.features, "max_degree": self.max_degree, "ignore": list(self.ignore)}
         return own | {"reader": self.reader.to_dict()}
 
@@ -164,7 +185,11 @@ class GraphTensors:
         return int(self.node_ptr.size - 1)
 
     def graphs(self) -> list[Data]:
-        """The graphs one by one: views, no copies."""
+        """The graphs one by one: views, no copies.
+
+        >>> [graph.num_nodes for graph in Inputs.fit(as_table(["CCO", "CN"])).read(["CCO", "CN"]).graphs()]
+        [3, 2]
+        """
         nodes, edges = np.diff(self.node_ptr).tolist(), np.diff(self.edge_ptr).tolist()
         first = torch.from_numpy(np.repeat(self.node_ptr[:-1], edges))
         parts = {
@@ -184,6 +209,11 @@ class GraphStore:
 
     Args:
         graphs: Graphs whose fields are tensors, one by one or side by side.
+
+    Example:
+        >>> store = GraphStore(Inputs.fit(as_table(["CCO", "CN"])).read(["CCO", "CN"]))
+        >>> store.batch(np.array([1, 0])).ptr
+        tensor([0, 2, 5])
     """
 
     def __init__(self, graphs: Sequence[Data] | GraphTensors) -> None:
@@ -297,17 +327,29 @@ def outputs_of(model: nn.Module, store: GraphStore, index: Index) -> Tensor:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a network is; the CPU if it has no parameters."""
+    """Where a network is; the CPU if it has no parameters.
+
+    >>> device_of(nn.Linear(1, 1))
+    device(type='cpu')
+    """
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
 def dtype_of(model: nn.Module) -> torch.dtype:
-    """The type of a network's weights; torch's default if it has none."""
+    """The type of a network's weights; torch's default if it has none.
+
+    >>> dtype_of(nn.Linear(1, 1).double())
+    torch.float64
+    """
     return next((part.dtype for part in model.parameters()), torch.get_default_dtype())
 
 
 def in_precision_of(model: nn.Module, data: Data) -> Data:
-    """The same graph or batch, with floats in the type of the network's weights; it is changed in place."""
+    """The same graph or batch, with floats in the type of the network's weights; it is changed in place.
+
+    >>> in_precision_of(nn.Linear(1, 1), Data(x=torch.ones(2, 1, dtype=torch.float64))).x.dtype
+    torch.float32
+    """
     dtype = dtype_of(model)
     for field in FIELDS:
         value = data.get(field)
@@ -317,7 +359,11 @@ def in_precision_of(model: nn.Module, data: Data) -> Data:
 
 
 def as_items(X: Graphs) -> Any:  # noqa: ANN401
-    """Graphs that can be read twice: those of PyG as a list of ``Data``, an iterator of others as a list."""
+    """Graphs that can be read twice: those of PyG as a list of ``Data``, an iterator of others as a list.
+
+    >>> as_items(iter(["CCO", "CN"]))
+    ['CCO', 'CN']
+    """
     if isinstance(X, Batch):
         return graph_list(X)
     if isinstance(X, str | Path | GraphTable | Data | HeteroData):
@@ -330,7 +376,7 @@ def as_items(X: Graphs) -> Any:  # noqa: ANN401
         return X
 
 
-def is_pyg(items: object) -> bool:
+def _is_pyg(items: object) -> bool:
     """Whether these are graphs of PyG, as :func:`as_items` returns them."""
     return isinstance(items, list) and bool(items) and isinstance(items[0], Data)
 
@@ -344,7 +390,7 @@ def as_table(X: Graphs, ignore: Sequence[str] = ()) -> GraphTable:
     5
     """
     items = as_items(X)
-    return GraphTable.of(items, ignore=tuple(ignore), **({"y": (), "directed": True} if is_pyg(items) else {}))
+    return GraphTable.of(items, ignore=tuple(ignore), **({"y": (), "directed": True} if _is_pyg(items) else {}))
 
 
 def check_unknown(unknown_label: object) -> None:
@@ -390,6 +436,13 @@ def read_labels(X: Graphs, y: object = None, task: str = "auto", table: GraphTab
         y: The labels.
         task: What the labels are for.
         table: The graphs as a table, where that is known already.
+
+    Example:
+        >>> read_labels(["CCO", "CN"], [[1], [0]])
+        array([1, 0])
+        >>> read_labels(["CCO", "CN"], [[1.0], [0.0]])  # a question
+        array([[1.],
+               [0.]])
     """
     items = as_items(X)
     try:
@@ -412,7 +465,7 @@ def read_labels(X: Graphs, y: object = None, task: str = "auto", table: GraphTab
 
 def _labels_in(items: Any, table: GraphTable | None) -> NDArray[Any]:  # noqa: ANN401
     """Labels that graphs carry; those of PyG may be tensors of any shape."""
-    if is_pyg(items):
+    if _is_pyg(items):
         return np.array([_label(i, item) for i, item in enumerate(items)])
     found = (as_table(items) if table is None else table).y
     if found is None:

@@ -49,6 +49,10 @@ class Cutting:
         cluster_size: Nodes of a cluster; several make a batch, others in every epoch.
         num_neighbors: Neighbors drawn in each hop.
         induced: Whether sampled neighborhoods have all edges among their nodes.
+
+    Example:
+        >>> Cutting("neighbors", num_neighbors=(5, 5)).cut
+        'neighbors'
     """
 
     cut: Cut = "clusters"
@@ -110,6 +114,12 @@ def layerwise_outputs(model: GNN, graph: CSRGraph, *, block: int = BLOCK) -> Ten
 
     Returns:
         ``(N, out_channels)``.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> graph = CSRGraph.of(Data(x=torch.rand(4, 2), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]])))
+        >>> layerwise_outputs(GNN(2, 3, level="node"), graph).shape
+        torch.Size([4, 3])
     """
     check_stored(graph)
     if not isinstance(model, GNN) or model.level != "node" or model.edge_encoder is not None:

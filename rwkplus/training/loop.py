@@ -85,7 +85,7 @@ class Settings:
             raise ParameterError(f"random_state must be less than 2**32, got {self.random_state}.")
         if self.patience is not None:
             check_integer("patience", self.patience, 1)
-        check_threads(self.threads)
+        _check_threads(self.threads)
         check_choice("lr_schedule", self.lr_schedule, LrSchedule)
         self._check_number("lr", 0, None)
         self._check_number("weight_decay", 0, None, ends=True)
@@ -97,7 +97,11 @@ class Settings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make settings from names and values; an unknown name is an error."""
+        """Make settings from names and values; an unknown name is an error.
+
+        >>> Settings.from_dict({"epochs": 3}).epochs
+        3
+        """
         known = [own.name for own in fields(cls)]
         for name in values:
             if name not in known:
@@ -105,7 +109,11 @@ class Settings:
         return cls(**values)
 
     def lr_at(self, epoch: int) -> float:
-        """Learning rate of an epoch, counted from 0."""
+        """Learning rate of an epoch, counted from 0.
+
+        >>> round(Settings(epochs=10, lr=0.1, lr_schedule="cosine").lr_at(5), 3)
+        0.05
+        """
         if self.lr_schedule == "cosine":
             return self.lr * (1 + math.cos(math.pi * min(epoch / self.epochs, 1))) / 2
         return self.lr * 0.5 ** (epoch // self.halve_lr_every) if self.halve_lr_every else self.lr
@@ -115,7 +123,11 @@ class Settings:
         return asdict(self)
 
     def of_an_epoch(self) -> dict[str, Any]:
-        """What alters an epoch: runs that agree in it can go on where the other stopped, with more epochs, say."""
+        """What alters an epoch: runs that agree in it can go on where the other stopped, with more epochs, say.
+
+        >>> Settings(epochs=3).of_an_epoch() == Settings(epochs=9).of_an_epoch()
+        True
+        """
         passing = {"epochs", "patience", "threads"} - ({"epochs"} if self.lr_schedule == "cosine" else set())
         return {name: value for name, value in self.to_dict().items() if name not in passing}
 
@@ -196,6 +208,14 @@ class RunState:
     """What a run has reached: all epochs, and the best of them.
 
     That is the one with the best validation score, among equals the lowest validation loss; without, the last one.
+
+    Example:
+        >>> from rwkplus.training.targets import Classes
+        >>> state = RunState(metric_for(Classes((0, 1))))
+        >>> for epoch, score in enumerate([0.5, 0.9, 0.7]):
+        ...     state.update({"epoch": epoch, "val_score": score, "val_loss": 1.0}, nn.Linear(1, 1))
+        >>> state.epoch, state.score
+        (1, 0.9)
     """
 
     metric: Metric
@@ -288,7 +308,7 @@ def _epoch(
     """Train on every batch once, then validate."""
     settings = task.settings
     train.epoch = epoch
-    reseed(settings.random_state, epoch, fabric.global_rank)
+    _reseed(settings.random_state, epoch, fabric.global_rank)
     for group in optimizer.param_groups:
         group["lr"] = settings.lr_at(epoch)
     task.train()
@@ -332,7 +352,7 @@ def _fabric(settings: Settings) -> Fabric:
         ) from error
 
 
-def check_threads(number: int | None) -> None:
+def _check_threads(number: int | None) -> None:
     """Refuse numbers of threads with which torch would break down."""
     if number is None:
         return
@@ -344,7 +364,12 @@ def check_threads(number: int | None) -> None:
 
 @contextmanager
 def threads(number: int | None) -> Iterator[None]:
-    """Set torch's threads inside the block; None leaves them alone."""
+    """Set torch's threads inside the block; None leaves them alone.
+
+    >>> with threads(1):
+    ...     torch.get_num_threads()
+    1
+    """
     before = torch.get_num_threads()
     try:
         if number is not None:
@@ -367,7 +392,11 @@ def _quiet() -> Iterator[None]:
 
 
 def derived_seed(*numbers: int) -> int:
-    """Mix numbers, such as seed and epoch, into one well-spread seed."""
+    """Mix numbers, such as seed and epoch, into one well-spread seed.
+
+    >>> derived_seed(0, 1) == derived_seed(0, 1) != derived_seed(0, 2)
+    True
+    """
     return int(np.random.SeedSequence(numbers).generate_state(1)[0])
 
 
@@ -376,13 +405,19 @@ def isolated(*numbers: int) -> Iterator[None]:
     """Seed torch's global generators inside the block and give them back untouched.
 
     Initial weights and dropout draw from the global generators; there is no other way to seed them.
+
+    >>> with isolated(7):
+    ...     first = torch.rand(2)
+    >>> with isolated(7):
+    ...     bool((torch.rand(2) == first).all())
+    True
     """
     with torch.random.fork_rng():
-        reseed(*numbers)
+        _reseed(*numbers)
         yield
 
 
-def reseed(*numbers: int) -> None:
+def _reseed(*numbers: int) -> None:
     """Seed the global generators anew; only inside :func:`isolated`.
 
     ``torch.manual_seed`` would also note a stack trace for every kind of hardware that is not there: a millisecond,

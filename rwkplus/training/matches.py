@@ -44,6 +44,15 @@ def match_hidden_graphs(trained: TrainedNetwork, X: Graphs) -> HiddenGraphMatche
     Args:
         trained: ``trained_`` of a fitted estimator, or what :func:`rwkplus.training.train` returned.
         X: Graphs in any form.
+
+    Example:
+        >>> from rwkplus.training import Settings, train
+        >>> X, y = ["CCC", "COC", "CCO", "CNC"] * 5, [0, 1, 0, 1] * 5
+        >>> params = {"num_hidden": 2, "hidden_nodes": 3}
+        >>> trained = train("kergnn", X, y, model_params=params, settings=Settings(epochs=1), ignore=("edge_attr",))
+        >>> found = match_hidden_graphs(trained, ["CCO", "CN"])
+        >>> len(found.hidden), [score.shape for score in found.scores]
+        (2, [(3, 2), (2, 2)])
     """
     conv = next((module for module in trained.model.modules() if isinstance(module, KernelConv)), None)
     if conv is None or not isinstance(trained.inputs, Inputs):

@@ -53,7 +53,7 @@ class NodeInputs:
         """Outputs of a network for every node ``(N, C)``, on the CPU."""
         if isinstance(X, CSRGraph):
             return outputs_of_all(cast(GNN, model), X)
-        graph = read_graph(X, model)
+        graph = _read_graph(X, model)
         if graph.num_features != self.width:
             raise ShapeError(f"x has {graph.num_features} features, in training there were {self.width}.")
         with one_graph(model), torch.inference_mode():
@@ -64,8 +64,8 @@ class NodeInputs:
         self, model: nn.Module, target: Target, X: Data | CSRGraph, y: object, nodes: Nodes | None = None
     ) -> tuple[Tensor, Tensor]:
         """Outputs for some nodes, those of ``test_mask`` by default, and their labels, encoded."""
-        labels, index = node_labels(X, y), chosen_nodes(X, nodes, "nodes", "test_mask")
-        check_known(labels, index)
+        labels, index = _node_labels(X, y), _chosen_nodes(X, nodes, "nodes", "test_mask")
+        _check_known(labels, index)
         return self.outputs(model, X)[torch.from_numpy(index)], target.encode(labels[index])
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,13 +195,20 @@ def train_nodes(
         positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
             by default.
         callback: Called after every epoch.
+
+    Example:
+        >>> from torch_geometric.datasets import KarateClub
+        >>> data = KarateClub()[0]
+        >>> trained = train_nodes("gnn", data, validation=~data.train_mask, settings=Settings(epochs=2))
+        >>> trained.predict(data).shape
+        (34,)
     """
     begin = time.perf_counter()
-    labels = node_labels(_one_data(X), y)
+    labels = _node_labels(_one_data(X), y)
     parts = _parts(X, labels, train, validation)
     target = _target(labels, parts, class_weight).about(positive)
     network, params = _network(model, model_params or {}, _width(X), target, settings)
-    graph = read_graph(X, network)
+    graph = _read_graph(X, network)
     task = NodeTask(network, target, settings)
     loaders = [_WholeGraph(graph, index, target.encode(labels[index])) for index in parts]
     with one_graph(network):
@@ -240,6 +247,14 @@ def train_sampled(
         class_weights: What an error in each class counts; all the same by default.
         checkpoints: Where to leave traces to resume from.
         callback: Called after every epoch.
+
+    Example:
+        >>> n = torch.arange(60)
+        >>> masks = {"train_mask": n % 3 == 0, "val_mask": n % 3 == 1, "test_mask": n % 3 == 2}
+        >>> data = Data(x=torch.rand(60, 2), y=(n < 30).long(), edge_index=torch.stack([n, (n + 1) % 60]), **masks)
+        >>> trained = train_sampled(CSRGraph.of(data), {"hidden_channels": 4}, settings=Settings(epochs=2))
+        >>> sorted(trained.test)[:2]
+        ['accuracy', 'ap']
     """
     begin = time.perf_counter()
     check_stored(X)
@@ -256,12 +271,12 @@ def train_sampled(
         state = run_epochs(task, loader, judging, checkpoints=checkpoints, callback=callback)
     trained = _trained(task, state, channels, GNN, params, model_params)
 
-    def judge() -> list[dict[str, float]]:
+    def _judge() -> list[dict[str, float]]:
         outputs = outputs_of_all(cast(GNN, network), X)
         judged = [parts[name] for name in ("val", "test")]
         return [all_scores(target, outputs[nodes], _stored_labels(X, nodes)) for nodes in judged]
 
-    trained.validation, trained.test = _by_first(judge)
+    trained.validation, trained.test = _by_first(_judge)
     trained.run["validation_seconds"] = task.validation_seconds
     trained.seconds = time.perf_counter() - begin
     return trained
@@ -297,7 +312,7 @@ def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
     return layerwise_outputs(model if here else copy.deepcopy(model).cpu(), graph)
 
 
-def read_graph(data: object, model: nn.Module) -> Data:
+def _read_graph(data: object, model: nn.Module) -> Data:
     """Take the fields that a network reads, checked, floats in the type of its weights."""
     given = _one_data(data)
     _check_devices(given)
@@ -326,7 +341,7 @@ def _one_data(data: object) -> Data:
     return data
 
 
-def chosen_nodes(data: Data | CSRGraph, nodes: Nodes | None, name: str, mask: str) -> Index:
+def _chosen_nodes(data: Data | CSRGraph, nodes: Nodes | None, name: str, mask: str) -> Index:
     """Read numbers or a mask of nodes; ``data[mask]`` if none are given. Ascending."""
     if nodes is None:
         nodes, name = data[mask] if isinstance(data, CSRGraph) else data.get(mask), f"data.{mask}"
@@ -338,7 +353,7 @@ def chosen_nodes(data: Data | CSRGraph, nodes: Nodes | None, name: str, mask: st
     return np.sort(chosen)
 
 
-def node_labels(data: Data | CSRGraph, y: object = None) -> NDArray[Any]:
+def _node_labels(data: Data | CSRGraph, y: object = None) -> NDArray[Any]:
     """One label for every node, of which only those that are used must be known."""
     labels = y
     if y is None:
@@ -354,7 +369,7 @@ def node_labels(data: Data | CSRGraph, y: object = None) -> NDArray[Any]:
     return array
 
 
-def check_known(y: NDArray[Any], index: Index) -> None:
+def _check_known(y: NDArray[Any], index: Index) -> None:
     """Refuse nodes whose label is unknown: nan, None, or a negative number as many files have it."""
     labels = y[index]
     unknown = np.zeros(labels.shape, bool)
@@ -411,16 +426,16 @@ def _check_devices(data: Data) -> None:
 
 def _width(data: Data) -> int:
     x = data.get("x")
-    return x.size(1) if isinstance(x, Tensor) and x.dim() == 2 else 1  # what is wrong is told by read_graph
+    return x.size(1) if isinstance(x, Tensor) and x.dim() == 2 else 1  # what is wrong is told by _read_graph
 
 
 def _parts(data: Data, labels: NDArray[Any], train: Nodes | None, validation: Nodes | None) -> tuple[Index, Index]:
     parts = (
-        chosen_nodes(data, train, "train", "train_mask"),
-        chosen_nodes(data, validation, "validation", "val_mask"),
+        _chosen_nodes(data, train, "train", "train_mask"),
+        _chosen_nodes(data, validation, "validation", "val_mask"),
     )
     for index in parts:
-        check_known(labels, index)
+        _check_known(labels, index)
     both = np.intersect1d(*parts)
     if both.size:
         raise ParameterError(

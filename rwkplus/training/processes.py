@@ -37,7 +37,11 @@ def _leave() -> None:
 
 
 def is_first_process() -> bool:
-    """Whether this is the only process, or the one of several that writes and prints."""
+    """Whether this is the only process, or the one of several that writes and prints.
+
+    >>> is_first_process()
+    True
+    """
     ranks = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")
     return all(os.environ.get(rank, "0") == "0" for rank in ranks)
 
@@ -70,7 +74,13 @@ class SharedBatchNorm(nn.BatchNorm1d):
 
 
 def share_batch_norm(module: nn.Module) -> None:
-    """Replace every ``BatchNorm1d`` inside a module by a shared one; parameters and buffers stay the same tensors."""
+    """Replace every ``BatchNorm1d`` inside a module by a shared one; parameters and buffers stay the same tensors.
+
+    >>> network = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    >>> share_batch_norm(network)
+    >>> type(network[1]).__name__
+    'SharedBatchNorm'
+    """
     shared: dict[nn.Module, nn.Module] = {}
     for name, part in list(module.named_modules(remove_duplicate=False)):
         if type(part) is nn.BatchNorm1d:

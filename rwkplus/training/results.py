@@ -65,6 +65,13 @@ class TrainedNetwork:
             X: Graphs in any form; for networks of nodes, one graph.
             options: ``unknown_label``, for graphs: blank labels that training did not see (``"ignore"``), or refuse
                 them (``"error"``).
+
+        Example:
+            >>> from rwkplus.training import Settings, train
+            >>> X, y = ["C", "CC", "O", "OO"] * 5, ["alkane", "alkane", "water", "peroxide"] * 5
+            >>> trained = train("gin", X, y, settings=Settings(epochs=2), ignore=("edge_attr",))
+            >>> trained.predict(["CCC"]).shape, trained.predict_proba(["CCC"]).shape
+            ((1,), (1, 3))
         """
         return self.target.decode(self.outputs(X, **options))
 
@@ -170,7 +177,12 @@ class Job:
 def whole_job(
     model: Model, data: GraphDataset, params: Mapping[str, Any] | None = None, settings: Settings | None = None
 ) -> Job:
-    """A run on all graphs of a database, of which ``settings.validation`` choose the best epoch."""
+    """A run on all graphs of a database, of which ``settings.validation`` choose the best epoch.
+
+    >>> job = whole_job("gin", GraphDataset(["C", "CC", "O", "OO"] * 5, [0, 0, 1, 1] * 5))
+    >>> job.train.size, job.validation.size
+    (18, 2)
+    """
     return Job.split(data, model, params or {}, np.arange(len(data)), settings or Settings())
 
 

@@ -75,6 +75,15 @@ class Place:
         resume: Take a finished model, or go on from a checkpoint, if the folder has one.
         tensorboard: Write TensorBoard's files as well.
         checkpoint_seconds: Least time between two checkpoints.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from rwkplus.saving import load
+        >>> with TemporaryDirectory() as folder:
+        ...     X, y = ["C", "CC", "O", "OO"] * 5, [0, 0, 1, 1] * 5
+        ...     _ = train("gin", X, y, settings=Settings(epochs=1), ignore=("edge_attr",), place=Place(Path(folder)))
+        ...     type(load(folder)).__name__
+        'GraphClassifier'
     """
 
     folder: Path
@@ -170,7 +179,10 @@ class Checkpoints:
 
 
 def check_identity(path: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """Raise unless a file belongs to the run that wants to go on from it."""
+    """Raise unless a file belongs to the run that wants to go on from it.
+
+    >>> check_identity(Path("run"), {"lr": 0.1}, {"lr": 0.1, "epochs": 3})
+    """
     wanted, found = json_values(wanted), json_values(found)
     different = [name for name in wanted if found.get(name) != wanted[name]]
     if different:
@@ -193,13 +205,13 @@ def _tensorboard(folder: Path, then: Callback | None = None) -> Callback:
 
     logger = TensorBoardLogger(folder, name="", version="")
 
-    def watch(progress: Progress) -> None:
+    def _watch(progress: Progress) -> None:
         row = progress.values
         logger.log_metrics({name: value for name, value in row.items() if name != "epoch"}, int(row["epoch"]))
         if then is not None:
             then(progress)
 
-    return watch
+    return _watch
 
 
 def _write_history(path: Path, history: list[Row]) -> None:

@@ -68,6 +68,13 @@ class Classes(Target):
             tell how likely each class would be if all were as frequent.
         positive: Of two classes the one that ``positive_f1``, ``roc_auc`` and their like are about; by default the
             second one, as in scikit-learn.
+
+    Example:
+        >>> target = Classes.of(np.array(["toxic", "safe", "safe"]))
+        >>> target.names, target.encode(np.array(["toxic", "safe"]))
+        (('safe', 'toxic'), tensor([1, 0]))
+        >>> target.decode(torch.tensor([[0.1, 2.0], [3.0, 0.2]]))
+        array(['toxic', 'safe'], dtype='<U5')
     """
 
     kind: ClassVar[str] = "classification"
@@ -78,7 +85,11 @@ class Classes(Target):
 
     @classmethod
     def of(cls, y: Array) -> Self:
-        """Collect the classes, in ascending order."""
+        """Collect the classes, in ascending order.
+
+        >>> Classes.of(np.array([2, 0, 2])).names
+        (0, 2)
+        """
         y = np.asarray(y)
         if y.ndim != 1:
             raise ParameterError(f"classes need one label per graph, y has shape {y.shape}.")
@@ -93,7 +104,11 @@ class Classes(Target):
         return cls(names)
 
     def about(self, positive: ClassName | None) -> Self:
-        """Choose the positive class, which may be named by how it is written: ``"1"`` for 1."""
+        """Choose the positive class, which may be named by how it is written: ``"1"`` for 1.
+
+        >>> Classes(("bot", "human")).about("bot").positive_number
+        0
+        """
         if positive is None:
             return self
         if self.width != 2:
@@ -114,7 +129,11 @@ class Classes(Target):
         return len(self.names)
 
     def encode(self, y: Array) -> Tensor:
-        """Number of each class: ``(B,)``."""
+        """Number of each class: ``(B,)``.
+
+        >>> Classes(("a", "b")).encode(np.array(["b", "b", "a"]))
+        tensor([1, 1, 0])
+        """
         number = {name: i for i, name in enumerate(self.names)}
         unknown = next((name for name in np.asarray(y).tolist() if name not in number), None)
         if unknown is not None:
@@ -123,7 +142,12 @@ class Classes(Target):
         return torch.tensor([number[name] for name in np.asarray(y).tolist()])
 
     def loss(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Cross-entropy, and the number of labels; with weights, the weight of all of them."""
+        """Cross-entropy, and the number of labels; with weights, the weight of all of them.
+
+        >>> total, count = Classes((0, 1)).loss(torch.zeros(3, 2), torch.tensor([0, 1, 1]))
+        >>> round(float(total / count), 4)
+        0.6931
+        """
         if self.prior is not None:
             outputs = outputs + outputs.new_tensor(self.prior).log()
         if self.weights is None:
@@ -132,18 +156,34 @@ class Classes(Target):
         return cross_entropy(outputs, y, weight, reduction="sum"), weight[y].sum()
 
     def decode(self, outputs: Tensor) -> Array:
-        """The most probable class: ``(B,)``."""
+        """The most probable class: ``(B,)``.
+
+        >>> Classes((3, 7)).decode(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        array([7, 3])
+        """
         names: Array = np.array(self.names)[outputs.argmax(-1).cpu().numpy()]
         return names
 
     def probabilities(self, outputs: Tensor) -> Array:
-        """Probability of each class: ``(B, C)``."""
+        """Probability of each class: ``(B, C)``.
+
+        >>> Classes((0, 1)).probabilities(torch.zeros(1, 2))
+        array([[0.5, 0.5]], dtype=float32)
+        """
         return outputs.softmax(-1).cpu().numpy()
 
 
 @dataclass(frozen=True)
 class Numbers(Target):
-    """One or several numbers per graph, centered and scaled for the network; ``nan`` marks missing ones."""
+    """One or several numbers per graph, centered and scaled for the network; ``nan`` marks missing ones.
+
+    Example:
+        >>> target = Numbers.of(np.array([1.0, 3.0, np.nan]))
+        >>> target.center, target.scale
+        ((2.0,), (1.0,))
+        >>> target.decode(torch.tensor([[0.5]]))
+        array([2.5])
+    """
 
     kind: ClassVar[str] = "regression"
     center: tuple[float, ...]
@@ -183,7 +223,12 @@ class Numbers(Target):
         return len(self.center)
 
     def encode(self, y: Array) -> Tensor:
-        """Centered and scaled numbers: ``(B, C)``."""
+        """Centered and scaled numbers: ``(B, C)``.
+
+        >>> Numbers.of(np.array([1.0, 3.0])).encode(np.array([3.0, np.nan]))
+        tensor([[1.],
+                [nan]])
+        """
         columns = _numbers(y).reshape(len(y), -1)
         if columns.shape[1] != self.width:
             raise ParameterError(f"y has {columns.shape[1]} columns, training had {self.width}.")
@@ -203,7 +248,13 @@ class Numbers(Target):
 
 @dataclass(frozen=True)
 class Questions(Target):
-    """Several yes-or-no questions per graph; ``nan`` marks answers that are not known."""
+    """Several yes-or-no questions per graph; ``nan`` marks answers that are not known.
+
+    Example:
+        >>> target = Questions.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
+        >>> target.width, target.decode(torch.tensor([[2.0, -1.0]]))
+        (2, array([[1, 0]]))
+    """
 
     kind: ClassVar[str] = "multitask"
     names: tuple[str, ...]
@@ -241,7 +292,11 @@ class Questions(Target):
         return (outputs > 0).long().cpu().numpy()
 
     def probabilities(self, outputs: Tensor) -> Array:
-        """Probability of yes: ``(B, C)``."""
+        """Probability of yes: ``(B, C)``.
+
+        >>> Questions(("toxic",)).probabilities(torch.zeros(1, 1))
+        array([[0.5]], dtype=float32)
+        """
         return outputs.sigmoid().cpu().numpy()
 
 
@@ -258,6 +313,10 @@ def make_target(y: Array, task: Task = "auto") -> Target:
     ``"auto"`` takes whole numbers, truth values and names for classes, and other numbers for measurements. Columns,
     even a single one ``(B, 1)``, are questions if they hold nothing but 0, 1 and nan. ``"counting"`` is regression
     without centering.
+
+    Example:
+        >>> [make_target(np.array(y)).kind for y in ([0, 1, 1], [0.5, 1.5], [[0.0, 1.0], [1.0, 0.0]])]
+        ['classification', 'regression', 'multitask']
     """
     check_choice("task", task, Task)
     if task == "auto":
@@ -278,12 +337,20 @@ def _guess(y: Array) -> Task:
 
 
 def are_answers(y: Array) -> bool:
-    """Whether labels are columns of floats that are 0, 1 or nan."""
+    """Whether labels are columns of floats that are 0, 1 or nan.
+
+    >>> are_answers(np.array([[0.0, 1.0], [1.0, np.nan]])), are_answers(np.array([0.0, 1.0]))
+    (True, False)
+    """
     return y.dtype.kind == "f" and y.ndim == 2 and bool((np.isnan(y) | (y == 0) | (y == 1)).all())
 
 
 def goal_of(target: Target) -> dict[str, Any]:
-    """What a target was made with, beside labels: its ``loss``, or ``balance`` and ``positive``."""
+    """What a target was made with, beside labels: its ``loss``, or ``balance`` and ``positive``.
+
+    >>> goal_of(Classes((0, 1)))
+    {'balance': 'none', 'positive': None}
+    """
     if isinstance(target, Numbers):
         return {"loss": target.error}
     if isinstance(target, Classes):
@@ -310,7 +377,11 @@ class _QuestionsForm(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind
 
 
 def target_from_dict(values: object) -> Target:
-    """Read what :meth:`Target.to_dict` wrote; anything else raises ``ValueError``."""
+    """Read what :meth:`Target.to_dict` wrote; anything else raises ``ValueError``.
+
+    >>> target_from_dict(Classes(("no", "yes")).to_dict())
+    Classes(names=('no', 'yes'), weights=None, prior=None, positive=None)
+    """
     try:
         form: Any = msgspec.convert(values, _ClassesForm | _NumbersForm | _QuestionsForm)
     except msgspec.ValidationError as error:
@@ -340,7 +411,12 @@ Score = Callable[[Any, Tensor, Tensor], Tensor]  # of target, outputs and encode
 
 @dataclass(frozen=True)
 class Metric:
-    """A score and its direction."""
+    """A score and its direction.
+
+    Example:
+        >>> metric_for(Classes((0, 1)))(Classes((0, 1)), torch.eye(2), torch.tensor([0, 0]))
+        0.5
+    """
 
     name: str
     larger_is_better: bool
@@ -353,13 +429,22 @@ class Metric:
         return float(self.score(target, outputs, y))
 
     def rank(self, score: float, loss: float = 0.0) -> tuple[float, float]:
-        """Key that sorts the better last: by score, among equals by the lower loss; nan is worse than any number."""
+        """Key that sorts the better last: by score, among equals by the lower loss; nan is worse than any number.
+
+        >>> accuracy = metric_for(Classes((0, 1)))
+        >>> accuracy.rank(0.9, loss=0.3) > accuracy.rank(0.9, loss=0.5) > accuracy.rank(math.nan)
+        True
+        """
         if math.isnan(score):
             return -math.inf, -math.inf
         return score if self.larger_is_better else -score, -math.inf if math.isnan(loss) else -loss
 
     def improves(self, score: float, best: float) -> bool:
-        """Whether ``score`` is better than ``best``; nan never is."""
+        """Whether ``score`` is better than ``best``; nan never is.
+
+        >>> metric_for(Numbers((0.0,), (1.0,), True), "mae").improves(0.1, best=0.2)
+        True
+        """
         return self.rank(score) > self.rank(best)
 
     @property
@@ -369,13 +454,21 @@ class Metric:
 
 
 def metrics_for(target: Target) -> dict[str, Metric]:
-    """Scores that make sense for a target; the first one chooses among epochs unless told otherwise."""
+    """Scores that make sense for a target; the first one chooses among epochs unless told otherwise.
+
+    >>> list(metrics_for(Numbers((0.0,), (1.0,), True)))
+    ['mae', 'mae_in_std', 'rmse', 'r2']
+    """
     known = METRICS[type(target)]
     return known | OF_TWO_CLASSES if isinstance(target, Classes) and target.width == 2 else known
 
 
 def metric_for(target: Target, name: str | None = None) -> Metric:
-    """Return the named score, or the usual one."""
+    """Return the named score, or the usual one.
+
+    >>> metric_for(Questions(("toxic",))).name
+    'roc_auc'
+    """
     known = metrics_for(target)
     if name is None:
         return next(iter(known.values()))
@@ -385,7 +478,12 @@ def metric_for(target: Target, name: str | None = None) -> Metric:
 
 
 def all_scores(target: Target, outputs: Tensor, y: Tensor) -> dict[str, float]:
-    """Every score of a target, and the loss."""
+    """Every score of a target, and the loss.
+
+    >>> scores = all_scores(Classes((0, 1)), torch.tensor([[2.0, 0.0], [0.0, 2.0]]), torch.tensor([0, 1]))
+    >>> scores["accuracy"], scores["roc_auc"], round(scores["loss"], 3)
+    (1.0, 1.0, 0.127)
+    """
     total, count = target.loss(outputs, y)
     scores = {name: metric(target, outputs, y) for name, metric in metrics_for(target).items()}
     return scores | {"loss": float(total / count)}
@@ -407,7 +505,7 @@ def _positive(function: Callable[..., Tensor], target: Classes, outputs: Tensor,
 def _ranking(binary: Callable[..., Tensor], multiclass: Callable[..., Tensor]) -> Score:
     """Scores of a ranking: the positive one of two classes, or the mean over several."""
 
-    def score(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
+    def _score(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
         if y.unique().numel() < target.width:
             return torch.tensor(torch.nan)
         outputs = outputs.double()
@@ -416,7 +514,7 @@ def _ranking(binary: Callable[..., Tensor], multiclass: Callable[..., Tensor]) -
         number = target.positive_number
         return binary(_ranks(outputs[:, number] - outputs[:, 1 - number]), (y == number).long())
 
-    return score
+    return _score
 
 
 def _ranks(values: Tensor) -> Tensor:

@@ -80,15 +80,19 @@ def tune(
     space = default_space(model) if space is None else space
     check_search(data, model, model_params or {}, space, settings)
 
-    def run(number: int, train: Index, test: Index, watch: Callback | None) -> FoldResult:
+    def _run(number: int, train: Index, test: Index, watch: Callback | None) -> FoldResult:
         job = Job.split(data, model, model_params or {}, train, fold_settings(settings, number))
         return _Search(job, space).run(number, test, trials, candidate_place(place, number), watch)
 
-    return run_folds(data, folds, settings, run, n_jobs=n_jobs, callback=callback)
+    return run_folds(data, folds, settings, _run, n_jobs=n_jobs, callback=callback)
 
 
 def default_space(model: Model) -> dict[str, Any]:
-    """What a search tries unless told otherwise."""
+    """What a search tries unless told otherwise.
+
+    >>> sorted(default_space("gin"))
+    ['dropout', 'hidden_channels', 'layers', 'lr']
+    """
     name = name_of(model)
     return {**(MODELS[name].space if name is not None else {}), **SETTINGS_SPACE}
 
@@ -178,7 +182,7 @@ class _Search:
     def _objective(self, trial: "Trial") -> float:
         optuna, best = _optuna(), self.metric.worst
 
-        def report(progress: Progress) -> None:
+        def _report(progress: Progress) -> None:
             nonlocal best
             row = progress.values
             best = row["val_score"] if self.metric.improves(row["val_score"], best) else best
@@ -188,7 +192,7 @@ class _Search:
 
         chosen = {name: _suggest(trial, name, choices) for name, choices in self.space.items()}
         try:
-            return self._with(chosen).run(callback=report).validation[self.metric.name]
+            return self._with(chosen).run(callback=_report).validation[self.metric.name]
         except NumericError:
             return math.nan  # Optuna takes the trial for failed and goes on
         except KeyboardInterrupt:
