@@ -126,6 +126,16 @@ def example_calls() -> dict[str, Callable[[], object]]:
     }
 
 
+def paths() -> dict[str, list[str]]:
+    """The files that the page says a call passes through, by call; alternatives in parentheses are left out."""
+    text = PAGE.read_text().split("<!-- paths -->")[1]
+    found = {}
+    for item in re.split(r"^- ", text, flags=re.MULTILINE)[1:]:
+        call, *files = re.findall(r"`([^`]+)`", re.sub(r"\([^)]*\)", "", item))
+        found[call] = files
+    return found
+
+
 def rooms_table() -> str:
     """The rooms as Markdown."""
     files = Counter(path.relative_to(ROOT).parts[0] for path in ROOT.rglob("*.py") if path.name != "__init__.py")

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,36 @@ def test_global_seeds_are_set_only_by_commands(path):
 def test_errors_import_nothing():
     tree = ast.parse((ROOT / "errors.py").read_text())
     assert not any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(tree))
+
+
+@pytest.fixture(scope="module")
+def architecture():
+    spec = spec_from_file_location("architecture", ROOT.parent / "docs" / "architecture.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_about_the_architecture_has_every_room(architecture):
+    assert architecture.rooms_table() in architecture.PAGE.read_text(), "run python docs/architecture.py"
+    drawn = {room for _, rooms in architecture.LAYERS for room in rooms}
+    assert drawn == set(architecture.rooms())
+    assert architecture.picture() == architecture.PICTURE.read_text()
+    assert [room for room, about in architecture.rooms().items() if not about.endswith(".")] == []
+
+
+def test_the_picture_has_the_wings_apart(architecture):
+    array_wing = {room.removeprefix("rwkplus.").partition(".")[0] for room in WITHOUT_TORCH}
+    assert not architecture.TENSORS & array_wing
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_data_flow_as_the_page_says(architecture):
+    calls = architecture.example_calls()
+    for name, said in architecture.paths().items():
+        reached = iter(architecture.files_behind(calls[name]))
+        assert all(file in reached for file in said), f"{name} does not pass through {said} in this order"
 
 
 @pytest.mark.parametrize(

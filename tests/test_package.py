@@ -1,3 +1,4 @@
+import ast
 import re
 import subprocess
 import sys
@@ -9,9 +10,23 @@ import pytest
 import rwkplus
 
 
-@pytest.mark.parametrize("name", rwkplus.__all__)
+@pytest.mark.parametrize("name", dir(rwkplus))
 def test_every_public_name_is_reached_from_the_package(name):
-    assert getattr(rwkplus, name).__name__ in (f"rwkplus.{name}", name)
+    if name != "__version__":
+        assert getattr(rwkplus, name).__name__ in (f"rwkplus.{name}", name)
+
+
+def test_the_names_people_type_are_at_the_top():
+    assert len(rwkplus.__all__) <= 15
+    code = "import sys; from rwkplus import *; sys.exit(not callable(load))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_editors_see_the_same_names():
+    tree = ast.parse(Path(rwkplus.__file__).read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    typed = [alias.name for node in block.body for alias in node.names]
+    assert sorted(typed, key=str.lower) == sorted(rwkplus.__all__, key=str.lower)
 
 
 def test_unknown_names_are_attribute_errors():
@@ -27,7 +42,7 @@ def test_importing_the_package_does_not_import_torch():
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/paper.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/paper.md", "docs/architecture.md", "docs/glossary.md"])
 def test_links_between_pages_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?:|#|\[)([^)#]+)", (ROOT / page).read_text())
     assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []

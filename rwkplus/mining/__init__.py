@@ -1,4 +1,7 @@
-"""Unsupervised pattern mining: the small graphs that describe a database."""
+"""Unsupervised pattern mining: the subgraphs that describe a database, with exact support.
+
+May import kernels, the table and loops; candidates by gradient come from :mod:`rwkplus.descriptive`, when asked for.
+"""
 
 from rwkplus.mining.edit_distance import weighted_edit_distance
 from rwkplus.mining.miner import PatternMiner

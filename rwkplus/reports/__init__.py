@@ -1,4 +1,7 @@
-"""Pages to read: what was found, drawn and explained in one self-contained file."""
+"""Reports: what was mined, flagged or learned, drawn and explained in one self-contained HTML page.
+
+May import everything below the command line; nothing but commands imports this room.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,7 @@
-"""Supervised learning with networks on whole graphs and on nodes: train, validate, search, predict, save."""
+"""Supervised learning with networks on whole graphs and on nodes: train, validate, search, predict, save.
+
+May import models, layers, large graphs and data sets, and reads graphs through the table (extra: ``nn``).
+"""
 
 import rwkplus.tensors  # noqa: F401
 from rwkplus.training.cross_validation import CrossValidation, FoldResult, cross_validate
