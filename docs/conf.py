@@ -29,7 +29,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 
 def _readme() -> str:
-    """The guide is the README, with links that lead to pages of this site where there is one."""
+    """The README, with links to the pages of this site where they exist."""
     text = (ROOT / "README.md").read_text()
     text = text.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
     text = re.sub(r"\]\(examples/\w+\.py\)", "](examples.md)", text)
@@ -38,7 +38,7 @@ def _readme() -> str:
 
 
 def _commands() -> str:
-    """The help of all commands, as the command line itself tells it."""
+    """The help texts of all commands."""
     command = [sys.executable, "-m", "typer", "rwkplus.cli.main", "utils", "docs", "--name", "rwkplus"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     text = re.sub(r"<span[^>]*>(.*?)</span>", r"**\1**", text, flags=re.DOTALL)
@@ -54,11 +54,11 @@ def _generate(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options: object) -> bool:
-    """Leave out what scikit-learn adds to every estimator for the routing of metadata."""
+    """Leave out what scikit-learn adds to every estimator for metadata routing."""
     return skip or name == "get_metadata_routing" or re.fullmatch(r"set_\w+_request", name) is not None
 
 
 def setup(app: Sphinx) -> None:
-    """Fill in the pages that have their text elsewhere."""
+    """Fill in the pages whose text is elsewhere."""
     app.connect("source-read", _generate)
     app.connect("autodoc-skip-member", _skip)
