@@ -30,7 +30,7 @@ with TemporaryDirectory() as folder:
     # Or your own: batches are PyG's Data, their first batch_size nodes are the ones to learn from.
     model = GNN(graph["x"].shape[1], 2, level="node", hidden_channels=32)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for batch in NeighborLoader(graph, [10, 5], input_nodes=graph["train_mask"], batch_size=1_000, seed=0):
+    for batch in NeighborLoader(graph, [10, 5], input_nodes=graph["train_mask"], batch_size=1_000, random_state=0):
         optimizer.zero_grad()
         own = slice(0, batch.batch_size)
         cross_entropy(model(batch)[own], batch.y[own].long()).backward()

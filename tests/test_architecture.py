@@ -66,6 +66,7 @@ def test_imports_follow_the_layers(path):
             assert later or LAYERS.index(used) <= LAYERS.index(layer), f"{layer} must not import {used}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", WITHOUT_TORCH)
 def test_the_array_wing_leaves_torch_out(module):
     code = f"import sys, {module}; sys.exit(bool({{'torch', 'torch_geometric'}} & set(sys.modules)))"
@@ -93,6 +94,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_commands_without_networks_run_where_there_is_no_torch(command, tmp_path):
     done = subprocess.run([sys.executable, "-c", NO_TORCH, *command], cwd=tmp_path, capture_output=True, check=False)
@@ -115,6 +117,7 @@ def test_the_library_does_not_print(path):
     assert not writers & called(ast.parse(path.read_text()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES)
 def test_global_seeds_are_set_only_by_commands(path):
     if layer_of(path) != "cli":

@@ -16,6 +16,8 @@ from rwkplus.mining.search import occurrences
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import ReadGraphs, map_blocks
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed", reason="Dask is the extra 'cluster'")
 pytest.importorskip("pyarrow", reason="tables on disk need the extra 'arrow'")
 

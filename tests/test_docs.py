@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import rwkplus
+
+pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parents[1] / "docs"
 

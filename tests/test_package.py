@@ -16,6 +16,7 @@ def test_every_public_name_is_reached_from_the_package(name):
         assert getattr(rwkplus, name).__name__ in (f"rwkplus.{name}", name)
 
 
+@pytest.mark.slow
 def test_the_names_people_type_are_at_the_top():
     assert len(rwkplus.__all__) <= 15
     code = "import sys; from rwkplus import *; sys.exit(not callable(load))"
@@ -42,7 +43,10 @@ def test_importing_the_package_does_not_import_torch():
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/paper.md", "docs/architecture.md", "docs/glossary.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/paper.md", "docs/architecture.md", "docs/glossary.md"],
+)
 def test_links_between_pages_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?:|#|\[)([^)#]+)", (ROOT / page).read_text())
     assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
@@ -95,6 +99,7 @@ def test_names_in_the_documentation_exist(name, page):
     assert resolve_name(name) is not None
 
 
+@pytest.mark.slow
 def test_names_in_the_readme_are_reached_from_the_package():
     names = [name for name, page in NAMES if page == "README.md"]
     assert "rwkplus.reports.write_network_report" in names

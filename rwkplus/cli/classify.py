@@ -8,8 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import out, print_error, print_json, progress_bars
-from rwkplus.cli.options import Dataset, Jobs, Json, Seed
-from rwkplus.cli.reading import Reading, reads_graphs
+from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.types import Callback, KernelName
 

@@ -16,7 +16,7 @@ from rich.progress import Progress as ProgressBars
 from rich.segment import Segment
 from rich.text import Text
 
-from rwkplus.cli.reading import CHOICES
+from rwkplus.cli.options import CHOICES
 from rwkplus.errors import ParameterError, Told
 from rwkplus.files import json_text
 from rwkplus.types import Callback, Progress

@@ -9,8 +9,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import check_output, err, out, print_json, title_of, told
-from rwkplus.cli.options import Json, Seed
-from rwkplus.cli.reading import CHOICES, Reading, reads_graphs
+from rwkplus.cli.options import CHOICES, Json, Reading, Seed, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.files import write_whole
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused, print_error
-from rwkplus.cli.reading import KEYWORD, Reading, reading_defaults
+from rwkplus.cli.options import KEYWORD, Reading, reading_defaults
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import read_text, write_whole
 

@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from rwkplus.cli.console import check_output, out, title_of
-from rwkplus.cli.options import Dataset
+from rwkplus.cli.options import Dataset, Reading, reads_graphs
 from rwkplus.cli.predict import trained_network
-from rwkplus.cli.reading import Reading, reads_graphs
 from rwkplus.errors import ParameterError
 
 

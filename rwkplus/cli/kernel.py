@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rwkplus.cli.console import bold_names, check_output, out, print_json, progress
-from rwkplus.cli.options import Dataset, Jobs, Json
-from rwkplus.cli.reading import Reading, reads_graphs
+from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
 

@@ -8,8 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import check_output, out, print_json, progress, title_of
-from rwkplus.cli.options import Dataset, Json, Seed
-from rwkplus.cli.reading import Reading, reads_graphs
+from rwkplus.cli.options import Dataset, Json, Reading, Seed, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.types import Progress
 

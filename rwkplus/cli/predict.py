@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rwkplus.cli.console import check_output, out
-from rwkplus.cli.reading import Reading, reads_graphs
+from rwkplus.cli.options import Reading, reads_graphs
 from rwkplus.errors import DataError
 from rwkplus.files import write_whole
 

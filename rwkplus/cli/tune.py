@@ -9,8 +9,7 @@ from rich.table import Table
 
 from rwkplus.cli import experiment as ex
 from rwkplus.cli.console import CONFIG_FILE, out, print_json, progress_bars
-from rwkplus.cli.options import Dataset, Jobs, Json
-from rwkplus.cli.reading import Reading, reads_graphs
+from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
 
 BEST_FILE = "best.yaml"

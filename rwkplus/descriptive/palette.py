@@ -102,7 +102,7 @@ def _check(batch: Batch) -> None:
     if not is_one_hot(batch.x) or bool((batch.x.sum(1) == 0).any()):
         raise GraphError(
             "x must be one-hot: every node of a pattern has exactly one label.",
-            "Give nodes a label, or leave it to view=\"structural\".",
+            "Give every node a label: a column of words, or of numbers named in labels=.",
         )
     source, target = batch.edge_index.numpy()
     weight = np.ones(source.size) if batch.get("edge_weight") is None else batch.edge_weight.double().numpy()

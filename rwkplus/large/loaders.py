@@ -36,14 +36,14 @@ class PartLoader(ABC):
     every array of the graph. The first ``batch_size`` nodes are the ones the batch was drawn for.
 
     What is drawn is divided into batches, and each batch among the processes, as evenly as possible: no batch is
-    small, and no process waits for another one in vain. All of it depends on ``seed``, the attribute ``epoch``, which
+    small, and no process waits for another one in vain. All depends on ``random_state``, the attribute ``epoch``, which
     counts how often the loader was begun, and the number of the batch alone.
 
     Args:
         graph: The graph.
         items: What is divided into batches.
         batch_size: Most items per batch, over all processes.
-        seed: Seed of order and draws; None keeps the order.
+        random_state: Seed of order and draws; None keeps the order.
         share: Gives number of this process and of all processes, at the time of iterating.
         fields: Arrays of the graph to give; all by default.
     """
@@ -53,17 +53,17 @@ class PartLoader(ABC):
         graph: CSRGraph,
         items: Index,
         batch_size: int,
-        seed: int | None,
+        random_state: int | None,
         share: Share,
         fields: tuple[str, ...] | None,
     ) -> None:
         check_integer("batch_size", batch_size, 1)
-        if seed is not None:
-            check_integer("seed", seed, 0)
+        if random_state is not None:
+            check_integer("random_state", random_state, 0)
         if items.size < 1:
             raise ParameterError("there is nothing to draw: input_nodes names no node.", "Name some, or all with None.")
         check_stored(graph)
-        self.graph, self.items, self.seed, self.share = graph, items, seed, share
+        self.graph, self.items, self.random_state, self.share = graph, items, random_state, share
         self.arrays = {name: graph[name] for name in (graph.nodes if fields is None else fields)}
         taken = [name for name in self.arrays if name in OWN]
         if taken:
@@ -78,18 +78,18 @@ class PartLoader(ABC):
         return self.num_batches
 
     def __iter__(self) -> Iterator[Data]:
-        order, key = self.items, (self.seed or 0, 0)
-        if self.seed is not None:
-            key = self.seed, self.epoch
+        order, key = self.items, (self.random_state or 0, 0)
+        if self.random_state is not None:
+            key = self.random_state, self.epoch
             order = np.random.default_rng(new_key(*key)).permutation(order)
         share = share_of_batches(order, self.num_batches, *self.share(), things="items")
-        self.epoch += self.seed is not None
+        self.epoch += self.random_state is not None
         for number, items in enumerate(share):
             yield self._batch(items, (*key, number))
 
     @abstractmethod
     def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:
-        """The part of the graph for some items; draws depend on seed, epoch and number of the batch."""
+        """The part of the graph for some items; draws depend on random_state, epoch and number of the batch."""
 
     def _data(self, part: Part, batch_size: int) -> Data:
         rows = {name: torch.from_numpy(_take(values, part.nodes)) for name, values in self.arrays.items()}
@@ -118,7 +118,8 @@ class NeighborLoader(PartLoader):
         replace: Whether a neighbor may be drawn again.
         induced: Whether all edges among the sampled nodes belong to the batch, instead of those drawn: walks can then
             go back.
-        seed: Seed of order and draws, which differ from epoch to epoch; None keeps the order and always draws the same.
+        random_state: Seed of order and draws, which differ from epoch to epoch; None keeps the order and repeats the
+            draws.
         share: Gives number of this process and of all processes.
         fields: Arrays of the graph to give; all by default.
 
@@ -141,7 +142,7 @@ class NeighborLoader(PartLoader):
         *,
         replace: bool = False,
         induced: bool = False,
-        seed: int | None = None,
+        random_state: int | None = None,
         share: Share = alone,
         fields: tuple[str, ...] | None = None,
     ) -> None:
@@ -150,7 +151,7 @@ class NeighborLoader(PartLoader):
             raise ParameterError(f"num_neighbors must hold a number for each hop, got {num_neighbors!r}.")
         for number in hops:
             check_integer("num_neighbors of a hop", number, -1)
-        super().__init__(graph, _input_numbers(input_nodes, graph.num_nodes), batch_size, seed, share, fields)
+        super().__init__(graph, _input_numbers(input_nodes, graph.num_nodes), batch_size, random_state, share, fields)
         self.num_neighbors, self.replace, self.induced = hops, replace, induced
 
     def _batch(self, items: Index, key: tuple[int, int, int]) -> Data:
@@ -171,7 +172,7 @@ class ClusterLoader(PartLoader):
         input_nodes: Nodes to learn from, as distinct numbers ``(n,)`` or a mask ``(N,)``; all by default. They come
             first in every batch.
         batch_size: Most clusters per batch, over all processes.
-        seed: Seed of the order; None keeps it.
+        random_state: Seed of the order; None keeps it.
         share: Gives number of this process and of all processes.
         fields: Arrays of the graph to give; all by default.
 
@@ -189,7 +190,7 @@ class ClusterLoader(PartLoader):
         input_nodes: Nodes | None = None,
         batch_size: int = 1,
         *,
-        seed: int | None = None,
+        random_state: int | None = None,
         share: Share = alone,
         fields: tuple[str, ...] | None = None,
     ) -> None:
@@ -197,7 +198,7 @@ class ClusterLoader(PartLoader):
         if clusters.shape != (graph.num_nodes,) or clusters.dtype.kind not in "iu" or clusters.min() < 0:
             raise ParameterError(f"clusters must be an integer from 0 for each of the {graph.num_nodes} nodes.")
         sizes = np.bincount(clusters)
-        super().__init__(graph, np.nonzero(sizes)[0], batch_size, seed, share, fields)
+        super().__init__(graph, np.nonzero(sizes)[0], batch_size, random_state, share, fields)
         self.is_input = np.zeros(graph.num_nodes, bool)
         self.is_input[_input_numbers(input_nodes, graph.num_nodes)] = True
         self.members = np.split(np.argsort(clusters, kind="stable"), np.cumsum(sizes)[:-1])

@@ -70,13 +70,13 @@ class Cutting:
         seed = settings.random_state
         if self.cut == "neighbors":
             return NeighborLoader(
-                graph, self.num_neighbors, nodes, settings.batch_size, induced=self.induced, seed=seed,
+                graph, self.num_neighbors, nodes, settings.batch_size, induced=self.induced, random_state=seed,
                 share=rank_and_world, fields=FIELDS,
             )  # fmt: skip
         number = 1 if self.cut == "full" else max(1, round(graph.num_nodes / self.cluster_size))
         together = max(1, round(settings.batch_size * number / graph.num_nodes))
         parts = stored_clusters(graph, number)
-        return ClusterLoader(graph, parts, nodes, together, seed=seed, share=rank_and_world, fields=FIELDS)
+        return ClusterLoader(graph, parts, nodes, together, random_state=seed, share=rank_and_world, fields=FIELDS)
 
 
 def stored_clusters(graph: CSRGraph, number: int) -> NDArray[np.int32]:

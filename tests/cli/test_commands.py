@@ -82,6 +82,7 @@ def test_kernel_writes_a_memory_map_for_npy(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
 
 
+@pytest.mark.slow
 def test_classify_prints_baselines_beside_the_kernel():
     arguments = (
         "classify",
@@ -149,6 +150,7 @@ def test_an_existing_file_is_not_overwritten_without_force(rwkplus, tmp_path):
     assert np.load(out)["gram"].shape == (200, 200)
 
 
+@pytest.mark.slow
 def test_mine_prints_the_patterns_and_stores_their_occurrences(rwkplus, tmp_path):
     folder = tmp_path / "patterns"
     arguments = ("mine", "functional-groups", "--criterion", "blocks", "--patterns", "1", "--controls", "0")
@@ -295,6 +297,7 @@ def test_a_column_of_ids_is_told(rwkplus, tmp_path):
     assert "nearly every row" not in rwkplus("detect", tmp_path / "pay.csv", "--ignore", "transfer")[2]
 
 
+@pytest.mark.slow
 def test_names_of_files_that_are_no_text_are_printed(tmp_path):
     path = tmp_path / os.fsdecode(b"caf\xe9.csv")
     path.write_text("graph,source,target,label\n" + "".join(f"{i},a,b,card\n" for i in range(9)))

@@ -59,6 +59,7 @@ def test_one_file_judges_another_and_all_is_written(files, tmp_path):
         invoke(files / "train.jsonl", "--out", out)
 
 
+@pytest.mark.slow
 def test_usual_graphs_are_those_that_were_not_flagged_in_training(files, tmp_path):
     graphs = load_graphs(files / "train.jsonl")
     odd = SurpriseDetector.load(_trained(files, tmp_path)).predict(graphs) == -1
@@ -75,6 +76,7 @@ def _trained(files, tmp_path):
     return tmp_path / "trained" / "detector.safetensors"
 
 
+@pytest.mark.slow
 def test_the_page_of_an_earlier_run_goes_where_there_is_no_new_one(files, tmp_path):
     _trained(files, tmp_path)
     rows = [{"nodes": [{"id": 0, "x": [i, 1.5]}, {"id": 1, "x": [2, i]}], "edges": []} for i in range(9)]
@@ -89,6 +91,7 @@ def test_a_closed_stdin_is_told(files, monkeypatch):
         detect(train=str(files / "train.jsonl"), stream=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", ["kernel", "pattern"])
 def test_other_detectors_can_be_chosen(files, detector):
     facts = json.loads(invoke(files / "train.jsonl", "--detector", detector, "--contamination", "0.2", "--json"))
@@ -138,6 +141,7 @@ def test_nothing_is_written_where_input_is_wrong(files, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_graphs_without_labels_can_be_streamed(tmp_path, monkeypatch, capsys):
     lines = [
         json.dumps(
@@ -152,6 +156,7 @@ def test_graphs_without_labels_can_be_streamed(tmp_path, monkeypatch, capsys):
     assert "score" in json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -72,6 +72,7 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path):
     assert used["model_params"] == {"layers": 3, "dropout": 0.1}
 
 
+@pytest.mark.slow
 def test_the_goal_reaches_the_model(tmp_path):
     train("--folds", 0, "--balance", "logits", "--out", tmp_path / "run")
     prior = load(tmp_path / "run").trained_.target.prior
@@ -233,6 +234,7 @@ def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_
     assert not out.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [

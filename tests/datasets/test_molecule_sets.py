@@ -185,6 +185,7 @@ def test_zinc_has_its_published_sizes():
     assert atoms == pytest.approx(23.15, abs=0.02)
 
 
+@pytest.mark.slow
 @needs_data
 def test_molhiv_has_its_published_sizes():
     molecules = load_molhiv()

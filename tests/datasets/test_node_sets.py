@@ -136,6 +136,7 @@ def test_published_sizes(name, nodes, edges, features):
     assert data.train_mask.size(0) == nodes
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(
     ("name", "nodes", "left", "edges"), [("Chameleon", 2277, 890, 8854), ("Squirrel", 5201, 2223, 46998)]

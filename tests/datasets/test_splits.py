@@ -7,6 +7,7 @@ from rwkplus.datasets.splits import hold_out, plain_folds
 from rwkplus.errors import ParameterError
 
 
+@pytest.mark.slow
 @given(st.integers(2, 60), st.floats(0.01, 0.9), st.integers(0, 5))
 def test_a_hold_out_is_a_seeded_partition(num_graphs, share, seed):
     index = np.arange(num_graphs) * 3

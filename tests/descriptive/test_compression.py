@@ -30,6 +30,7 @@ def objectives(painted, steps=STEPS, closed=CLOSED, **bank):
     return [kind.of(painted, steps, closed).objective(x, adj) for kind in (CompressedWalks, PlainWalks)]
 
 
+@pytest.mark.slow
 @given(st.lists(colored_graphs(directed=False, edge_weights=True), min_size=1, max_size=4))
 def test_compression_is_exact(graphs):
     compressed, plain = objectives(paint(as_batch(data_list(graphs))))

@@ -41,6 +41,7 @@ def test_views_that_tell_nodes_apart_give_the_whole_graph(view, target):
     )
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_patterns_and_restarts_do_not_depend_on_their_company():
     graphs = triangle_chains(10)
     together, again = (explained_patterns(graphs, 2, 3, **QUICK) for _ in range(2))
@@ -52,6 +53,7 @@ def test_the_same_seed_gives_the_same_patterns_and_restarts_do_not_depend_on_the
     assert alone.explained[0] == pytest.approx(together.explained[2])
 
 
+@pytest.mark.slow
 def test_the_uncompressed_database_gives_the_same_patterns():
     graphs = triangle_chains(10)
     fast, plain = (explained_patterns(graphs, 2, 3, compress=compress, **QUICK) for compress in (True, False))

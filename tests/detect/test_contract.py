@@ -16,6 +16,8 @@ from tests.contract import check_graph_detector
 from tests.detect.conftest import DETECTORS
 from tests.strategies import data_list, random_graphs
 
+pytestmark = pytest.mark.slow
+
 
 def path(labels):
     graph = nx.path_graph(len(labels))

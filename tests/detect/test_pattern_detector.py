@@ -13,6 +13,7 @@ def fitted(graphs):
     return PatternDetector(0.1, MINER).fit(graphs)
 
 
+@pytest.mark.slow
 def test_the_score_is_the_share_of_edges_outside_all_occurrences(fitted, graphs):
     scores = -fitted.score_samples(graphs)
     edges = np.array([graph.num_edges for graph in graphs])
@@ -34,6 +35,7 @@ def test_a_graph_without_edges_is_not_explained_at_all(fitted):
     assert fitted.explain([lonely])[0].nodes == (0,)
 
 
+@pytest.mark.slow
 def test_something_must_be_usual(graphs):
     with pytest.raises(ParameterError, match="PatternMiner"):
         PatternDetector(miner="blocks").fit(graphs)
@@ -55,6 +57,7 @@ def test_an_interruption_is_no_result(graphs, monkeypatch):
         PatternDetector().fit(graphs)
 
 
+@pytest.mark.slow
 def test_graphs_may_come_one_by_one(fitted, graphs):
     again = PatternDetector(0.1, MINER).fit(graph for graph in graphs)
     np.testing.assert_array_equal(again.fitted_scores_, fitted.fitted_scores_)

@@ -15,6 +15,7 @@ base = pytest.importorskip("pyod.models.base")
 from rwkplus.detect import PyODDetector  # noqa: E402
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["surprise", "nearest", "pattern"])
 def test_signs_and_labels_are_those_of_pyod(name, graphs):
     own = clone(DETECTORS[name]).set_params(contamination=0.2)

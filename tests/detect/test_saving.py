@@ -15,6 +15,7 @@ from tests.detect.conftest import DETECTORS
 from tests.saved_files import changed, in_a_fresh_process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_loaded_detector_is_the_same(name, graphs, tmp_path):
     detector = clone(DETECTORS[name]).fit(graphs[:40])
@@ -85,6 +86,7 @@ def test_a_file_that_was_changed_is_refused(saved, change):
         load(changed(saved, change))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -145,6 +147,7 @@ def test_a_seed_that_was_drawn_is_kept(name, random_state, graphs, tmp_path):
     np.testing.assert_array_equal(again.score_samples(graphs[30:]), detector.score_samples(graphs[30:]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_fresh_process_judges_alike(name, database, tmp_path):
     detector = clone(DETECTORS[name]).fit(database.graphs[:40])

@@ -7,6 +7,8 @@ import pytest
 
 from tests.digests.record import CASES, FILE, facts
 
+pytestmark = pytest.mark.slow
+
 RECORDED = json.loads(FILE.read_text())
 RTOL, ATOL = 1e-6, 1e-7
 

@@ -44,12 +44,14 @@ def one_pair(kernel, g, h, steps=STEPS, **options):
 # Against enumeration
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(pairs(colored_graphs, min_nodes=1, max_nodes=4))
 def test_equals_enumeration_of_walks(pair):
     assert one_pair(rwk_plus, *pair) == [count_matching_walks(*pair, i) for i in range(1, STEPS + 1)]
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(pairs(colored_graphs, min_nodes=1, max_nodes=4, edge_colors=True))
 def test_equals_enumeration_of_walks_that_match_edge_colors_too(pair):

@@ -12,6 +12,7 @@ def recurrence(graphs, hidden):
     return y0, bank_propagation(given_graphs["edge_index"], given_bank["hidden_adj"])
 
 
+@pytest.mark.slow
 @given(real_graphs(), real_graphs())
 def test_inner_nodes_are_matched_twice_and_ends_once(g, h):
     y0, move = recurrence([g], [h])

@@ -481,6 +481,7 @@ def test_nothing_heavy_is_imported_to_find_a_mistake(tmp_path):
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_many_distinct_labels_take_little_memory(read):
     import tracemalloc
 
@@ -518,6 +519,7 @@ cells = st.sampled_from(
 header = st.sampled_from(["source", "target", "graph", "label", "Weight", "smiles", "y", "", "sep=;", "node", "name"])
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 @given(
     head=st.lists(header, max_size=5),

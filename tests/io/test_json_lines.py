@@ -38,6 +38,7 @@ def written(path, lines):
 # The same graphs, whatever way they take
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [colored_graphs, real_graphs])
 @pytest.mark.parametrize("directed", [True, False])
 def test_graphs_are_those_of_networkx_and_come_back(tmp_path_factory, strategy, directed):

@@ -137,6 +137,7 @@ def test_what_was_changed_travels_as_it_is(folder, table):
         assert pickle.loads(pickle.dumps(each)) == each
 
 
+@pytest.mark.slow
 def test_workers_open_the_files_themselves(folder, table):
     opened = open_table(folder)
     found = Parallel(n_jobs=2)(delayed(_amount)(block) for block in opened.blocks(60))

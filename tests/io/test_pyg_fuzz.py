@@ -269,6 +269,7 @@ values = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(FIELDS), values), min_size=1, max_size=3), st.integers(0, 99))
 @settings(max_examples=150, deadline=None)
 def test_any_value_in_any_field_is_read_or_refused(changes, seed):

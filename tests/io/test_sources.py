@@ -110,6 +110,7 @@ def test_what_is_written_at_an_odd_name_is_read(tmp_path):
     assert read_path(path) == table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*FILES, "tu", "igraph", "scipy"])
 def test_reading_does_not_import_torch(files, kind):
     code = {

@@ -34,6 +34,7 @@ def test_sizes_and_histograms_are_those_of_the_graphs():
     assert sizes_and_histograms(graphs, ("edge_attr",))[1].tolist() == [[2, 1], [0, 1], [0, 2]]
 
 
+@pytest.mark.slow
 def test_graphs_that_are_all_alike_leave_the_majority():
     y = [0] * 24 + [1] * 12
     scores = scores_of(same_graphs(36), y)
@@ -42,6 +43,7 @@ def test_graphs_that_are_all_alike_leave_the_majority():
         assert values == pytest.approx(np.full(4, 2 / 3))
 
 
+@pytest.mark.slow
 def test_classes_of_different_size_are_seen_by_the_size_guard():
     y = [0, 1] * 12
     scores = scores_of([path((0,) * (3 + 3 * c)) for c in y], y)
@@ -49,6 +51,7 @@ def test_classes_of_different_size_are_seen_by_the_size_guard():
     assert scores["majority"].mean() == 0.5
 
 
+@pytest.mark.slow
 def test_classes_of_different_labels_are_seen_only_by_the_histogram():
     y = [0, 1] * 12
     scores = scores_of([path((c, c, c)) for c in y], y)
@@ -56,6 +59,7 @@ def test_classes_of_different_labels_are_seen_only_by_the_histogram():
     assert scores["size"].mean() <= 0.5
 
 
+@pytest.mark.slow
 def test_classes_of_different_bonds_are_seen_only_by_the_histogram():
     y = [0, 1] * 12
     scores = scores_of([path((0, 0), bond=c) for c in y], y)
@@ -69,6 +73,7 @@ def test_the_order_of_labels_is_seen_by_no_guard():
     assert all(values.mean() <= 0.5 for values in scores.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "odd"), [(0, 0), (1, 5), (2, 17)])
 def test_guards_use_the_folds_of_nested_cross_validation(seed, odd):
     y = np.array([0, 1] * 12)

@@ -24,6 +24,7 @@ def hash_by_name(graphs, **how):
     return dict(zip(names, np.concatenate(list(hashes(tree, labelled))).tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("match_all", [True, False], ids=["rwk+", "rwk-"])
 @given(graphs=st.lists(colored_graphs(max_nodes=4, edge_colors=True), min_size=2, max_size=3))
 def test_a_sequence_hashes_alike_in_every_database_and_unlike_all_others(match_all, graphs):

@@ -10,6 +10,8 @@ from rwkplus.kernels import RandomWalkKernel, explicit_features, pair_kernel, ra
 from tests.kernels.choices import ROUTES, STEPS
 from tests.strategies import data_list, random_graphs
 
+pytestmark = pytest.mark.slow
+
 # Parallel
 
 

@@ -56,6 +56,7 @@ def test_what_is_loaded_answers_as_what_was_saved(name, tmp_path):
         assert loaded.truncation_error_ == fitted.truncation_error_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pairs", "features", "color counts", "landmarks"])
 def test_a_fresh_process_answers_alike(name, tmp_path):
     fitted = clone(ESTIMATORS[name]).fit(MOLECULES)

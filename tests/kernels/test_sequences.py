@@ -91,6 +91,7 @@ def test_the_feature_map_of_a_small_molecule_fits_in_the_head():
     assert [level.toarray()[0].tolist() for level in counted.counts] == [[2, 1], [2, 2], [4, 2]]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 50), max_size=20), st.sampled_from([0, 3_000_000]))
 def test_numbering_is_that_of_unique_for_dense_and_for_wide_keys(keys, offset):
     keys = np.array([key + offset * (key % 2) for key in keys], dtype=np.int64)

@@ -27,11 +27,11 @@ def loaders(graph):
     nodes = np.arange(0, N, 2)
     parts = clusters(graph.indptr, graph.indices, 8)
     return [
-        NeighborLoader(graph, [3, 2], nodes, 6, seed=0),
-        NeighborLoader(graph, [3, 2], nodes, 6, seed=0, induced=True),
-        NeighborLoader(graph, [3, 2], nodes, 6, seed=0, replace=True),
-        ClusterLoader(graph, parts, nodes, 3, seed=0),
-        ClusterLoader(graph, np.zeros(N, np.int32), nodes, seed=0),
+        NeighborLoader(graph, [3, 2], nodes, 6, random_state=0),
+        NeighborLoader(graph, [3, 2], nodes, 6, random_state=0, induced=True),
+        NeighborLoader(graph, [3, 2], nodes, 6, random_state=0, replace=True),
+        ClusterLoader(graph, parts, nodes, 3, random_state=0),
+        ClusterLoader(graph, np.zeros(N, np.int32), nodes, random_state=0),
     ]
 
 
@@ -90,7 +90,7 @@ def test_fields_that_batches_have_of_their_own_are_refused():
 
 def test_processes_share_every_batch(graph):
     def loader(share):
-        return NeighborLoader(graph, [-1], np.arange(21), 8, seed=3, share=share)
+        return NeighborLoader(graph, [-1], np.arange(21), 8, random_state=3, share=share)
 
     alone = seeds(loader(lambda: (0, 1)))
     shared = [seeds(loader(lambda rank=rank: (rank, 2))) for rank in (0, 1)]
@@ -177,8 +177,8 @@ def test_nodes_that_cannot_be_meant_are_refused(graph, nodes, error, message):
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "0"])
 def test_impossible_seeds_are_refused_before_the_first_batch(graph, seed):
-    with pytest.raises(ParameterError, match="seed must be a whole number of at least 0"):
-        NeighborLoader(graph, [1], seed=seed)
+    with pytest.raises(ParameterError, match="random_state must be a whole number of at least 0"):
+        NeighborLoader(graph, [1], random_state=seed)
 
 
 def test_wrong_arguments_are_refused(graph):

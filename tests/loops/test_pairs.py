@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -79,6 +80,7 @@ def test_pairs_equal_the_dense_product_graph(match_all, closed, graphs):
             assert result[:, i, j].tolist() == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(
     match_all=st.booleans(),

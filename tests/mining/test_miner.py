@@ -31,6 +31,7 @@ def test_a_random_planted_pattern_is_found_exactly(seed, size, cyclic, distortio
     assert same(miner.patterns_[0], target)
 
 
+@pytest.mark.slow
 def test_two_planted_patterns_are_found_one_after_the_other():
     rng = np.random.default_rng(880_000)
     targets = [random_pattern(6, rng), random_pattern(5, rng)]
@@ -39,6 +40,7 @@ def test_two_planted_patterns_are_found_one_after_the_other():
     assert all(any(same(pattern, target) for pattern in miner.patterns_) for target in targets)
 
 
+@pytest.mark.slow
 def test_a_database_without_patterns_yields_none_and_says_so():
     graphs = planted_database([], np.random.default_rng(990_000), num_graphs=60)
     miner = PatternMiner(n_controls=5, beam_width=10, random_state=0)
@@ -208,6 +210,7 @@ def test_a_single_class_is_refused_before_the_work(molecules, monkeypatch):
         PatternMiner().fit(molecules, [1] * len(molecules))
 
 
+@pytest.mark.slow
 def test_a_callback_hears_of_controls_and_patterns(molecules):
     steps = []
     miner = PatternMiner(2, n_controls=2, beam_width=5).fit(molecules, callback=steps.append)

@@ -8,6 +8,7 @@ from rwkplus.nn.rwk_plus_conv import CACHES, RWKPlusConv, one_graph
 FIRST, SECOND = torch.tensor([[0, 1], [1, 2]]), torch.tensor([[2, 0], [0, 1]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conv", [RWKPlusConv, GCNConv])
 def test_the_adjacency_is_kept_inside_the_block_and_forgotten_behind_it(conv):
     layer, x = conv(2, 4), torch.rand(3, 2)

@@ -48,6 +48,7 @@ def test_it_says_what_it_is():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_the_fly", [True, False], ids=["edges", "egonets"])
 @PLACEMENTS
 def test_it_compiles_into_one_graph(step_norm, on_the_fly):

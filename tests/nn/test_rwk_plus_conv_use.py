@@ -76,6 +76,7 @@ def test_a_copy_computes_the_same():
 COMPILED = [{}, {"cached": True}, {"recompute": True}, {"normalize": False}, {"edge_dim": C}, {"combine": "concat"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "fused"), list(product(COMPILED, [True, False])))
 def test_torch_compiles_it_without_a_break(options, fused):
     conv = layer(2, fused=fused, **options)
@@ -101,6 +102,7 @@ def test_an_exported_layer_takes_graphs_of_any_size_and_needs_only_torch():
     assert not any("rwkplus" in str(node.target) for node in program.graph.nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @FUSED
 @pytest.mark.parametrize("edge_dim", [None, C])
@@ -138,6 +140,7 @@ def test_walkers_may_be_joined_in_another_way(aggr):
     torch.testing.assert_close(conv(features(), EDGES), y0 * reached)
 
 
+@pytest.mark.slow
 def test_onnx_runs_it(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")

@@ -10,6 +10,8 @@ from torch_geometric.data import Batch
 from rwkplus.nn import KernelConv, KernelLayer, StepNorm
 from tests.strategies import data_list, random_graphs
 
+pytestmark = pytest.mark.slow
+
 SHARES = (slice(0, 5), slice(5, 7))
 STEPS, K, M = 2, 10, 3
 

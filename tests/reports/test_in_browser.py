@@ -17,6 +17,7 @@ MEASURE = """<script>document.title = [
   performance.getEntriesByType("resource").length].join(" ")</script>"""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")
 @pytest.mark.parametrize("width", [1200, 500])
 def test_the_page_fits_the_window(tmp_path, width):

@@ -50,6 +50,7 @@ def test_the_page_is_well_formed_and_asks_for_nothing_from_outside(miner, graphs
     assert "molecules &lt;30&gt;" in page
 
 
+@pytest.mark.slow
 def test_every_pattern_is_drawn_with_its_support_and_examples(miner, graphs):
     page = mining_report(miner, graphs, "molecules")
     assert page.count("<section>") == len(miner.patterns_)
@@ -96,6 +97,7 @@ def test_the_curve_rises_with_the_share():
     assert heights == sorted(heights, reverse=True)
 
 
+@pytest.mark.slow
 def test_of_large_graphs_the_surroundings_of_an_occurrence_are_drawn():
     graphs = []
     for tail in range(90, 96):

@@ -250,6 +250,7 @@ print(GraphTable.of([graph, nx.path_graph(2)]).with_targets(["yes", None]).diges
 """
 
 
+@pytest.mark.slow
 def test_fingerprints_are_the_same_in_every_process():
     runs = {
         subprocess.run(

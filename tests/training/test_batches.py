@@ -76,6 +76,7 @@ def test_gathering_leaves_the_store_as_it_was():
     )
 
 
+@pytest.mark.slow
 @given(st.integers(1, 40), st.integers(1, 12))
 def test_batches_are_even_and_cover_every_graph(num_graphs, batch_size):
     y = torch.arange(num_graphs)

@@ -94,6 +94,7 @@ def test_the_best_fold_is_one_with_a_score(metric, best):
     assert CrossValidation(folds, chosen_by).best().fold == best
 
 
+@pytest.mark.slow
 def test_parallel_folds_give_the_same_numbers():
     same(scored(n_jobs=2), scored())
 

@@ -13,6 +13,8 @@ from rwkplus.training import cross_validate
 from tests.training.shared_run import recorded_runs
 from tests.training.toy import QUICK, rings
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

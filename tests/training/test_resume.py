@@ -15,6 +15,8 @@ from rwkplus.errors import DataError, ParameterError
 from rwkplus.training import GraphDataset, Place, train
 from tests.training.toy import QUICK, SMALL, rings
 
+pytestmark = pytest.mark.slow
+
 PARAMS = SMALL | {"dropout": 0.3}
 SETTINGS = replace(QUICK, epochs=9, halve_lr_every=2, validation=0.25)
 FILES = ("history.csv", "model.safetensors")

@@ -31,6 +31,7 @@ def changed(**nodes):
     return CSRGraph(graph.indptr, graph.indices, {**graph.nodes, **nodes})
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_gradients_of_one(tmp_path):
     """Batches are shared unevenly and some have nothing to learn from: nothing hangs, and no node counts more."""
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -58,6 +59,7 @@ def test_networks_learn_from_parts(cut, conv):
     assert result.run["validation_seconds"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", ALL_CUTS)
 def test_there_may_be_more_than_two_classes(cut, tmp_path):
     y = np.arange(46) % 3

@@ -67,6 +67,7 @@ def changed(header, path, value=None, *, remove=False):
     return header
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no label of the")
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
 def test_whatever_is_changed_is_refused_or_harmless(make, tmp_path):
