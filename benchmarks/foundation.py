@@ -1,7 +1,8 @@
 """Graphs as tables beside the code before them: ``RWKPLUS_BEFORE=CHECKOUT python -m benchmarks foundation``.
 
 ``CHECKOUT`` is a git worktree of the last commit without tables (8cf47e7), which runs in the same environment; without
-it, rows have no "before". ``python -m benchmarks.foundation PART ...`` measures some parts and keeps the other rows.
+it, rows have no "before". ``RWKPLUS_SMALL`` is the Python of a small install, whose memory is measured.
+``python -m benchmarks.foundation PART ...`` measures some parts and keeps the other rows.
 """
 
 import json
@@ -21,6 +22,8 @@ from rwkplus.errors import RWKPlusError
 
 NOW = Path(__file__).parents[1]
 BEFORE = os.environ.get("RWKPLUS_BEFORE")
+SMALL = os.environ.get("RWKPLUS_SMALL", sys.executable)
+"""Python of an environment with `pip install .` alone, where scikit-learn finds no pandas to import."""
 JOBS = Path(__file__).with_name("foundation_jobs.py")
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
@@ -33,11 +36,11 @@ ALL_MOLECULES = "249,456 molecules"
 # Running
 
 
-def run(job, *arguments, code=NOW, cold=False):
+def run(job, *arguments, code=NOW, cold=False, python=sys.executable):
     """Do a job in a process of its own with the code of a checkout; ``cold`` begins without compiled loops."""
     with TemporaryDirectory() as empty:
         environ = os.environ | ONE_THREAD | {"PYTHONPATH": str(code)} | ({"NUMBA_CACHE_DIR": empty} if cold else {})
-        command = [sys.executable, "-P", str(JOBS), job, *map(str, arguments)]
+        command = [python, "-P", str(JOBS), job, *map(str, arguments)]
         done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -184,8 +187,9 @@ def labels(folder):
         ("features", "read and RandomWalkFeatures(steps=2).fit"),
         ("detector", "read and SurpriseDetector().fit"),
     ):
-        many, few = (run("labels", folder / name, work)["MB"] for name in ("labels", "few labels"))
-        about = f"30,000 distinct labels in CSV, {what}, peak MB (ten labels: {few:.0f})"
+        many, few = (run("labels", folder / name, work, python=SMALL)["MB"] for name in ("labels", "few labels"))
+        install = "" if sys.executable == SMALL else ", small install"
+        about = f"30,000 distinct labels in CSV, {what}{install}, peak MB (ten labels: {few:.0f})"
         rows.append(row(about, before if work == "read" else None, many, "<= 300"))
     return rows
 

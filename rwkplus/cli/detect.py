@@ -15,6 +15,7 @@ from rwkplus.files import write_whole
 
 DEMO = "planted-anomalies"
 SHOWN = 20
+NO_REPORT = "There is no report: graphs with attributes, or without labels, are judged as a whole."
 CONTAMINATION = 0.05
 
 
@@ -61,7 +62,7 @@ def detect(
     score: Annotated[str | None, typer.Option(help="Judge these graphs; with --train or --model.")] = None,
     model: Annotated[Path | None, typer.Option(help="Use a detector that was saved before.")] = None,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Judge graphs from stdin as they come; with --train or --model.")
+        bool, typer.Option("--stream", help="Judge graphs from stdin as they arrive; with --train or --model.")
     ] = False,
     detector: Annotated[str, typer.Option(help="surprise, kernel or pattern.")] = "surprise",
     method: Annotated[str, typer.Option(help="For kernel: nearest, density, lof, svm or forest.")] = "nearest",
@@ -84,10 +85,8 @@ def detect(
     _check_options(detector, method, contamination, seed, model, reading, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
-    left_out = reading.ignore
-    fitted = _loaded(model) if model else _chosen(detector, method, contamination, left_out, seed)
-    if model:
-        left_out += fitted.ignored
+    fitted = _loaded(model) if model else _chosen(detector, method, contamination, reading.ignore, seed)
+    left_out = reading.ignore + (fitted.ignored if model else ())
     # Graphs of a stream come without degrees as labels, so must those of files.
     how = {"without_labels": "nothing", "ignore": left_out}
     usual = None
@@ -107,8 +106,7 @@ def detect(
         return
     _show(judged)
     if out_folder is not None:
-        none = "There is no report: graphs with attributes, or without labels, are judged as a whole."
-        out.print(none if page is None else f"The report is {page}.", soft_wrap=True)
+        out.print(NO_REPORT if page is None else f"The report is {page}.", soft_wrap=True)
 
 
 def _check_sources(

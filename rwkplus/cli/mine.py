@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import check_output, out, print_json, progress, title_of
+from rwkplus.cli.console import check_output, out, print_json, progress_bars, title_of
 from rwkplus.cli.options import Dataset, Json, Reading, Seed, reads_graphs
 from rwkplus.errors import ParameterError
-from rwkplus.types import Progress
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -48,9 +47,8 @@ def mine(
 
     check_output(out_folder, None if force else "--force writes into it", folder=True)
     graphs = reading.load(dataset)
-    number = _range("--patterns", patterns)
     miner = PatternMiner(
-        number,
+        _range("--patterns", patterns),
         _range("--size", size),
         criterion=criterion,  # type: ignore[arg-type]
         colors=colors,  # type: ignore[arg-type]
@@ -59,13 +57,8 @@ def mine(
         ignore=reading.ignore,
         random_state=seed,
     )
-    with progress("mining", total=number if isinstance(number, int) else None) as advance:
-
-        def tell(step: Progress) -> None:
-            if step.phase == "patterns":
-                advance()
-
-        miner.fit(graphs, _classes(graphs), callback=tell)
+    with progress_bars() as show:
+        miner.fit(graphs, _classes(graphs), callback=show)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
     report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
     if as_json:

@@ -234,8 +234,6 @@ def egonet_scores(
         One score per step, egonet and hidden graph.
 
     Example:
-        Two nodes of one color joined by an edge, against an edge of that color: four pairs of one-edge walks each.
-
         >>> from rwkplus.nn import extract_egonets
         >>> edges, x = torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 1)
         >>> egonet_scores(x, extract_egonets(edges, 2), x[None], 1 - torch.eye(2)[None], steps=1).flatten()

@@ -90,18 +90,12 @@ class GNN(nn.Module):
     ) -> None:
         super().__init__()
         _check_sizes(in_channels, out_channels, hidden_channels, layers, categories)
-        check_choice("conv", conv, Conv)
-        check_choice("level", level, Level)
-        check_choice("pool", pool, Pool)
+        for name, value, choices in (("conv", conv, Conv), ("level", level, Level), ("pool", pool, Pool)):
+            check_choice(name, value, choices)
         check_choice("combine", combine, ("last", "sum"))
         check_share("dropout", dropout)
         check_share("input_dropout", input_dropout)
-        check_integer("closed_walks", closed_walks, 0)
-        if closed_walks and level == "node":
-            raise ParameterError(
-                "closed_walks are for whole graphs: parts of a sampled one have others.",
-                Remedy("Use {model_params}.", model_params={"closed_walks": 0}),
-            )
+        _check_closed_walks(closed_walks, level)
         edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
         _check_edges(conv, edge_channels, edge_categories)
         self.in_channels, self.level, self.pool, self.residual = in_channels, level, pool, residual
@@ -376,6 +370,15 @@ def _check_sizes(
         check_integer(name, size, 1)
     if categories is not None and len(categories) != in_channels:
         raise ParameterError(f"x has in_channels={in_channels} columns but there are {len(categories)} categories.")
+
+
+def _check_closed_walks(closed_walks: int, level: Level) -> None:
+    check_integer("closed_walks", closed_walks, 0)
+    if closed_walks and level == "node":
+        raise ParameterError(
+            "closed_walks are for whole graphs: parts of a sampled one have others.",
+            Remedy("Use {model_params}.", model_params={"closed_walks": 0}),
+        )
 
 
 def _check_edges(conv: Conv, channels: int | None, categories: Sequence[int] | None) -> None:

@@ -114,9 +114,7 @@ def cross_validate(
         (2, ['folds', 'mean', 'std'])
     """
     settings = settings or Settings()
-    candidates = [model_params or {}] if model_params is None or isinstance(model_params, Mapping) else model_params
-    if len(candidates) > 1 and settings.validation == 0:
-        raise ParameterError("choosing among several model_params needs validation graphs: give validation above 0.")
+    candidates = _candidates(model_params, settings)
     data = GraphDataset.of(X, y, task=task, features=features, ignore=ignore)
     prepare(data, model, candidates, settings)
     metric = metric_for(data.whole, settings.metric)
@@ -134,6 +132,13 @@ def cross_validate(
         return tested(data, max(results, key=lambda result: _rank(metric, result.validation)), number, test)
 
     return run_folds(data, folds, settings, _run, n_jobs=n_jobs, callback=callback)
+
+
+def _candidates(model_params: Params | Sequence[Params] | None, settings: Settings) -> Sequence[Params]:
+    candidates = [model_params or {}] if model_params is None or isinstance(model_params, Mapping) else model_params
+    if len(candidates) > 1 and settings.validation == 0:
+        raise ParameterError("choosing among several model_params needs validation graphs: give validation above 0.")
+    return candidates
 
 
 def prepare(data: GraphDataset, model: Model, candidates: Sequence[Params], settings: Settings) -> None:
