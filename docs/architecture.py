@@ -138,9 +138,8 @@ def paths() -> dict[str, list[str]]:
 
 def rooms_table() -> str:
     """The rooms as Markdown."""
-    files = Counter(path.relative_to(ROOT).parts[0] for path in ROOT.rglob("*.py") if path.name != "__init__.py")
-    rows = [f"| `{room}` | {about} | {files[room]} |" for room, about in rooms().items()]
-    return "\n".join(["| room | what it is for | files |", "| --- | --- | --- |", *rows])
+    rows = [f"| `{room}` | {about.replace('``', '`')} |" for room, about in rooms().items()]
+    return "\n".join(["| room | what it is for |", "| --- | --- |", *rows])
 
 
 def figures_table() -> str:

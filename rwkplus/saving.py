@@ -50,6 +50,12 @@ class Savable:
     def save(self, path: str | Path) -> Path:
         """Write everything fitted into one safetensors file, whole or not at all; folders are made."""
         check_is_fitted(self)
+        name = type(self).__name__
+        if name not in KINDS:
+            raise DataError(
+                f"a {name} could be saved but not opened again: rwkplus does not know the class.",
+                f"Say where it is found: rwkplus.saving.KINDS[{name!r}] = {type(self).__module__!r}.",
+            )
         learned, arrays = self._learned()
         return write_tensors(path, header_of(self, learned), arrays)
 

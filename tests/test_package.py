@@ -2,6 +2,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -107,3 +108,10 @@ def test_names_in_the_readme_are_reached_from_the_package():
     relative = [name.removeprefix("rwkplus.") for name in names]
     result = subprocess.run([sys.executable, "-c", code, *relative], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+def test_the_sdist_has_all_that_tests_read():
+    sdist = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["sdist"]
+    needed = {"benchmarks", "conftest.py", "docs", "examples", "experiments", "README.md", "rwkplus", "tests"}
+    assert needed <= set(sdist.get("include", needed))
+    assert not needed & set(sdist.get("exclude", ()))
