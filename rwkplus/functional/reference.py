@@ -65,12 +65,8 @@ def count_matching_walks(g: nx.Graph, h: nx.Graph, steps: int) -> float:
     >>> count_matching_walks(edge, edge, 1)
     2.0
     """
-    return sum(
-        walk_weight(g, p) * walk_weight(h, q)
-        for p in walks(g, steps)
-        for q in walks(h, steps)
-        if walk_colors(g, p) == walk_colors(h, q)
-    )
+    pairs = ((p, q) for p in walks(g, steps) for q in walks(h, steps) if walk_colors(g, p) == walk_colors(h, q))
+    return sum((walk_weight(g, p) * walk_weight(h, q) for p, q in pairs), 0.0)
 
 
 def node_walk_color(graph: nx.Graph, node: object, steps: int) -> frozenset[tuple[tuple[object, ...], int]]:

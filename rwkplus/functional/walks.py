@@ -7,7 +7,7 @@ for colored edges. StepNorm, BatchNorm over hidden graphs and then a sigmoid, ha
 from collections.abc import Callable, Iterator
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from torch import Tensor, einsum
 
 from rwkplus.errors import ShapeError
@@ -128,7 +128,7 @@ def node_ranks(batch: Int[Tensor, " N"]) -> Int[Tensor, " N"]:
 def sparse_product(
     edge_index: Int[Tensor, "2 E"],
     y: Float[Tensor, "S ..."],
-    weight: Float[Tensor, " E"] | None = None,
+    weight: Num[Tensor, " E"] | None = None,
     num_rows: int | None = None,
 ) -> Float[Tensor, "N ..."]:
     """Multiply the sparse matrix with entries ``weight`` at ``(edge_index[0], edge_index[1])`` by ``y``.
@@ -151,9 +151,9 @@ def bank_propagation(
     edge_index: Int[Tensor, "2 E"],
     hidden_adj: Float[Tensor, "K M M"],
     *,
-    edge_weight: Float[Tensor, " E"] | None = None,
+    edge_weight: Num[Tensor, " E"] | None = None,
     edge_type: Int[Tensor, " E"] | None = None,
-    edge_attr: Float[Tensor, "E C"] | None = None,
+    edge_attr: Num[Tensor, "E C"] | None = None,
     hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
 ) -> Propagate:
     r"""Return the function :math:`Y \mapsto \sum_c A_G^{(c)} Y A_H^{(c)\top}` on tensors ``(N, K, M, ...)``.

@@ -86,6 +86,7 @@ def test_identity_numbers_the_nodes_of_every_graph():
     assert identity_colors(batch, width=2).sum(1).tolist() == [1, 1, 1, 1, 0]
 
 
+@pytest.mark.unchecked_shapes
 def test_unknown_kinds_are_refused():
     with pytest.raises(ParameterError, match="kind"):
         structural_colors(edges(PATH), 4, kind="gcn", generator=generator())

@@ -190,6 +190,7 @@ def test_half_precision_is_kept():
     assert scores.dtype == torch.bfloat16
 
 
+@pytest.mark.unchecked_shapes
 def test_misfits_are_refused():
     graph = as_data(random_graphs(1, real=True)[0])
     egonets, hidden = egonets_of(graph, 1, None), bank(random_graphs(1, real=True))

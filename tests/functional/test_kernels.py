@@ -343,6 +343,7 @@ def test_walks_too_many_for_float32_raise_and_float64_counts_them(kernel, closed
     assert torch.isfinite(kernel(**arguments, steps=25, closed=closed)).all()
 
 
+@pytest.mark.unchecked_shapes
 def test_compiles_as_one_graph():
     arguments = batched(random_graphs(2, real=True)) | bank(random_graphs(2, seed=1, real=True))
     compiled = torch.compile(rwk_plus, fullgraph=True, backend="eager")
@@ -358,6 +359,7 @@ def arguments_with(**changed):
     return batched([g]) | bank([g]) | {"steps": 2} | changed
 
 
+@pytest.mark.unchecked_shapes
 @KERNELS
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
@@ -382,7 +384,7 @@ def test_classical_kernel_refuses_zero_steps():
     arguments = batched([g]) | bank([g])
     del arguments["x"], arguments["hidden_x"]
     with pytest.raises(ParameterError, match="steps"):
-        classical_rwk(torch.zeros(2), hidden_label=torch.zeros(1, 2), **arguments, steps=0)
+        classical_rwk(torch.zeros(2).long(), hidden_label=torch.zeros(1, 2).long(), **arguments, steps=0)
 
 
 @KERNELS

@@ -87,6 +87,7 @@ def test_edge_colors_on_one_side_only_are_refused():
 EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 
 
+@pytest.mark.unchecked_shapes
 @pytest.mark.parametrize("columns", [1, 2, 4])
 def test_edges_have_as_many_colors_as_hidden_edges(columns):
     with pytest.raises(ShapeError, match="3 colors of the hidden graphs"):
@@ -95,6 +96,7 @@ def test_edges_have_as_many_colors_as_hidden_edges(columns):
         )
 
 
+@pytest.mark.unchecked_shapes
 @pytest.mark.parametrize("length", [1, 3, 5])
 def test_every_edge_has_its_weight_and_color(length):
     adj, colors = torch.ones(1, 2, 2), torch.ones(1, 2, 2, 3)

@@ -74,6 +74,7 @@ def test_gradients_flow_to_edges_and_features():
     )
 
 
+@pytest.mark.unchecked_shapes
 def test_misfits_are_refused():
     x, adj = random_sets(2)
     with pytest.raises(ShapeError, match="hidden_adj"):
