@@ -1,7 +1,9 @@
 """Scores for graphs that arrive one by one: JSON lines in, JSON lines out, memory constant."""
 
+import gc
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
@@ -57,17 +59,31 @@ def score_stream(
     Counts(scored=1, flagged=1, errors=0)
     """
     scored = flagged = errors = 0
-    for lines in _arrivals(source):
-        for record in score_lines(detector, lines, explain=explain):
-            failed = "error" in record
-            if failed:
-                record["error"] = tell(record["error"]).removeprefix("graph 0: ")
-            errors += failed
-            scored += not failed
-            flagged += bool(record.get("anomaly"))
-            sink.write(_written(record) + "\n")
-        sink.flush()
+    with _garbage_of_the_stream_alone():
+        for lines in _arrivals(source):
+            for record in score_lines(detector, lines, explain=explain):
+                failed = "error" in record
+                if failed:
+                    record["error"] = tell(record["error"]).removeprefix("graph 0: ")
+                errors += failed
+                scored += not failed
+                flagged += bool(record.get("anomaly"))
+                sink.write(_written(record) + "\n")
+            sink.flush()
     return Counts(scored, flagged, errors)
+
+
+@contextmanager
+def _garbage_of_the_stream_alone() -> Iterator[None]:
+    """Let Python look for garbage among what the stream makes, not among all that was there before: this is faster."""
+    frozen = gc.get_freeze_count()  # somebody else's, who will not want it back
+    if not frozen:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if not frozen:
+            gc.unfreeze()
 
 
 def score_lines(detector: GraphDetector, lines: Sequence[Line], *, explain: bool = False) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, NamedTuple
@@ -194,8 +195,8 @@ def _record(line: bytes) -> _Record:
         nodes, edges = _fields_of(rows), _fields_of(links) or {"source": [], "target": []}
         ids = nodes.pop("id")
         place = dict(zip(ids, range(len(ids)), strict=True))
-        source = [place[end] for end in edges.pop("source")]
-        target = [place[end] for end in edges.pop("target")]
+        source = list(map(place.__getitem__, edges.pop("source")))
+        target = list(map(place.__getitem__, edges.pop("target")))
         directed, multigraph = raw.get("directed", False), raw.get("multigraph", False)
         sound = type(rows) is type(links) is list and type(directed) is type(multigraph) is bool
         sound = sound and len(ids) == len(place) and IDS.issuperset(map(type, ids))
@@ -224,7 +225,7 @@ def _fields_of(rows: Any) -> Fields:  # noqa: ANN401
     if not rows:
         return {}
     try:
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        columns = {name: list(map(itemgetter(name), rows)) for name in rows[0]}
         if sum(map(len, rows)) == len(columns) * len(rows):
             return columns
     except KeyError:
