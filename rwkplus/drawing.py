@@ -39,7 +39,11 @@ HALO = 'paint-order="stroke" stroke="#fff" stroke-width="2.5"'
 
 
 def label_colors(labels: Collection[str]) -> dict[str, str]:
-    """Choose a color for every label: by element where all are elements, else from a palette."""
+    """Choose a color for every label: by element where all are elements, else from a palette.
+
+    >>> label_colors(["O", "C"])
+    {'C': '#5b6770', 'O': '#cc3b33'}
+    """
     ordered = sorted(set(labels))
     if set(ordered) <= ELEMENT_COLORS.keys():
         return {label: ELEMENT_COLORS[label] for label in ordered}
@@ -53,6 +57,10 @@ def graphs_to_draw(table: GraphTable) -> list[nx.Graph]:
 
     Args:
         table: Graphs with columns ``label``, as :meth:`rwkplus.table.Reader.labelled` makes them.
+
+    >>> drawn = graphs_to_draw(GraphTable.of(["CO"]))[0]
+    >>> drawn.nodes(data="label")
+    NodeDataView({0: 'C', 1: 'O'}, data='label')
     """
     nodes, edges = table.nodes.get("label"), table.edges.get("label")
     node_labels = [""] * table.num_nodes if nodes is None else [name or "" for name in nodes.values().tolist()]
@@ -130,7 +138,11 @@ def draw(
 
 
 def needs_legend(colors: Mapping[str, str]) -> bool:
-    """Whether a label is too long to stand in its node, so that colors have to be explained."""
+    """Whether a label is too long to stand in its node, so that colors have to be explained.
+
+    >>> needs_legend({"C": "#000"}), needs_legend({"customer": "#000"})
+    (False, True)
+    """
     return any(len(label) > SHORT for label in colors)
 
 
@@ -142,6 +154,9 @@ def curve(values: Sequence[float], *, top: float | None = None, percent: bool = 
         top: Value at the upper end; the largest by default.
         percent: Write values as percentages.
         dots: Mark every value and number it; without, only the last is numbered.
+
+    >>> curve([0.5, 0.75], top=1.0, percent=True).count("<circle")
+    3
     """
     width, height, left, foot = 360.0, 160.0, 44.0, 24.0
     top = top or max(values, default=0.0) or 1.0
@@ -169,7 +184,11 @@ def curve(values: Sequence[float], *, top: float | None = None, percent: bool = 
 
 
 def histogram(values: ArrayLike, threshold: float, *, bins: int = 40) -> str:
-    """Draw how many values lie where; those above the threshold in red."""
+    """Draw how many values lie where; those above the threshold in red.
+
+    >>> histogram([0.1, 2.0, 5.0], 1.0).count("<rect")
+    3
+    """
     width, height, left, foot, head = 520.0, 180.0, 36.0, 24.0, 18.0
     values = np.asarray(values, dtype=float)
     low, high = float(min(values.min(), threshold)), float(max(values.max(), threshold))

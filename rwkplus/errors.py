@@ -14,7 +14,11 @@ node 3 has no 'age'. Leave the column out: ignore=('age',).
 
 
 def in_python(name: str, value: object) -> str:
-    """Spell an argument as Python does; ``...`` stands for a value that the user has to choose."""
+    """Spell an argument as Python does; ``...`` stands for a value that the user has to choose.
+
+    >>> in_python("ignore", ("age",)), in_python("smiles", ...)
+    ("ignore=('age',)", 'smiles=...')
+    """
     return f"{name}={'...' if value is ... else repr(value)}"
 
 

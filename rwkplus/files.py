@@ -215,7 +215,14 @@ def json_values(values: Any) -> Any:  # noqa: ANN401
 
 
 def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as they were before JSON made lists of their tuples."""
+    """Return parameters as they were before JSON made lists of their tuples.
+
+    >>> json_values({"sizes": (3, 8)})
+    {'sizes': [3, 8]}
+
+    >>> from_json({"sizes": [3, 8], "steps": 2})
+    {'sizes': (3, 8), 'steps': 2}
+    """
     return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
 
 

@@ -35,7 +35,13 @@ Callback = Callable[[Progress], None]
 
 
 def check_choice(name: str, value: object, choices: object) -> None:
-    """Refuse a value that is none of ``choices``: a ``Literal`` type, or an iterable of names."""
+    """Refuse a value that is none of ``choices``: a ``Literal`` type, or an iterable of names.
+
+    >>> check_choice("walks", "round", Walks)
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.ParameterError: walks must be one of open, closed; got 'round'.
+    """
     known = get_args(choices) or (tuple(choices) if isinstance(choices, Iterable) else ())
     if value not in known:
         raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
@@ -66,18 +72,34 @@ def check_ignore(ignore: object, fields: Iterable[str] = ()) -> None:
 
 
 def is_positive_integer(value: object) -> bool:
-    """Whether ``value`` is an integer, of Python or numpy, of at least 1."""
+    """Whether ``value`` is an integer, of Python or numpy, of at least 1.
+
+    >>> is_positive_integer(3), is_positive_integer(0), is_positive_integer(True)
+    (True, False, False)
+    """
     return _is_integer(value, 1)
 
 
 def check_integer(name: str, value: object, least: int) -> None:
-    """Refuse a value that is no integer, of Python or numpy, of at least ``least``."""
+    """Refuse a value that is no integer, of Python or numpy, of at least ``least``.
+
+    >>> check_integer("steps", 0, 1)
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.ParameterError: steps must be a whole number of at least 1, got 0.
+    """
     if not _is_integer(value, least):
         raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
 
 def check_share(name: str, value: object) -> None:
-    """Refuse a value that is no number from 0 to 1."""
+    """Refuse a value that is no number from 0 to 1.
+
+    >>> check_share("dropout", 1.5)
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.ParameterError: dropout must be a number from 0 to 1, got 1.5.
+    """
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise ParameterError(f"{name} must be a number from 0 to 1, got {value!r}.")
 
@@ -87,7 +109,11 @@ def _is_integer(value: object, least: int) -> bool:
 
 
 def seed_of(random_state: "int | RandomState | None") -> int:
-    """Read what scikit-learn calls ``random_state``: a seed, a source of seeds, or None to draw one."""
+    """Read what scikit-learn calls ``random_state``: a seed, a source of seeds, or None to draw one.
+
+    >>> seed_of(7)
+    7
+    """
     if isinstance(random_state, Integral):
         check_integer("random_state", random_state, 0)
         return int(random_state)

@@ -104,11 +104,8 @@ class GNN(nn.Module):
         self.weighted = conv in ("RWKPlusConv", "GCNConv")
         fields = {"x": True, "edge_attr": edge_dim is not None, "edge_weight": self.weighted}
         self.reads = tuple(field for field, read in fields.items() if read)
-        self.encoder = (
-            MLP([in_channels, hidden_channels], plain_last=False)
-            if categories is None
-            else Embeddings(categories, hidden_channels, "x")
-        )
+        embedded = None if categories is None else Embeddings(categories, hidden_channels, "x")
+        self.encoder = embedded or MLP([in_channels, hidden_channels], plain_last=False)
         self.pre_transform = ClosedWalks(closed_walks) if closed_walks else None
         self.walk_encoder = MLP([closed_walks, hidden_channels], plain_last=False) if closed_walks else None
         self.edge_encoder = (

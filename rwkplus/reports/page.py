@@ -81,7 +81,11 @@ def _listed(values: Floats) -> str:
 
 
 def surroundings(graph: nx.Graph, part: Iterable[int] = ()) -> nx.Graph:
-    """The whole graph or, of a large one, the nodes around the part, whose first nodes matter most."""
+    """The whole graph or, of a large one, the nodes around the part, whose first nodes matter most.
+
+    >>> len(surroundings(nx.path_graph(100), [50])), len(surroundings(nx.path_graph(9)))
+    (60, 9)
+    """
     if len(graph) <= LARGEST_DRAWING:
         return graph
     kept = list(islice(part, LARGEST_DRAWING)) or [next(iter(graph))]
@@ -95,7 +99,12 @@ def surroundings(graph: nx.Graph, part: Iterable[int] = ()) -> nx.Graph:
 
 
 def how_many_drawn(graph: nx.Graph, drawn: nx.Graph) -> str:
-    """Number of nodes, and how many of them are to be seen."""
+    """Number of nodes, and how many of them are to be seen.
+
+    >>> path = nx.path_graph(100)
+    >>> how_many_drawn(path, surroundings(path, [50]))
+    '100, 60 of them drawn'
+    """
     return str(len(graph)) if len(graph) == len(drawn) else f"{len(graph)}, {len(drawn)} of them drawn"
 
 
