@@ -150,6 +150,14 @@ def test_the_picture_has_the_wings_apart(architecture):
     assert not architecture.TENSORS & array_wing
 
 
+def test_imports_point_down_in_the_picture(architecture):
+    row = {room: i for i, (_, rooms) in enumerate(architecture.LAYERS) for room in rooms}
+    for path in ROOT.rglob("*/*.py"):
+        room = layer_of(path)
+        for used in set(imported_layers(ast.parse(path.read_text()))) & row.keys():
+            assert (room, used) in LATER or row[used] >= row[room], f"{room} imports {used}, which is above it"
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_data_flow_as_the_page_says(architecture):
