@@ -9,25 +9,38 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
+NONE: Ints = np.empty(0, np.int64)
+
+
 class Adjacency(NamedTuple):
-    """Undirected labelled graphs side by side in sparse row form; every edge stands in both rows."""
+    """Labelled graphs side by side in sparse row form; every edge stands in both rows.
+
+    Rows are sorted by neighbor and label. Where edges have a direction, labels come in pairs: an edge has an even one
+    in the row that it leaves and the odd one after it in the row that it enters. Marks are sets of bits, one for each
+    condition that a node or an edge meets; there may be none.
+    """
 
     indptr: Ints  # (N + 1,)
     neighbor: Ints  # (2E,)
     edge_label: Ints  # (2E,)
     label: Ints  # (N,)
     graph: Ints  # (N,): ascending
+    marks: Ints = NONE  # (N,) or empty
+    edge_marks: Ints = NONE  # (2E,) or empty
 
 
 class MatchPlan(NamedTuple):
     """A connected pattern as a way to look for it: node after node, each joined to one found before."""
 
     label: Ints  # (n,)
+    need: Ints  # (n,): marks that the node must have
     anchor: Ints  # (n,): earlier position this node hangs on; -1 for the first
-    anchor_edge: Ints  # (n,)
+    anchor_edge: Ints  # (n,): label of the edge as seen from there
+    anchor_need: Ints  # (n,)
     check_ptr: Ints  # (n + 1,)
     check: Ints  # positions of further neighbors found before
-    check_edge: Ints
+    check_edge: Ints  # as seen from this node
+    check_need: Ints
     before: Ints  # (n,): earlier position whose node must have a smaller number; -1 for none
 
 
@@ -52,30 +65,30 @@ def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1) -> Ints
     return found
 
 
-def grow_embeddings(
-    graphs: Adjacency, embeddings: Ints, joined: NDArray[np.bool_]
-) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+class Growth(NamedTuple):
+    """Ways to extend embeddings by one edge."""
+
+    row: Ints  # the embedding
+    start: Ints  # position that the edge starts from
+    end: Ints  # later position that it closes a cycle with; the number of positions for a new node
+    entry: Ints  # of the adjacency
+    node: Ints  # the new node, -1 for none
+
+
+def grow_embeddings(graphs: Adjacency, embeddings: Ints, edges: Ints) -> Growth:
     """List every way to extend every embedding by one edge of the database.
 
     Args:
         graphs: The database.
         embeddings: Rows of nodes ``(count, n)``; -1 for positions that a distorted occurrence lacks.
-        joined: Which positions the pattern joins already ``(n, n)``.
-
-    Returns:
-        For every extension: the embedding's row, the position it starts from, the later position it closes a
-        cycle with (``n`` for a new node), the edge's label, and the new node (-1 for none).
+        edges: Edges of the pattern, positions and label ``(m, 3)``, which are not listed again.
 
     >>> triangle = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
-    >>> path = np.array([[0, 1, 2]]), np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], bool)
-    >>> row, start, end, edge, node = grow_embeddings(triangle, *path)
-    >>> start, end, node  # the edge that closes the path
+    >>> growth = grow_embeddings(triangle, np.array([[0, 1, 2]]), np.array([[0, 1, 0], [1, 2, 0]]))
+    >>> growth.start, growth.end, growth.node  # the edge that closes the path
     (array([0]), array([2]), array([-1]))
     """
-    grown: tuple[Ints, Ints, Ints, Ints, Ints] = _grow(
-        graphs.indptr, graphs.neighbor, graphs.edge_label, embeddings, joined
-    )
-    return grown
+    return Growth(*_grow(graphs.indptr, graphs.neighbor, graphs.edge_label, embeddings, edges))
 
 
 class Groups(NamedTuple):
@@ -121,34 +134,119 @@ def _first_at_least(values: Any, low: int, high: int, value: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
-def find_entries(
-    indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, first: Any, second: Any, label: Any
-) -> Any:
-    """Entry of the adjacency for every embedding and edge ``(first[k], second[k])``, -1 where there is none.
+def find_entries(graphs: Adjacency, embeddings: Ints, edges: Ints, needs: Ints, directed: bool) -> Ints:
+    """Entry of the adjacency for every embedding and edge of a pattern, -1 where there is none: ``(count, m)``.
 
-    Of parallel edges it is the one with ``label[k]``; where a distorted copy has none of this label, any. Both
-    directions of an edge are given by the entry in the row of its smaller node; rows are sorted.
+    Of parallel edges it is one with the label and marks of the pattern's; where a distorted copy has none, any. Both
+    directions of an edge are given by the entry in the row of its smaller node.
 
-    >>> indptr, neighbor, label = np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2, np.int64)
-    >>> zero, one = np.array([0]), np.array([1])
-    >>> find_entries(indptr, neighbor, label, np.array([[1, 0]]), zero, one, zero)
+    >>> pair = Adjacency(*map(np.array, ([0, 1, 2], [1, 0], [0, 0], [0, 0], [0, 0])))
+    >>> find_entries(pair, np.array([[1, 0]]), np.array([[0, 1, 0]]), np.array([0]), directed=False)
     array([[0]])
     """
-    entries = np.full((embeddings.shape[0], first.size), -1, np.int64)
+    rows = graphs.indptr, graphs.neighbor, graphs.edge_label, graphs.edge_marks
+    entries: Ints = _find_entries(*rows, embeddings, edges, needs, directed)
+    return entries
+
+
+def reverse_entries(graphs: Adjacency, source: Ints, entries: Ints, directed: bool) -> Ints:
+    """The entries of the same edges in the rows of their other ends.
+
+    >>> pair = Adjacency(*map(np.array, ([0, 1, 2], [1, 0], [0, 0], [0, 0], [0, 0])))
+    >>> reverse_entries(pair, np.array([0, 1]), np.array([0]), directed=False)
+    array([1])
+    """
+    rows = graphs.indptr, graphs.neighbor, graphs.edge_label, graphs.edge_marks
+    back: Ints = _reverse_entries(*rows, source, entries, directed)
+    return back
+
+
+@njit(cache=True, nogil=True)
+def _find_entries(
+    indptr: Any, neighbor: Any, edge_label: Any, edge_marks: Any, embeddings: Any, edges: Any, needs: Any, directed: Any
+) -> Any:
+    entries = np.full((embeddings.shape[0], edges.shape[0]), -1, np.int64)
     for e in range(embeddings.shape[0]):
-        for k in range(first.size):
-            u = min(embeddings[e, first[k]], embeddings[e, second[k]])
-            v = max(embeddings[e, first[k]], embeddings[e, second[k]])
+        for k in range(edges.shape[0]):
+            u, v, label = embeddings[e, edges[k, 0]], embeddings[e, edges[k, 1]], edges[k, 2]
+            if u > v:
+                u, v = v, u
+                label = label ^ 1 if directed else label
             if u < 0:
                 continue
             p = _first_at_least(neighbor, indptr[u], indptr[u + 1], v)
             while p < indptr[u + 1] and neighbor[p] == v:
                 entries[e, k] = p
-                if edge_label[p] == label[k]:
+                if edge_label[p] == label and (needs[k] == 0 or edge_marks[p] & needs[k] == needs[k]):
                     break
                 p += 1
     return entries
+
+
+@njit(cache=True, nogil=True)
+def _reverse_entries(
+    indptr: Any, neighbor: Any, edge_label: Any, edge_marks: Any, source: Any, entries: Any, directed: Any
+) -> Any:
+    back = np.empty(entries.size, np.int64)
+    for k in range(entries.size):
+        p = entries[k]
+        label = edge_label[p] ^ 1 if directed else edge_label[p]
+        q = _first_at_least(neighbor, indptr[neighbor[p]], indptr[neighbor[p] + 1], source[p])
+        while edge_label[q] != label or (edge_marks.size and edge_marks[q] != edge_marks[p]):
+            q += 1
+        back[k] = q
+    return back
+
+
+@njit(cache=True, nogil=True)
+def swap_ends(
+    indptr: Any, neighbor: Any, edge_label: Any, edge_marks: Any, source: Any, back: Any, order: Any, begin: Any,
+    size: Any, draw: Any, directed: Any,
+) -> None:  # fmt: skip
+    """Let every edge swap ends with another of its group, in place, unless that makes a loop or a repeated edge.
+
+    Args:
+        indptr: Rows of the adjacency.
+        neighbor: Other end of every entry, which changes.
+        edge_label: Label of every entry.
+        edge_marks: Marks of every entry, which change where there are any.
+        source: Row of every entry.
+        back: Entry of the same edge in the row of its other end, which changes.
+        order: One entry of every edge, group after group.
+        begin: Where the group of each of these begins.
+        size: How many edges the group has.
+        draw: Random numbers from 0 to 1, one for each.
+        directed: Whether edges have a direction.
+    """
+    for k in range(order.size):
+        chosen = draw[k] * size[k]
+        p, r = order[k], order[begin[k] + int(chosen)]
+        if not directed and (chosen - int(chosen)) < 0.5:
+            r = back[r]
+        u, v, x, y = source[p], neighbor[p], source[r], neighbor[r]
+        if u == x or v == y or u == y or x == v:  # noqa: SIM109
+            continue
+        if _are_joined(indptr, neighbor, edge_label, u, y, edge_label[p], directed):
+            continue
+        if _are_joined(indptr, neighbor, edge_label, x, v, edge_label[p], directed):
+            continue
+        q, s = back[p], back[r]
+        neighbor[p], neighbor[s], neighbor[r], neighbor[q] = y, u, v, x
+        back[p], back[s], back[r], back[q] = s, p, q, r
+        if edge_marks.size:
+            edge_marks[s], edge_marks[q] = edge_marks[p], edge_marks[r]
+
+
+@njit(cache=True, nogil=True)
+def _are_joined(indptr: Any, neighbor: Any, edge_label: Any, u: int, v: int, label: int, directed: Any) -> bool:
+    """Whether an edge, of whatever label but in the same direction, joins two nodes; rows need not be sorted."""
+    if indptr[v + 1] - indptr[v] < indptr[u + 1] - indptr[u]:
+        u, v = v, u
+        label = label ^ 1
+    for p in range(indptr[u], indptr[u + 1]):
+        if neighbor[p] == v and (not directed or (edge_label[p] ^ label) & 1 == 0):
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -175,8 +273,9 @@ def pack(entries: Any, num_entries: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _find(
-    indptr: Any, neighbor: Any, edge_label: Any, node_label: Any, graph: Any,
-    label: Any, anchor: Any, anchor_edge: Any, check_ptr: Any, check: Any, check_edge: Any, before: Any, limit: int,
+    indptr: Any, neighbor: Any, edge_label: Any, node_label: Any, graph: Any, marks: Any, edge_marks: Any,
+    label: Any, need: Any, anchor: Any, anchor_edge: Any, anchor_need: Any, check_ptr: Any, check: Any,
+    check_edge: Any, check_need: Any, before: Any, limit: int,
 ) -> Any:  # fmt: skip
     n = label.size
     found = np.empty((256, n), np.int64)
@@ -186,7 +285,7 @@ def _find(
     for root in range(node_label.size):
         if graph[root] != current:
             current, in_graph = graph[root], 0
-        if node_label[root] != label[0] or in_graph == limit:
+        if node_label[root] != label[0] or in_graph == limit or (need[0] and marks[root] & need[0] != need[0]):
             continue
         place[0] = root
         depth = 1
@@ -214,15 +313,37 @@ def _find(
                 continue
             cursor[depth] = p + 1
             v = neighbor[p]
-            alike = node_label[v] == label[depth] and edge_label[p] == anchor_edge[depth]
+            if node_label[v] != label[depth] or edge_label[p] != anchor_edge[depth]:
+                continue
+            if need[depth] and marks[v] & need[depth] != need[depth]:
+                continue
             if before[depth] >= 0 and v < place[before[depth]]:
                 continue
-            if alike and _fits(indptr, neighbor, edge_label, place, depth, v, check_ptr, check, check_edge):
+            if edge_marks.size and not _is_first(
+                indptr[place[anchor[depth]]], neighbor, edge_label, edge_marks, p, anchor_need[depth]
+            ):
+                continue
+            if _fits(
+                indptr, neighbor, edge_label, edge_marks, place, depth, v, check_ptr, check, check_edge, check_need
+            ):
                 place[depth] = v
                 depth += 1
                 if depth < n:
                     cursor[depth] = indptr[place[anchor[depth]]]
     return _first_rows(found, count, count)
+
+
+@njit(cache=True, nogil=True)
+def _is_first(begin: int, neighbor: Any, edge_label: Any, edge_marks: Any, p: int, need: int) -> bool:
+    """Whether an entry has the marks needed, and none before it in its row does for the same neighbor and label."""
+    if edge_marks[p] & need != need:
+        return False
+    q = p - 1
+    while q >= begin and neighbor[q] == neighbor[p]:
+        if edge_label[q] == edge_label[p] and edge_marks[q] & need == need:
+            return False
+        q -= 1
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -237,8 +358,8 @@ def _first_rows(rows: Any, count: int, size: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _fits(
-    indptr: Any, neighbor: Any, edge_label: Any, place: Any, depth: int, v: int,
-    check_ptr: Any, check: Any, check_edge: Any,
+    indptr: Any, neighbor: Any, edge_label: Any, edge_marks: Any, place: Any, depth: int, v: int,
+    check_ptr: Any, check: Any, check_edge: Any, check_need: Any,
 ) -> bool:  # fmt: skip
     """Whether node ``v`` is new and has the pattern's other edges to the nodes placed before."""
     for k in range(depth):
@@ -247,7 +368,9 @@ def _fits(
     for c in range(check_ptr[depth], check_ptr[depth + 1]):
         joined = False
         for p in range(indptr[v], indptr[v + 1]):
-            if neighbor[p] == place[check[c]] and edge_label[p] == check_edge[c]:
+            if neighbor[p] != place[check[c]] or edge_label[p] != check_edge[c]:
+                continue
+            if check_need[c] == 0 or edge_marks[p] & check_need[c] == check_need[c]:
                 joined = True
                 break
         if not joined:
@@ -280,7 +403,7 @@ def _sort_by_kind(kind: Any, graph: Any, counts: Any, present: Any, num_graphs: 
 
 
 @njit(cache=True, nogil=True)
-def _grow(indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, joined: Any) -> Any:
+def _grow(indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, edges: Any) -> Any:
     count, n = embeddings.shape
     total = 0
     for e in range(count):
@@ -290,7 +413,7 @@ def _grow(indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, joined: 
     row = np.empty(total, np.int64)
     start = np.empty(total, np.int64)
     end = np.empty(total, np.int64)
-    edge = np.empty(total, np.int64)
+    entry = np.empty(total, np.int64)
     node = np.empty(total, np.int64)
     used = 0
     for e in range(count):
@@ -302,8 +425,16 @@ def _grow(indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, joined: 
                 j = 0
                 while j < n and embeddings[e, j] != neighbor[p]:
                     j += 1
-                if j == n or (j > i and not joined[i, j]):
-                    row[used], start[used], end[used], edge[used] = e, i, j, edge_label[p]
+                if j == n or (j > i and not _has_edge(edges, i, j, edge_label[p])):
+                    row[used], start[used], end[used], entry[used] = e, i, j, p
                     node[used] = neighbor[p] if j == n else -1
                     used += 1
-    return row[:used], start[:used], end[:used], edge[:used], node[:used]
+    return row[:used], start[:used], end[:used], entry[:used], node[:used]
+
+
+@njit(cache=True, nogil=True)
+def _has_edge(edges: Any, i: int, j: int, label: int) -> bool:
+    k = 0
+    while k < edges.shape[0] and not (edges[k, 0] == i and edges[k, 1] == j and edges[k, 2] == label):
+        k += 1
+    return k < edges.shape[0]

@@ -1,12 +1,20 @@
+from itertools import permutations
+
 import networkx as nx
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
-from rwkplus.loops.embeddings import find_entries, group_by_kind, grow_embeddings, pack
+from rwkplus.loops.embeddings import Adjacency, find_entries, group_by_kind, grow_embeddings, pack, reverse_entries
 from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.occurrences import Shape, distinct_occurrences, exact_embeddings, find_occurrences
+from rwkplus.mining.search.occurrences import (
+    Shape,
+    distinct_occurrences,
+    exact_embeddings,
+    find_occurrences,
+    used_entries,
+)
 from tests.strategies import arrays_of
 
 
@@ -64,7 +72,8 @@ def test_a_limit_keeps_that_many_embeddings_of_each_graph():
 def test_growing_lists_every_edge_at_an_embedding_that_the_pattern_does_not_use(graph, pattern):
     data, shape = database(graph), shape_of(pattern)
     embeddings = exact_embeddings(data, shape)
-    row, start, end, edge, node = grow_embeddings(data.rows, embeddings, shape.joined)
+    row, start, end, entry, node = grow_embeddings(data.rows, embeddings, shape.edge_array)
+    edge = data.rows.edge_label[entry]
     grown = set(zip(row.tolist(), start.tolist(), end.tolist(), edge.tolist(), node.tolist(), strict=True))
     expected = set()
     for r, nodes in enumerate(embeddings.tolist()):
@@ -73,14 +82,14 @@ def test_growing_lists_every_edge_at_an_embedding_that_the_pattern_does_not_use(
                 v, label = int(data.rows.neighbor[p]), int(data.rows.edge_label[p])
                 if v not in nodes:
                     expected.add((r, i, len(nodes), label, v))
-                elif nodes.index(v) > i and not shape.joined[i, nodes.index(v)]:
+                elif nodes.index(v) > i and (i, nodes.index(v), label) not in shape.edges:
                     expected.add((r, i, nodes.index(v), label, -1))
     assert grown == expected
 
 
 def test_missing_positions_do_not_grow():
     data = database(_labelled_path(3))
-    row, *_ = grow_embeddings(data.rows, np.array([[-1, 1]]), np.zeros((2, 2), bool))
+    row, *_ = grow_embeddings(data.rows, np.array([[-1, 1]]), np.empty((0, 3), np.int64))
     assert set(row.tolist()) == {0}
     assert row.size == 2  # both neighbors of the middle node, none of the missing one
 
@@ -134,8 +143,7 @@ def test_entries_are_those_of_the_row_of_the_smaller_node(graph):
     data = database(graph)
     nodes = data.rows.label.size
     pairs = np.array([(u, v) for u in range(-1, nodes) for v in range(-1, nodes)])
-    rows, (first, second, label) = data.rows, np.array([[0], [1], [0]])
-    entries = find_entries(rows.indptr, rows.neighbor, rows.edge_label, pairs, first, second, label)[:, 0]
+    entries = find_entries(data.rows, pairs, np.array([[0, 1, 0]]), np.array([0]), directed=False)[:, 0]
     for (u, v), entry in zip(pairs.tolist(), entries.tolist(), strict=True):
         there = u >= 0 and v in data.rows.neighbor[data.rows.indptr[u] : data.rows.indptr[u + 1]]
         assert (entry >= 0) == there
@@ -144,6 +152,112 @@ def test_entries_are_those_of_the_row_of_the_smaller_node(graph):
 
 
 def test_of_parallel_edges_the_entry_is_that_of_the_wanted_label():
-    indptr, neighbor, labels = np.array([0, 3, 6]), np.array([1, 1, 1, 0, 0, 0]), np.array([0, 1, 2, 0, 1, 2])
-    ends = np.zeros(3, np.int64), np.ones(3, np.int64)
-    assert find_entries(indptr, neighbor, labels, np.array([[0, 1]]), *ends, np.arange(3)).tolist() == [[0, 1, 2]]
+    rows = Adjacency(*map(np.array, ([0, 3, 6], [1, 1, 1, 0, 0, 0], [0, 1, 2, 0, 1, 2], [0, 0], [0, 0])))
+    edges = np.array([[0, 1, 0], [0, 1, 1], [0, 1, 2]])
+    assert find_entries(rows, np.array([[0, 1]]), edges, np.zeros(3, np.int64), directed=False).tolist() == [[0, 1, 2]]
+
+
+@st.composite
+def multigraphs(draw, max_nodes):
+    """Connected graphs with directions, two labels, numbers from 0 to 3 on nodes and edges, and parallel edges."""
+    n = draw(st.integers(2, max_nodes))
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from((v, {"label": draw(st.integers(0, 1)), "mark": draw(st.integers(0, 3))}) for v in range(n))
+    pairs = [draw(st.permutations([v, draw(st.integers(0, v - 1))])) for v in range(1, n)]
+    pairs += [pair for pair in permutations(range(n), 2) if draw(st.integers(0, 4)) == 0]
+    for u, v in pairs:
+        graph.add_edge(u, v, label=draw(st.integers(0, 1)), mark=draw(st.integers(0, 3)))
+    return graph
+
+
+def adjacency_of(graph, directed):
+    """By hand: every edge in both rows, sorted, once."""
+    entries = set()
+    for u, v, edge in graph.edges(data=True):
+        label = 2 * edge["label"] if directed else edge["label"]
+        entries |= {(u, v, label, edge["mark"]), (v, u, label ^ directed, edge["mark"])}
+    columns = np.array(sorted(entries)).T
+    indptr = np.concatenate([[0], np.bincount(columns[0], minlength=len(graph)).cumsum()])
+    nodes = [[graph.nodes[v][name] for v in range(len(graph))] for name in ("label", "mark")]
+    return Adjacency(
+        indptr, columns[1], columns[2], np.array(nodes[0]), np.zeros(len(graph), int), np.array(nodes[1]), columns[3]
+    )
+
+
+def multi_shape(graph, directed):
+    edges = {}
+    for u, v, edge in graph.edges(data=True):
+        label = 2 * edge["label"] if directed else edge["label"]
+        i, j, label = (u, v, label) if u < v else (v, u, label ^ directed)
+        edges.setdefault((i, j, label), edge["mark"])
+    nodes = [tuple(graph.nodes[v][name] for v in range(len(graph))) for name in ("label", "mark")]
+    return Shape(nodes[0], tuple(edges), directed, nodes[1], tuple(edges.values()))
+
+
+def brute_force(rows, shape):
+    """All injective maps that keep labels, marks and edges."""
+    entries = {}
+    for u in range(rows.label.size):
+        for p in range(rows.indptr[u], rows.indptr[u + 1]):
+            entries.setdefault((u, int(rows.neighbor[p]), int(rows.edge_label[p])), []).append(int(rows.edge_marks[p]))
+    for nodes in permutations(range(rows.label.size), shape.size):
+        fits = all(
+            rows.label[v] == label and rows.marks[v] & need == need
+            for v, label, need in zip(nodes, shape.labels, shape.needs, strict=True)
+        )
+        if fits and all(
+            any(mark & need == need for mark in entries.get((nodes[i], nodes[j], label), []))
+            for (i, j, label), need in zip(shape.edges, shape.edge_needs, strict=True)
+        ):
+            yield nodes
+
+
+@given(multigraphs(6), multigraphs(3), st.booleans())
+@settings(max_examples=150)
+def test_directions_parallel_edges_and_marks_are_kept_as_a_brute_force_search_keeps_them(graph, pattern, directed):
+    rows, shape = adjacency_of(graph, directed), multi_shape(pattern, directed)
+    data = MiningDatabase(rows, 1, 2, 2 * (1 + directed), directed)
+    found = exact_embeddings(data, shape)
+    assert sorted(map(tuple, found.tolist())) == sorted(brute_force(rows, shape))
+    listed = find_occurrences(data, shape)
+    assert labelled_images(shape, listed.rows) == labelled_images(shape, found)
+    assert len(listed.rows) == len(labelled_images(shape, found))
+
+
+def labelled_images(shape, rows):
+    """Sets of edges of the database that embeddings cover, which tell occurrences apart."""
+    return {
+        frozenset(
+            (row[i], row[j], label) if row[i] < row[j] else (row[j], row[i], shape.mate(label))
+            for i, j, label in shape.edges
+        )
+        for row in rows.tolist()
+    }
+
+
+@given(multigraphs(6), multigraphs(3), st.booleans())
+@settings(max_examples=80)
+def test_entries_of_an_occurrence_are_the_edges_that_match(graph, pattern, directed):
+    rows, shape = adjacency_of(graph, directed), multi_shape(pattern, directed)
+    data = MiningDatabase(rows, 1, 2, 2 * (1 + directed), directed)
+    found = exact_embeddings(data, shape)
+    for nodes, used in zip(found.tolist(), used_entries(data, shape, found).tolist(), strict=True):
+        for (i, j, label), need, p in zip(shape.edges, shape.edge_needs, used, strict=True):
+            u, v, label = (
+                (nodes[i], nodes[j], label) if nodes[i] < nodes[j] else (nodes[j], nodes[i], shape.mate(label))
+            )
+            assert (data.source[p], rows.neighbor[p], rows.edge_label[p]) == (u, v, label)
+            assert rows.edge_marks[p] & need == need
+    every = np.arange(rows.neighbor.size)
+    back = reverse_entries(rows, data.source, every, directed)
+    np.testing.assert_array_equal(rows.neighbor[back], data.source)
+    np.testing.assert_array_equal(rows.edge_label[back], rows.edge_label ^ directed)
+    np.testing.assert_array_equal(rows.edge_marks[back], rows.edge_marks)
+    np.testing.assert_array_equal(back[back], every)
+
+
+@given(multigraphs(5), st.booleans(), st.randoms())
+def test_isomorphic_shapes_with_directions_and_marks_share_a_fingerprint(graph, directed, random):
+    order = random.sample(range(len(graph)), len(graph))
+    renamed = nx.relabel_nodes(graph, dict(enumerate(order)))
+    assert multi_shape(renamed, directed).fingerprint == multi_shape(graph, directed).fingerprint

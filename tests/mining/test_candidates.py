@@ -6,7 +6,7 @@ from rwkplus.datasets import functional_groups
 from rwkplus.mining.search.chance import Chance
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import labelled_shapes, rated_along_a_path, sampled_shapes
-from rwkplus.mining.search.growth import Beam, grow_patterns
+from rwkplus.mining.search.growth import Beam, grow_patterns, single_edges
 from rwkplus.mining.search.occurrences import Shape
 from tests.strategies import arrays_of
 
@@ -51,8 +51,10 @@ def test_a_shape_grown_along_the_beam_is_rated_as_the_beam_rated_it():
     chance = Chance.of(MOLECULES)
     beam = Beam(width=5, max_size=5, max_edges=5)
     compared = 0
-    for grown in grow_patterns(MOLECULES, beam, 0):
-        again = rated_along_a_path(MOLECULES, chance, grown.shape, beam)
+    edges = single_edges(MOLECULES, beam.min_support)
+    starts = {grown.shape: grown for grown in edges}
+    for grown in grow_patterns(MOLECULES, chance, edges, beam, 0):
+        again = rated_along_a_path(MOLECULES, chance, starts, grown.shape, beam)
         if again is not None and again.shape == grown.shape:  # the same path, not only the same shape
             compared += 1
             assert again.support == grown.support
@@ -62,7 +64,8 @@ def test_a_shape_grown_along_the_beam_is_rated_as_the_beam_rated_it():
 
 def test_what_does_not_occur_is_not_rated():
     nitrogen = Shape((1, 1, 1), ((0, 1, 0), (1, 2, 0), (0, 2, 0)))
-    assert rated_along_a_path(MOLECULES, Chance.of(MOLECULES), nitrogen, BEAM) is None
+    starts = {grown.shape: grown for grown in single_edges(MOLECULES, 1)}
+    assert rated_along_a_path(MOLECULES, Chance.of(MOLECULES), starts, nitrogen, BEAM) is None
 
 
 def test_edge_labels_are_those_most_often_seen():

@@ -1,7 +1,6 @@
-"""A graph database ready for mining: undirected, labelled, without loops or repeated edges."""
+"""A graph database ready for mining: labelled, without loops or repeated edges."""
 
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
-from rwkplus.loops.embeddings import Adjacency, Ints
+from rwkplus.loops.embeddings import NONE, Adjacency, Ints, reverse_entries, swap_ends
 from rwkplus.table.arrays import GraphArrays
+
+ROUNDS = 10
+"""Swaps tried for every edge until a graph is rewired."""
 
 
 @dataclass(frozen=True)
@@ -26,67 +28,76 @@ class MiningDatabase:
     rows: Adjacency
     num_graphs: int
     num_labels: int
-    num_edge_labels: int
+    num_edge_labels: int  # as rows number them: two for each label where edges have a direction
+    directed: bool = False
 
     @classmethod
-    def of(cls, graphs: GraphArrays) -> "MiningDatabase":
-        """Check and sort labelled graphs; loops and repeated edges cannot be part of a pattern and are left out."""
+    def of(
+        cls, graphs: GraphArrays, *, directed: bool = False, marks: Ints = NONE, edge_marks: Ints = NONE
+    ) -> "MiningDatabase":
+        """Check and sort labelled graphs; loops and repeated edges cannot be part of a pattern and are left out.
+
+        Args:
+            graphs: The graphs; without ``directed``, every edge with its reverse.
+            directed: Whether the direction of edges is part of a pattern.
+            marks: Conditions that each node meets, as bits ``(N,)``.
+            edge_marks: The same for edges ``(E,)``. Parallel edges of one label that differ in them are all kept.
+        """
         edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
         _check_labels(graphs, edge_label)
-        key = _keys(graphs, graphs.source, graphs.target, edge_label)
-        _check_undirected(graphs, key, edge_label)
-        pair = key // graphs.num_edge_labels
+        kinds, mark = np.unique(edge_marks, return_inverse=True) if edge_marks.size else (np.zeros(1, np.int64), 0)
+        bases = (graphs.num_nodes, graphs.num_edge_labels * (1 + directed), kinds.size)
+        key = _keys(bases, graphs.source, graphs.target, edge_label * (1 + directed), mark)
+        back = _keys(bases, graphs.target, graphs.source, edge_label * (1 + directed) + directed, mark)
+        if directed:
+            key = np.sort(np.concatenate([key, back]))
+        else:
+            _check_undirected(graphs, bases, key, back)
         first = np.concatenate([[True], key[1:] != key[:-1]])[: key.size]
+        pair = key // (bases[1] * bases[2])
         distinct = key[first & (pair // graphs.num_nodes != pair % graphs.num_nodes)]
-        left_out = key.size - distinct.size
+        left_out = (key.size - distinct.size) // (1 + directed)
         if left_out:
             warnings.warn(
-                f"{left_out} self-loops and repeated edges are left out: patterns are simple graphs.",
+                f"{left_out} self-loops and repeated edges are left out: patterns have none.",
                 RWKPlusWarning,
                 stacklevel=4,
             )
-        pair, edge_label = distinct // graphs.num_edge_labels, distinct % graphs.num_edge_labels
-        source, target = pair // graphs.num_nodes, pair % graphs.num_nodes
+        pair, kind = np.divmod(distinct, bases[1] * bases[2])
+        source, target = np.divmod(pair, graphs.num_nodes)
+        edge_label, mark = np.divmod(kind, bases[2])
         indptr = np.concatenate([[0], np.bincount(source, minlength=graphs.num_nodes).cumsum()])
-        rows = Adjacency(indptr, target, edge_label, graphs.label, graphs.graph)
-        return cls(rows, graphs.num_graphs, graphs.num_labels, graphs.num_edge_labels)
+        rows = Adjacency(
+            indptr, target, edge_label, graphs.label, graphs.graph, marks, kinds[mark] if edge_marks.size else NONE
+        )
+        return cls(rows, graphs.num_graphs, graphs.num_labels, bases[1], directed)
 
     @cached_property
     def source(self) -> Ints:
-        """Row of every entry of the adjacency.
-
-        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
-        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
-        >>> triangle.source
-        array([0, 0, 1, 1, 2, 2])
-        """
+        """Row of every entry of the adjacency."""
         return np.repeat(np.arange(self.rows.label.size), np.diff(self.rows.indptr))
 
     @cached_property
+    def direction(self) -> Ints:
+        """Of every entry: 1 where it is seen from the end that a directed edge enters, otherwise 0."""
+        return self.rows.edge_label & 1 if self.directed else np.zeros_like(self.rows.edge_label)
+
+    @cached_property
     def degree(self) -> Ints:
-        """Edges of every node.
+        """Edges of every node: ``(N, 1)``, or ``(N, 2)`` where those that leave it and those that enter it differ.
 
         >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
         >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
-        >>> triangle.degree
+        >>> triangle.degree.ravel()
         array([2, 2, 2])
         """
-        return np.diff(self.rows.indptr)
-
-    def entry_keys(self, *, reverse: bool = False) -> Ints:
-        """Number of every entry of the adjacency by its nodes and label: ascending; or that of its reverse.
-
-        >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
-        >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
-        >>> triangle.entry_keys(), triangle.entry_keys(reverse=True)
-        (array([1, 2, 3, 5, 6, 7]), array([3, 6, 1, 7, 2, 5]))
-        """
-        ends = (self.rows.neighbor, self.source) if reverse else (self.source, self.rows.neighbor)
-        return (ends[0] * self.rows.label.size + ends[1]) * self.num_edge_labels + self.rows.edge_label
+        width = 1 + self.directed
+        key = self.source * width + self.direction
+        return np.bincount(key, minlength=self.rows.label.size * width).reshape(-1, width)
 
     @property
     def num_edges(self) -> int:
-        """Undirected edges of all graphs."""
+        """Edges of all graphs."""
         return self.rows.neighbor.size // 2
 
     def blocks(self, max_nodes: int) -> "Iterator[tuple[int, MiningDatabase]]":
@@ -97,20 +108,22 @@ class MiningDatabase:
         >>> [first for first, _ in triangle.blocks(max_nodes=2)]  # graphs are never cut
         [0]
         """
-        graph, total = self.rows.graph, self.rows.label.size
+        rows, total = self.rows, self.rows.label.size
         first = 0
         while first < total:
             last = min(first + max_nodes, total)
-            last = int(np.searchsorted(graph, graph[last - 1], side="right"))  # the whole of its last graph
-            entries = slice(int(self.rows.indptr[first]), int(self.rows.indptr[last]))
-            rows = Adjacency(
-                self.rows.indptr[first : last + 1] - entries.start,
-                self.rows.neighbor[entries] - first,
-                self.rows.edge_label[entries],
-                self.rows.label[first:last],
-                graph[first:last],
+            last = int(np.searchsorted(rows.graph, rows.graph[last - 1], side="right"))  # the whole of its last graph
+            entries = slice(int(rows.indptr[first]), int(rows.indptr[last]))
+            block = Adjacency(
+                rows.indptr[first : last + 1] - entries.start,
+                rows.neighbor[entries] - first,
+                rows.edge_label[entries],
+                rows.label[first:last],
+                rows.graph[first:last],
+                rows.marks[first:last],
+                rows.edge_marks[entries],
             )
-            yield first, replace(self, rows=rows)
+            yield first, replace(self, rows=block)
             first = last
 
     def without_edges(self, covered: NDArray[np.bool_]) -> "MiningDatabase":
@@ -121,12 +134,14 @@ class MiningDatabase:
         >>> triangle.without_edges(np.array([1, 0, 1, 0, 0, 0], bool)).num_edges
         2
         """
-        kept = ~covered
-        indptr = np.concatenate([[0], np.cumsum(kept)])[self.rows.indptr]
-        rows = self.rows._replace(
-            indptr=indptr, neighbor=self.rows.neighbor[kept], edge_label=self.rows.edge_label[kept]
+        kept, rows = ~covered, self.rows
+        left = rows._replace(
+            indptr=np.concatenate([[0], np.cumsum(kept)])[rows.indptr],
+            neighbor=rows.neighbor[kept],
+            edge_label=rows.edge_label[kept],
+            edge_marks=rows.edge_marks[kept] if rows.edge_marks.size else NONE,
         )
-        return MiningDatabase(rows, self.num_graphs, self.num_labels, self.num_edge_labels)
+        return replace(self, rows=left)
 
     def graphs_subset(self, chosen: Ints) -> "MiningDatabase":
         """Return some of the graphs, renumbered; ``chosen`` ascends.
@@ -136,54 +151,49 @@ class MiningDatabase:
         >>> two_edges.graphs_subset(np.array([1])).rows.neighbor
         array([1, 0])
         """
-        kept = np.isin(self.rows.graph, chosen)
-        number = np.cumsum(kept) - 1
+        rows = self.rows
+        wanted = np.zeros(self.num_graphs, bool)
+        wanted[chosen] = True
+        kept = wanted[rows.graph]
         entries = kept[self.source]
-        indptr = np.concatenate([[0], np.cumsum(self.degree[kept])])
-        rows = Adjacency(
-            indptr,
-            number[self.rows.neighbor[entries]],
-            self.rows.edge_label[entries],
-            self.rows.label[kept],
-            np.searchsorted(chosen, self.rows.graph[kept]),
+        part = Adjacency(
+            np.concatenate([[0], np.cumsum(np.diff(rows.indptr)[kept])]),
+            (np.cumsum(kept) - 1)[rows.neighbor[entries]],
+            rows.edge_label[entries],
+            rows.label[kept],
+            np.searchsorted(chosen, rows.graph[kept]),
+            rows.marks[kept] if rows.marks.size else NONE,
+            rows.edge_marks[entries] if rows.edge_marks.size else NONE,
         )
-        return MiningDatabase(rows, chosen.size, self.num_labels, self.num_edge_labels)
+        return replace(self, rows=part, num_graphs=chosen.size)
 
-    def shuffled(self, rng: np.random.Generator, rounds: int = 10) -> "MiningDatabase":
+    def shuffled(self, rng: np.random.Generator) -> "MiningDatabase":
         """Rewire every graph at random, keeping each node's label and degree: nothing but chance remains.
 
-        Pairs of edges with one edge label swap ends unless that would make a loop or a double edge.
+        Pairs of edges with one edge label swap ends unless that would make a loop or a double edge; a directed edge
+        keeps leaving the node that it leaves.
         """
-        half = self.source < self.rows.neighbor
-        u, v, label = self.source[half], self.rows.neighbor[half].copy(), self.rows.edge_label[half]
-        group = self.rows.graph[u] * self.num_edge_labels + label
+        rows = self.rows
+        half = np.flatnonzero(self.direction == 0 if self.directed else self.source < rows.neighbor)
+        group = rows.graph[self.source[half]] * self.num_edge_labels + rows.edge_label[half]
         order = np.argsort(group, kind="stable")
-        u, v, label, group = u[order], v[order], label[order], group[order]
+        half, group = half[order], group[order]
         begin = np.searchsorted(group, group)
         size = np.searchsorted(group, group, side="right") - begin
-        present = Counter(zip(np.minimum(u, v).tolist(), np.maximum(u, v).tolist(), strict=True))
-        for a in np.tile(np.arange(u.size), rounds):
-            b = int(begin[a] + rng.integers(size[a]))
-            _swap(u, v, int(a), b, present, bool(rng.integers(2)))
-        source, target, label = np.concatenate([u, v]), np.concatenate([v, u]), np.concatenate([label, label])
-        order = np.lexsort((label, target, source))
-        indptr = np.concatenate([[0], np.bincount(source, minlength=self.rows.label.size).cumsum()])
-        rows = self.rows._replace(indptr=indptr, neighbor=target[order], edge_label=label[order])
-        return MiningDatabase(rows, self.num_graphs, self.num_labels, self.num_edge_labels)
-
-
-def _swap(u: Ints, v: Ints, a: int, b: int, present: Counter[tuple[int, int]], flip: bool) -> None:
-    """Exchange the ends of edges ``a`` and ``b`` where that joins nodes that no edge joins yet."""
-    if flip:
-        u[b], v[b] = v[b], u[b]
-    first, second = (int(u[a]), int(v[b])), (int(u[b]), int(v[a]))
-    new = {(min(pair), max(pair)) for pair in (first, second)}
-    if len(new) < 2 or any(x == y or present[x, y] for x, y in new):
-        return
-    for x, y in ((int(u[a]), int(v[a])), (int(u[b]), int(v[b]))):
-        present[min(x, y), max(x, y)] -= 1  # a parallel edge of another label stays
-    present.update(new)
-    v[a], v[b] = v[b], v[a]
+        neighbor, marks = rows.neighbor.copy(), rows.edge_marks.copy()
+        back = reverse_entries(rows, self.source, np.arange(neighbor.size), self.directed)
+        for _ in range(ROUNDS):
+            draw = rng.random(half.size)
+            ends = rows.indptr, neighbor, rows.edge_label, marks, self.source, back
+            swap_ends(*ends, half, begin, size, draw, self.directed)
+        parts = (rows.edge_label, neighbor, self.source)
+        order = np.lexsort((marks, *parts) if marks.size else parts)
+        rewired = rows._replace(
+            neighbor=neighbor[order],
+            edge_label=rows.edge_label[order],
+            edge_marks=marks[order] if marks.size else NONE,
+        )
+        return replace(self, rows=rewired)
 
 
 def _check_labels(graphs: GraphArrays, edge_label: Ints) -> None:
@@ -196,26 +206,28 @@ def _check_labels(graphs: GraphArrays, edge_label: Ints) -> None:
             raise GraphError(f"graph {i}: {what} has no label (a row of zeros).", "Patterns need one on all of them.")
 
 
-def _keys(graphs: GraphArrays, source: Ints, target: Ints, edge_label: Ints) -> Ints:
-    """One number for each edge by its nodes and its label, ascending."""
-    key = source * graphs.num_nodes
+def _keys(bases: tuple[int, int, int], source: Ints, target: Ints, label: Ints, mark: Ints | int) -> Ints:
+    """One number for each edge by its nodes, its label and its marks, ascending."""
+    num_nodes, labels, marks = bases
+    key = source * num_nodes
     key += target
-    key *= graphs.num_edge_labels
-    key += edge_label
+    key *= labels
+    key += label
+    key *= marks
+    key += mark
     key.sort()
     return key
 
 
-def _check_undirected(graphs: GraphArrays, key: Ints, edge_label: Ints) -> None:
-    back = _keys(graphs, graphs.target, graphs.source, edge_label)
-    if not np.array_equal(key, back):
-        distinct = np.unique(key)
-        lonely = distinct[~np.isin(distinct, back)]
-        if not lonely.size:  # an edge and its reverse may be listed differently often
-            return
-        i = int(graphs.graph[lonely[0] // graphs.num_edge_labels // graphs.num_nodes])
+def _check_undirected(graphs: GraphArrays, bases: tuple[int, int, int], key: Ints, back: Ints) -> None:
+    if np.array_equal(key, back):
+        return
+    distinct = np.unique(key)
+    lonely = distinct[~np.isin(distinct, back)]
+    if lonely.size:  # otherwise an edge and its reverse are but listed differently often
+        i = int(graphs.graph[lonely[0] // (bases[0] * bases[1] * bases[2])])
         raise GraphError(
-            f"graph {i}: there is an edge without its reverse of the same label. Patterns are undirected.",
-            Remedy("Read the edges as undirected ones: {directed}.", directed=False),
+            f"graph {i}: there is an edge without its reverse of the same label, though edges have no direction.",
+            Remedy("Tell the direction of edges: {directed}.", directed=True),
             "Add the reverse ones, for instance by .to_undirected() of networkx or ToUndirected() of PyG.",
         )

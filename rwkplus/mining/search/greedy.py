@@ -84,12 +84,13 @@ class Search:
         """Grow, sample and take what was given: every candidate occurs and is judged alike."""
         blocks = self.criterion == "blocks"
         grow = grow_blocks if blocks else grow_patterns
-        pool = {grown.shape.fingerprint: grown for grown in grow(database, self.beam, self.seed)}
-        chance = Chance.of(database)
+        chance, edges = Chance.of(database), single_edges(database, self.beam.min_support)
+        pool = {grown.shape.fingerprint: grown for grown in grow(database, chance, edges, self.beam, self.seed)}
+        starts = {grown.shape: grown for grown in edges}
         sampled = sampled_shapes(database, self.beam, np.random.default_rng(self.seed)) if self.sample else []
         for shape in (*sampled, *self.given):
             if shape.fingerprint not in pool:
-                grown = rated_along_a_path(database, chance, shape, self.beam)
+                grown = rated_along_a_path(database, chance, starts, shape, self.beam)
                 if grown is not None:
                     pool[shape.fingerprint] = rated_block(database, grown) if blocks else grown
         return list(pool.values())
@@ -178,9 +179,11 @@ def labelled_shapes(database: MiningDatabase, shapes: Iterable[Shape]) -> Iterat
         yield Shape(shape.labels, tuple((i, j, e) for (i, j, _), e in zip(shape.edges, best, strict=True)))
 
 
-def rated_along_a_path(database: MiningDatabase, chance: Chance, shape: Shape, beam: Beam) -> Grown | None:
+def rated_along_a_path(
+    database: MiningDatabase, chance: Chance, starts: dict[Shape, Grown], shape: Shape, beam: Beam
+) -> Grown | None:
     """Grow a given shape edge by edge, so that it is judged like those that growth found; None without support."""
-    grown, place = _first_edge(database, shape, beam)
+    grown, place = _first_edge(starts, shape)
     left = list(shape.edges[1:])
     while grown is not None and left:
         wanted = next(edge for edge in left if edge[0] in place or edge[1] in place)
@@ -189,12 +192,12 @@ def rated_along_a_path(database: MiningDatabase, chance: Chance, shape: Shape, b
     return grown
 
 
-def _first_edge(database: MiningDatabase, shape: Shape, beam: Beam) -> tuple[Grown | None, dict[int, int]]:
+def _first_edge(starts: dict[Shape, Grown], shape: Shape) -> tuple[Grown | None, dict[int, int]]:
     i, j, edge = shape.edges[0]
-    i, j = (i, j) if shape.labels[i] <= shape.labels[j] else (j, i)
-    start = Shape((shape.labels[i], shape.labels[j]), ((0, 1, edge),))
-    known = {grown.shape: grown for grown in single_edges(database, beam.min_support)}
-    return known.get(start), {i: 0, j: 1}
+    turned = edge & 1 if shape.directed else shape.labels[i] > shape.labels[j]
+    i, j, edge = (j, i, shape.mate(edge)) if turned else (i, j, edge)
+    start = Shape((shape.labels[i], shape.labels[j]), ((0, 1, edge),), shape.directed)
+    return starts.get(start), {i: 0, j: 1}
 
 
 def _step(
@@ -206,10 +209,12 @@ def _step(
     place: dict[int, int],
     beam: Beam,
 ) -> Grown | None:
-    u, v, edge = wanted if wanted[0] in place else (wanted[1], wanted[0], wanted[2])
+    u, v, edge = wanted if wanted[0] in place else (wanted[1], wanted[0], shape.mate(wanted[2]))
     closes = v in place
-    if closes:
-        target = grown.shape.with_edge(min(place[u], place[v]), max(place[u], place[v]), edge)
+    if closes and place[u] < place[v]:
+        target = grown.shape.with_edge(place[u], place[v], edge)
+    elif closes:
+        target = grown.shape.with_edge(place[v], place[u], shape.mate(edge))
     else:
         target = grown.shape.with_node(place[u], edge, shape.labels[v])
         place[v] = grown.shape.size
@@ -230,14 +235,14 @@ def _sample(database: MiningDatabase, size: int, rng: np.random.Generator) -> Sh
         if not border.size:
             break
         nodes.append(int(rng.choice(border)))
-    place = {v: k for k, v in enumerate(nodes)}
-    edges = {}
-    for v in nodes:
-        for p in range(rows.indptr[v], rows.indptr[v + 1]):
-            w = int(rows.neighbor[p])
-            if w in place and place[v] < place[w]:
-                edges[place[v], place[w]] = int(rows.edge_label[p])
-    return Shape(tuple(int(rows.label[v]) for v in nodes), tuple((i, j, e) for (i, j), e in sorted(edges.items())))
+    place, ends = {v: k for k, v in enumerate(nodes)}, (rows.neighbor, rows.edge_label)
+    edges = {
+        (place[v], place[w], edge)
+        for v in nodes
+        for w, edge in zip(*(part[rows.indptr[v] : rows.indptr[v + 1]].tolist() for part in ends), strict=True)
+        if w in place and place[v] < place[w]
+    }
+    return Shape(tuple(int(rows.label[v]) for v in nodes), tuple(sorted(edges)), database.directed)
 
 
 def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rwkplus.loops.embeddings import Ints, group_by_kind, grow_embeddings
+from rwkplus.loops.embeddings import Growth, Ints, group_by_kind, grow_embeddings
 from rwkplus.mining.search.chance import Chance, SpareEnds, evidence
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape, disjoint, used_entries
@@ -70,20 +70,21 @@ class Beam:
     max_per_graph: int = 100
 
 
-def grow_patterns(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[Grown]:
-    """Yield the patterns of the beam, level by level: all with one edge, then with two, ...
+def grow_patterns(
+    database: MiningDatabase, chance: Chance, front: list[Grown], beam: Beam, seed: int
+) -> Iterator[Grown]:
+    """Yield the patterns of the beam, level by level: those of one edge in front, then those with two, ...
 
     Extensions are ranked by evidence against the configuration model (see :mod:`rwkplus.mining.search.chance`).
 
     >>> from rwkplus.loops.embeddings import Adjacency
     >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
     >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
-    >>> [len(grown.shape.edges) for grown in grow_patterns(triangle, Beam(min_support=1), seed=0)]
+    >>> search = triangle, Chance.of(triangle), single_edges(triangle, 1), Beam(min_support=1)
+    >>> [len(grown.shape.edges) for grown in grow_patterns(*search, seed=0)]
     [1, 2, 3]
     """
     rng = np.random.default_rng(seed)
-    chance = Chance.of(database)
-    front = single_edges(database, beam.min_support)
     while front:
         yield from front
         best: dict[tuple[int, int, int], Extension] = {}
@@ -105,22 +106,23 @@ def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
     >>> [grown.shape.edges for grown in single_edges(triangle, min_support=1)]
     [((0, 1, 0),)]
     """
-    rows = database.rows
+    rows, labels = database.rows, database.num_labels
     first, second = rows.label[database.source], rows.label[rows.neighbor]
-    kind = (first * database.num_edge_labels + rows.edge_label) * database.num_labels + second
+    kind = (first * database.num_edge_labels + rows.edge_label) * labels + second
+    forward = np.flatnonzero(database.direction == 0 if database.directed else first <= second)
+    groups = group_by_kind(kind[forward], rows.graph[database.source[forward]], database.num_graphs)
     grown = []
-    for code in np.unique(kind[first <= second]).tolist():
-        a, edge, b = (
-            code // database.num_labels // database.num_edge_labels,
-            code // database.num_labels % database.num_edge_labels,
-            code % database.num_labels,
+    for k in np.flatnonzero(groups.graphs >= min_support).tolist():
+        (a, edge), b = (
+            divmod(groups.kinds[k].item() // labels, database.num_edge_labels),
+            groups.kinds[k].item() % labels,
         )
-        entries = np.flatnonzero(kind == code)
+        entries = forward[groups.order[groups.bounds[k] : groups.bounds[k + 1]]]
         embeddings = np.column_stack([database.source[entries], rows.neighbor[entries]])
-        support = np.unique(rows.graph[embeddings[:, 0]]).size
-        if support >= min_support:
-            surprise = -float(np.log(embeddings.shape[0] * (2 if a != b else 1) / rows.neighbor.size))
-            grown.append(Grown(Shape((a, b), ((0, 1, edge),)), embeddings, support, 0.0, surprise))
+        both = 2 if a != b or database.directed else 1
+        surprise = -float(np.log(len(entries) * both / rows.neighbor.size))
+        shape = Shape((a, b), ((0, 1, edge),), database.directed)
+        grown.append(Grown(shape, embeddings, int(groups.graphs[k]), 0.0, surprise))
     return grown
 
 
@@ -141,18 +143,19 @@ def extensions(
     shape, rows = grown.shape, database.rows
     if len(shape.edges) >= beam.max_edges:
         return
-    row, start, end, edge, node = grow_embeddings(rows, grown.embeddings, shape.joined)
+    growth = grow_embeddings(rows, grown.embeddings, shape.edge_array)
     if shape.size >= beam.max_size:
-        closing = node < 0
-        row, start, end, edge, node = row[closing], start[closing], end[closing], edge[closing], node[closing]
+        growth = Growth(*(part[growth.node < 0] for part in growth))
+    row, start, end, entry, node = growth
     if not row.size:
         return
+    edge = rows.edge_label[entry]
     label = np.where(node < 0, 0, rows.label[node])
     kind = ((start * (shape.size + 1) + end) * database.num_edge_labels + edge) * database.num_labels + label
     graph = rows.graph[grown.embeddings.max(1)]
     groups = group_by_kind(kind, graph[row], database.num_graphs)
     if used is None:
-        used = np.broadcast_to(shape.joined.sum(0), grown.embeddings.shape)
+        used = np.broadcast_to(shape.ends, (*grown.embeddings.shape, shape.ends.shape[1]))
     cost = _choice_cost(database, shape)
     spare = SpareEnds(chance, shape, grown.embeddings, used, graph)
     for k in np.flatnonzero(groups.graphs >= beam.min_support).tolist():
@@ -173,15 +176,14 @@ def extensions(
         )
 
 
-def grow_blocks(database: MiningDatabase, beam: Beam, seed: int) -> Iterator[Grown]:
+def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], beam: Beam, seed: int) -> Iterator[Grown]:
     """Yield candidates for the pattern that explains most, level by level; the best so far go on growing.
 
     A block's score is the number of occurrences that share no edge, times the surprise of one under the
     configuration model, which is what a reader saves who knows the block, minus the cost of writing it down.
     """
     rng = np.random.default_rng(seed)
-    chance = Chance.of(database)
-    front = [rated_block(database, grown) for grown in single_edges(database, beam.min_support)]
+    front = [rated_block(database, grown) for grown in front]
     while front:
         yield from front
         ahead: dict[tuple[int, int, int], tuple[float, Extension]] = {}

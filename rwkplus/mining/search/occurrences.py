@@ -1,7 +1,7 @@
 """Shapes of patterns, where they occur in a database, complete or distorted, and which edges they cover."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from rwkplus.loops.embeddings import Ints, MatchPlan, find_embeddings, find_entries, pack
+from rwkplus.loops.embeddings import Ints, MatchPlan, find_embeddings, find_entries, pack, reverse_entries
 from rwkplus.mining.search.database import MiningDatabase
 
 LISTED = 2_000
@@ -28,9 +28,15 @@ MAX_MISSING = 2
 """Edges that it may lack at most: there are as many ways to lack three as can be told apart in a minute."""
 
 
+Edge = tuple[int, int, int]
+
+
 @dataclass(frozen=True)
 class Shape:
     """A connected labelled graph on positions 0, 1, ...; edges are ``(i, j, label)`` with ``i < j``.
+
+    Directed edges have an even label where they lead from ``i`` to ``j`` and the odd one after it where they lead back.
+    Several edges may join two nodes if their labels differ.
 
     >>> triangle = Shape((0, 0, 1), ((0, 1, 0), (1, 2, 0), (0, 2, 0)))
     >>> triangle.size, triangle.is_connected
@@ -38,45 +44,83 @@ class Shape:
     """
 
     labels: tuple[int, ...]
-    edges: tuple[tuple[int, int, int], ...]
+    edges: tuple[Edge, ...]
+    directed: bool = False
+    needs: tuple[int, ...] = ()  # marks that each node must have; none by default
+    edge_needs: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needs", self.needs or (0,) * len(self.labels))
+        object.__setattr__(self, "edge_needs", self.edge_needs or (0,) * len(self.edges))
 
     @property
     def size(self) -> int:
-        """Number of nodes.
-
-        >>> Shape((0, 0), ((0, 1, 0),)).size
-        2
-        """
+        """Number of nodes."""
         return len(self.labels)
 
-    def with_edge(self, i: int, j: int, edge: int) -> "Shape":
-        """Close a cycle.
+    def with_edge(self, i: int, j: int, edge: int, edge_need: int = 0) -> "Shape":
+        """Close a cycle, or add a parallel edge.
 
         >>> Shape((0, 0, 1), ((0, 1, 0), (1, 2, 0))).with_edge(0, 2, 0).edges
         ((0, 1, 0), (1, 2, 0), (0, 2, 0))
         """
-        return Shape(self.labels, (*self.edges, (i, j, edge)))
+        return replace(self, edges=(*self.edges, (i, j, edge)), edge_needs=(*self.edge_needs, edge_need))
 
-    def with_node(self, i: int, edge: int, label: int) -> "Shape":
+    def with_node(self, i: int, edge: int, label: int, edge_need: int = 0, need: int = 0) -> "Shape":
         """Hang a new node on position ``i``.
 
-        >>> Shape((0, 0), ((0, 1, 0),)).with_node(1, edge=0, label=3)
-        Shape(labels=(0, 0, 3), edges=((0, 1, 0), (1, 2, 0)))
+        >>> Shape((0, 0), ((0, 1, 0),)).with_node(1, edge=0, label=3).edges
+        ((0, 1, 0), (1, 2, 0))
         """
-        return Shape((*self.labels, label), (*self.edges, (i, self.size, edge)))
+        return replace(
+            self.with_edge(i, self.size, edge, edge_need), labels=(*self.labels, label), needs=(*self.needs, need)
+        )
+
+    def with_need(self, i: int, need: int) -> "Shape":
+        """Ask more of the node at position ``i``."""
+        needs = list(self.needs)
+        needs[i] |= need
+        return replace(self, needs=tuple(needs))
+
+    def with_edge_need(self, k: int, need: int) -> "Shape":
+        """Ask more of an edge."""
+        needs = list(self.edge_needs)
+        needs[k] |= need
+        return replace(self, edge_needs=tuple(needs))
 
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
-        """Which positions share an edge.
-
-        >>> Shape((0, 0), ((0, 1, 0),)).joined
-        array([[False,  True],
-               [ True, False]])
-        """
+        """Which positions share an edge."""
         joined = np.zeros((self.size, self.size), bool)
         for i, j, _ in self.edges:
             joined[i, j] = joined[j, i] = True
         return joined
+
+    @cached_property
+    def ends(self) -> Ints:
+        """Edges at every position: ``(n, 1)``, or ``(n, 2)`` where those that leave and those that enter differ.
+
+        >>> Shape((0, 0), ((0, 1, 0),), directed=True).ends.tolist()
+        [[1, 0], [0, 1]]
+        """
+        ends = np.zeros((self.size, 1 + self.directed), np.int64)
+        for i, j, edge in self.edges:
+            ends[i, edge & self.directed] += 1
+            ends[j, self.mate(edge) & self.directed] += 1
+        return ends
+
+    @cached_property
+    def edge_array(self) -> Ints:
+        """Edges as an array ``(m, 3)``."""
+        return np.array(self.edges, np.int64).reshape(-1, 3)
+
+    def mate(self, edge: int) -> int:
+        """Label of an edge as seen from its other end.
+
+        >>> Shape((0, 0), ((0, 1, 0),), directed=True).mate(0)
+        1
+        """
+        return edge ^ self.directed
 
     @property
     def is_connected(self) -> bool:
@@ -98,14 +142,18 @@ class Shape:
         >>> path.fingerprint == same.fingerprint
         True
         """
-        around: list[list[tuple[int, int]]] = [[] for _ in self.labels]
-        for i, j, edge in self.edges:
-            around[i].append((edge, j))
-            around[j].append((edge, i))
-        colors = [hash((label, -1)) for label in self.labels]
+        colors = [hash(part) for part in zip(self.labels, self.needs, strict=True)]
+        around = [
+            side
+            for (i, j, edge), need in zip(self.edges, self.edge_needs, strict=True)
+            for side in ((i, j, hash((edge, need))), (j, i, hash((self.mate(edge), need))))
+        ]
         for _ in range(min(self.size, 6)):
-            colors = [hash((colors[v], *sorted((e, colors[w]) for e, w in around[v]))) for v in range(self.size)]
-        return hash(tuple(sorted(colors))), self.size, len(self.edges)
+            sums = [0] * self.size  # a sum does not depend on the order of neighbors
+            for v, w, edge in around:
+                sums[v] += hash((edge, colors[w]))
+            colors = [hash(part) for part in zip(colors, sums, strict=True)]
+        return hash(sum(colors)), self.size, len(self.edges)
 
     @cached_property
     def search_order(self) -> list[int]:
@@ -141,31 +189,40 @@ class Shape:
             before.append(max(twins, default=-1))
         return self._plan(before)
 
+    @cached_property
+    def _sides(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """For every ordered pair of positions its edges, as seen from the first: label and need."""
+        sides: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for (i, j, edge), need in zip(self.edges, self.edge_needs, strict=True):
+            sides.setdefault((i, j), []).append((edge, need))
+            sides.setdefault((j, i), []).append((self.mate(edge), need))
+        return sides
+
     def _interchangeable(self, i: int, j: int) -> bool:
         """Whether swapping two positions leaves the shape as it is; such positions form classes."""
-        if self.labels[i] != self.labels[j]:
+        if self.labels[i] != self.labels[j] or self.needs[i] != self.needs[j]:
             return False
         swap = {i: j, j: i}
-        swapped = {(*sorted((swap.get(u, u), swap.get(v, v))), edge) for u, v, edge in self.edges}
-        return swapped == {(*sorted((u, v)), edge) for u, v, edge in self.edges}
+        return all(
+            sorted(self._sides.get((swap.get(u, u), swap.get(v, v)), [])) == sorted(side)
+            for (u, v), side in self._sides.items()
+        )
 
     def _plan(self, before: list[int]) -> MatchPlan:
         order = self.search_order
-        label_of = {(i, j): edge for i, j, edge in self.edges} | {(j, i): edge for i, j, edge in self.edges}
-        links = [
-            [(place, label_of[u, v]) for place, u in enumerate(order[:k]) if (u, v) in label_of]
-            for k, v in enumerate(order)
-        ]
-        anchors = [(-1, -1), *(part[0] for part in links[1:])]
-        checks = [part[1:] for part in links]
-        flat = [check for part in checks for check in part]
+        anchors, checks = [(-1, -1, 0)], [[]]  # type: tuple[list[tuple[int, int, int]], list[list[tuple[int, int, int]]]]
+        for k, v in enumerate(order[1:], 1):
+            links = [(place, *side) for place, u in enumerate(order[:k]) for side in self._sides.get((u, v), ())]
+            anchors.append(links[0])
+            checks.append([(place, self.mate(edge), need) for place, edge, need in links[1:]])
+        anchor = np.array(anchors, np.int64)
+        check = np.array([part for parts in checks for part in parts], np.int64).reshape(-1, 3)
         return MatchPlan(
             np.array([self.labels[v] for v in order]),
-            np.array([place for place, _ in anchors]),
-            np.array([edge for _, edge in anchors]),
+            np.array([self.needs[v] for v in order], np.int64),
+            *anchor.T.copy(),
             np.concatenate([[0], np.cumsum([len(part) for part in checks])]).astype(np.int64),
-            np.array([place for place, _ in flat], np.int64),
-            np.array([edge for _, edge in flat], np.int64),
+            *check.T.copy(),
             np.array(before, np.int64),
         )
 
@@ -215,12 +272,16 @@ def distinct_occurrences(shape: Shape, embeddings: Ints) -> Ints:
     if not len(embeddings):
         return embeddings
     base = int(embeddings.max()) + 1
-    ends, label = np.split(np.array(shape.edges), [2], axis=1)
-    images = np.sort(embeddings[:, ends], axis=2)
-    labels = int(label.max()) + 1
-    edges = np.sort((images[:, :, 0] * base + images[:, :, 1]) * labels + label.ravel(), axis=1)
-    _, first = np.unique(edges, axis=0, return_index=True)
-    return embeddings[np.sort(first)]
+    ends, label = shape.edge_array[:, :2], shape.edge_array[:, 2]
+    images = embeddings[:, ends]
+    turned = images[:, :, 0] > images[:, :, 1]
+    label = np.where(turned, label ^ shape.directed, label)
+    images.sort(axis=2)
+    edges = np.sort((images[:, :, 0] * base + images[:, :, 1]) * (int(label.max()) + 1) + label, axis=1)
+    order = np.lexsort(edges.T)
+    edges = edges[order]
+    first = np.concatenate([[True], (edges[1:] != edges[:-1]).any(1)])
+    return embeddings[np.sort(order[first])]
 
 
 def exact_embeddings(database: MiningDatabase, shape: Shape, limit: int = -1) -> Ints:
@@ -243,7 +304,8 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
     """Embeddings of a shape or, in graphs without any, of as much of it as is there.
 
     Returns:
-        Rows of nodes with -1 for missing positions, and how many of the shape's edges each node has there.
+        Rows of nodes with -1 for missing positions, and how many of the shape's edges each node has there, by
+        direction.
     """
     allowed = min(int(MISSING_SHARE * len(shape.edges)), MAX_MISSING)
     served = np.zeros(database.num_graphs, bool)
@@ -257,9 +319,10 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
             graph = database.rows.graph[found[:, 0]]
             found = found[~served[graph]]
             newly[graph] = True
-            embeddings, used = np.full((2, len(found), shape.size), -1)
+            embeddings = np.full((len(found), shape.size), -1)
+            used = np.full((*embeddings.shape, 1 + shape.directed), -1)
             embeddings[:, positions] = found
-            used[:, positions] = smaller.joined.sum(0)
+            used[:, positions] = smaller.ends
             parts.append(embeddings)
             used_parts.append(used)
         served |= newly
@@ -275,7 +338,13 @@ def _smaller_shapes(shape: Shape, missing: int) -> Iterator[tuple[Shape, list[in
         edges = [shape.edges[k] for k in sorted(kept)]
         positions = sorted({v for i, j, _ in edges for v in (i, j)})
         place = {v: p for p, v in enumerate(positions)}
-        smaller = Shape(tuple(shape.labels[v] for v in positions), tuple((place[i], place[j], e) for i, j, e in edges))
+        smaller = replace(
+            shape,
+            labels=tuple(shape.labels[v] for v in positions),
+            edges=tuple((place[i], place[j], e) for i, j, e in edges),
+            needs=tuple(shape.needs[v] for v in positions),
+            edge_needs=tuple(shape.edge_needs[k] for k in sorted(kept)),
+        )
         if smaller.size >= 2 and smaller.is_connected:
             yield smaller, positions
 
@@ -292,10 +361,8 @@ def used_entries(database: MiningDatabase, shape: Shape, embeddings: Ints) -> In
     >>> used_entries(triangle, path, np.array([[2, 0, 1]]))
     array([[1, 0]])
     """
-    first, second, label = np.array(shape.edges).T
-    rows = database.rows
-    used: Ints = find_entries(rows.indptr, rows.neighbor, rows.edge_label, embeddings, first, second, label)
-    return used
+    needs = np.array(shape.edge_needs, np.int64)
+    return find_entries(database.rows, embeddings, shape.edge_array, needs, shape.directed)
 
 
 def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
@@ -310,9 +377,7 @@ def covered(database: MiningDatabase, used: Ints) -> NDArray[np.bool_]:
     """
     marked = np.zeros(database.rows.neighbor.size, bool)
     marked[used[used >= 0]] = True
-    forward = np.flatnonzero(marked)
-    back = database.entry_keys(reverse=True)[forward]
-    marked[np.searchsorted(database.entry_keys(), back)] = True
+    marked[reverse_entries(database.rows, database.source, np.flatnonzero(marked), database.directed)] = True
     return marked
 
 
