@@ -7,9 +7,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 NONE: Ints = np.empty(0, np.int64)
+NOWHERE = np.empty(0, np.bool_)
 
 
 class Adjacency(NamedTuple):
@@ -44,7 +46,7 @@ class MatchPlan(NamedTuple):
     before: Ints  # (n,): earlier position whose node must have a smaller number; -1 for none
 
 
-def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1) -> Ints:
+def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1, skip: NDArray[np.bool_] = NOWHERE) -> Ints:
     """Return every embedding of a pattern, as rows of nodes: ``(count, n)``.
 
     Embeddings are injective and keep labels and edges; the database may have further edges between the
@@ -54,6 +56,7 @@ def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1) -> Ints
         graphs: The database.
         plan: The pattern.
         limit: Embeddings kept per graph, the first found; all by default.
+        skip: Which graphs to pass over ``(B,)``; none by default.
 
     >>> triangle = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
     >>> from rwkplus.mining.search.occurrences import Shape
@@ -61,7 +64,7 @@ def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1) -> Ints
     >>> find_embeddings(triangle, edge.plan).tolist()
     [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
     """
-    found: Ints = _find(*graphs, *plan, limit)
+    found: Ints = _find(*graphs, *plan, limit, skip)
     return found
 
 
@@ -97,17 +100,17 @@ class Groups(NamedTuple):
     kinds: Ints  # (k,): ascending
     order: Ints  # items, kind after kind
     bounds: Ints  # (k + 1,): where each kind begins in ``order``
-    graphs: Ints  # (k,): graphs that have an item of the kind
+    totals: Floats  # (k, W): weights of the graphs that have an item of the kind, added up
 
 
-def group_by_kind(kind: Ints, graph: Ints, num_graphs: int) -> Groups:
-    """Sort items by kind and count the graphs that have each kind.
+def group_by_kind(kind: Ints, graph: Ints, weights: Floats) -> Groups:
+    """Sort items by kind and add up the weights ``(B, W)`` of the graphs that have each kind.
 
     Kinds are small numbers as a rule, and counting beats sorting; otherwise they are made small first.
 
-    >>> groups = group_by_kind(np.array([7, 3, 7]), np.array([0, 0, 1]), 2)
-    >>> groups.kinds, groups.graphs
-    (array([3, 7]), array([1, 2]))
+    >>> groups = group_by_kind(np.array([7, 3, 7]), np.array([0, 0, 1]), np.ones((2, 1)))
+    >>> groups.kinds, groups.totals.ravel()
+    (array([3, 7]), array([1., 2.]))
     """
     kinds, small = None, kind
     if kind.size and int(kind.max()) > 4 * kind.size + 1_000_000:
@@ -115,8 +118,18 @@ def group_by_kind(kind: Ints, graph: Ints, num_graphs: int) -> Groups:
     counts = np.bincount(small)
     present = np.flatnonzero(counts)
     bounds = np.concatenate([[0], counts[present].cumsum()])
-    order, graphs = _sort_by_kind(small, graph, counts, present, num_graphs)
-    return Groups(present if kinds is None else kinds[present], order, bounds, graphs)
+    order, totals = _sort_by_kind(small, graph, counts, present, weights)
+    return Groups(present if kinds is None else kinds[present], order, bounds, totals)
+
+
+def totals_by_mark(marks: Ints, graph: Ints, weights: Floats, num_marks: int) -> Floats:
+    """Add up, for every mark, the weights of the graphs that have an item with it: ``(num_marks, W)``.
+
+    >>> totals_by_mark(np.array([0b01, 0b11, 0b01]), np.array([0, 0, 1]), np.ones((2, 1)), 2).ravel()
+    array([2., 1.])
+    """
+    totals: Floats = _totals_by_mark(marks, graph, weights, num_marks)
+    return totals
 
 
 # Plain loops below: numba takes several times as long to compile slices, copies and searches of numpy.
@@ -275,7 +288,7 @@ def pack(entries: Any, num_entries: int) -> Any:
 def _find(
     indptr: Any, neighbor: Any, edge_label: Any, node_label: Any, graph: Any, marks: Any, edge_marks: Any,
     label: Any, need: Any, anchor: Any, anchor_edge: Any, anchor_need: Any, check_ptr: Any, check: Any,
-    check_edge: Any, check_need: Any, before: Any, limit: int,
+    check_edge: Any, check_need: Any, before: Any, limit: int, skip: Any,
 ) -> Any:  # fmt: skip
     n = label.size
     found = np.empty((256, n), np.int64)
@@ -285,6 +298,8 @@ def _find(
     for root in range(node_label.size):
         if graph[root] != current:
             current, in_graph = graph[root], 0
+        if skip.size and skip[current]:
+            continue
         if node_label[root] != label[0] or in_graph == limit or (need[0] and marks[root] & need[0] != need[0]):
             continue
         place[0] = root
@@ -366,20 +381,20 @@ def _fits(
         if place[k] == v:
             return False
     for c in range(check_ptr[depth], check_ptr[depth + 1]):
-        joined = False
-        for p in range(indptr[v], indptr[v + 1]):
-            if neighbor[p] != place[check[c]] or edge_label[p] != check_edge[c]:
-                continue
-            if check_need[c] == 0 or edge_marks[p] & check_need[c] == check_need[c]:
-                joined = True
-                break
+        joined, other = False, place[check[c]]
+        p = _first_at_least(neighbor, indptr[v], indptr[v + 1], other)
+        while p < indptr[v + 1] and neighbor[p] == other and not joined:
+            joined = edge_label[p] == check_edge[c] and (
+                check_need[c] == 0 or edge_marks[p] & check_need[c] == check_need[c]
+            )
+            p += 1
         if not joined:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_kind(kind: Any, graph: Any, counts: Any, present: Any, num_graphs: int) -> Any:
+def _sort_by_kind(kind: Any, graph: Any, counts: Any, present: Any, weights: Any) -> Any:
     slot = np.zeros(counts.size, np.int64)
     begin = 0
     for k in range(counts.size):
@@ -389,8 +404,8 @@ def _sort_by_kind(kind: Any, graph: Any, counts: Any, present: Any, num_graphs: 
     for item in range(kind.size):
         order[slot[kind[item]]] = item
         slot[kind[item]] += 1
-    graphs = np.zeros(present.size, np.int64)
-    seen_by = np.full(num_graphs, -1, np.int64)
+    totals = np.zeros((present.size, weights.shape[1]))
+    seen_by = np.full(weights.shape[0], -1, np.int64)
     place = 0
     for k in range(present.size):
         for _ in range(counts[present[k]]):
@@ -398,8 +413,76 @@ def _sort_by_kind(kind: Any, graph: Any, counts: Any, present: Any, num_graphs: 
             place += 1
             if seen_by[g] != k:
                 seen_by[g] = k
-                graphs[k] += 1
-    return order, graphs
+                for w in range(weights.shape[1]):
+                    totals[k, w] += weights[g, w]
+    return order, totals
+
+
+@njit(cache=True, nogil=True)
+def _totals_by_mark(marks: Any, graph: Any, weights: Any, num_marks: int) -> Any:
+    totals = np.zeros((num_marks, weights.shape[1]))
+    seen = np.zeros(weights.shape[0], np.int64)
+    for item in range(marks.size):
+        g = graph[item]
+        new = marks[item] & ~seen[g]
+        seen[g] |= new
+        for k in range(num_marks):
+            if new >> k & 1:
+                for w in range(weights.shape[1]):
+                    totals[k, w] += weights[g, w]
+    return totals
+
+
+@njit(cache=True, nogil=True)
+def expected_shares(graph: Any, rate: Any, log_absent: Any, num_graphs: int) -> Any:
+    """What to expect of extensions ``k`` that a row has with probability ``1 - exp(rate * log_absent[k])``.
+
+    Returns:
+        The number of graphs that have a row, the mean probability over these that one of their rows has the extension
+        ``(K,)``, and the mean probability over rows ``(K,)``.
+
+    >>> graphs, in_graph, at_row = expected_shares(np.array([0, 0, 3]), np.ones(3), np.log([0.5]), 4)
+    >>> graphs, in_graph, at_row
+    (2, array([0.625]), array([0.5]))
+    """
+    rates = np.zeros(num_graphs)
+    there = np.zeros(num_graphs, np.bool_)
+    in_graph, at_row = np.zeros(log_absent.size), np.zeros(log_absent.size)
+    for e in range(graph.size):
+        rates[graph[e]] += rate[e]
+        there[graph[e]] = True
+        for k in range(log_absent.size):
+            at_row[k] -= np.expm1(rate[e] * log_absent[k])
+    graphs = 0
+    for g in range(num_graphs):
+        if there[g]:
+            graphs += 1
+            for k in range(log_absent.size):
+                in_graph[k] -= np.expm1(rates[g] * log_absent[k])
+    return graphs, in_graph / max(graphs, 1), at_row / max(graph.size, 1)
+
+
+@njit(cache=True, nogil=True)
+def joined_marks(
+    indptr: Any, neighbor: Any, edge_label: Any, edge_marks: Any, embeddings: Any, i: int, j: int, label: int, need: int
+) -> Any:
+    """Marks of the edges between two positions that have a label and the marks needed, all together; rows are sorted.
+
+    >>> indptr, neighbor, zeros = np.array([0, 2, 4]), np.array([1, 1, 0, 0]), np.zeros(4, np.int64)
+    >>> joined_marks(indptr, neighbor, zeros, np.array([1, 6, 1, 6]), np.array([[0, 1]]), 0, 1, 0, 2)
+    array([6])
+    """
+    marks = np.zeros(embeddings.shape[0], np.int64)
+    for e in range(embeddings.shape[0]):
+        u, v = embeddings[e, i], embeddings[e, j]
+        if u < 0 or v < 0:
+            continue
+        p = _first_at_least(neighbor, indptr[u], indptr[u + 1], v)
+        while p < indptr[u + 1] and neighbor[p] == v:
+            if edge_label[p] == label and edge_marks[p] & need == need:
+                marks[e] |= edge_marks[p]
+            p += 1
+    return marks
 
 
 @njit(cache=True, nogil=True)

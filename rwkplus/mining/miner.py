@@ -1,5 +1,6 @@
 """The pattern miner: graphs in, a handful of readable patterns out."""
 
+import functools
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from rwkplus.loops.embeddings import Ints
 from rwkplus.mining.contrast import class_contrasts, classes_to_contrast
 from rwkplus.mining.patterns import Pattern
 from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.greedy import Criterion, Search, control_threshold, labelled_shapes
+from rwkplus.mining.search.greedy import Controls, Criterion, Search, labelled_shapes
 from rwkplus.mining.search.growth import Beam, Grown
 from rwkplus.mining.search.occurrences import Shape, covered, explained, find_occurrences, used_entries
 from rwkplus.saving import Savable, array
@@ -265,17 +266,17 @@ class PatternMiner(Miner):
         given, training = self._given(settings, sample, reader, table, chosen)
         beam = Beam(self.beam_width, settings.sizes[1], settings.max_edges, max(2, min(3, chosen.size)), self.fidelity)
         search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
-        control = search.control(sample, self.n_controls, callback)
-        threshold = control_threshold(control)
+        control = functools.partial(search.control, sample)
+        controls = Controls(control, self.n_controls, self.n_jobs, callback, beam.deadline)
         tally = Tally(reader, table, database, self.criterion, self.n_jobs)
-        patterns, interrupted = _collected(search.one_after_the_other(sample, threshold), tally, settings, callback)
+        patterns, interrupted = _collected(search.one_after_the_other(sample, controls), tally, settings, callback)
         if interrupted:
             warnings.warn(f"interrupted: {len(patterns)} patterns so far.", RWKPlusWarning, stacklevel=2)
         if not patterns:
             warnings.warn(settings.why_none, stacklevel=2)
         self.patterns_ = with_contrasts(patterns, classes)
         self.reader_, self.seed_, self.interrupted_ = reader, settings.seed, interrupted
-        self.control_, self.threshold_, self.training_ = control, threshold, training
+        self.control_, self.threshold_, self.training_ = controls.scores, controls.threshold, training
         self.saved_ = np.cumsum([pattern.score for pattern in patterns])
         self.explained_ = np.cumsum([pattern.gain for pattern in patterns])
         return self

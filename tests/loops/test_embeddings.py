@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
-from rwkplus.loops.embeddings import Adjacency, find_entries, group_by_kind, grow_embeddings, pack, reverse_entries
+from rwkplus.loops.embeddings import (
+    Adjacency,
+    find_entries,
+    group_by_kind,
+    grow_embeddings,
+    pack,
+    reverse_entries,
+    totals_by_mark,
+)
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import (
     Shape,
@@ -130,12 +138,20 @@ def test_a_clique_is_found_once_in_itself():
 def test_items_are_grouped_as_numpy_would(items, scale):
     kind = np.array([k for k, _ in items], np.int64) * scale
     graph = np.array([g for _, g in items], np.int64)
-    groups = group_by_kind(kind, graph, 4)
+    groups = group_by_kind(kind, graph, np.column_stack([np.ones(4), np.arange(4)]))
     kinds, counts = np.unique(kind, return_counts=True)
     np.testing.assert_array_equal(groups.kinds, kinds)
     np.testing.assert_array_equal(np.diff(groups.bounds), counts)
     np.testing.assert_array_equal(groups.order, np.argsort(kind, kind="stable"))
-    np.testing.assert_array_equal(groups.graphs, [np.unique(graph[kind == k]).size for k in kinds])
+    graphs = [np.unique(graph[kind == k]) for k in kinds]
+    np.testing.assert_array_equal(groups.totals, np.array([[part.size, part.sum()] for part in graphs]).reshape(-1, 2))
+
+
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 3)), max_size=30))
+def test_graphs_are_counted_by_mark_as_numpy_would(items):
+    marks, graph = (np.array([item[k] for item in items], np.int64) for k in range(2))
+    totals = totals_by_mark(marks, graph, np.ones((4, 1)), 4)[:, 0]
+    np.testing.assert_array_equal(totals, [np.unique(graph[marks >> k & 1 == 1]).size for k in range(4)])
 
 
 @given(labelled_graphs())

@@ -194,7 +194,7 @@ def test_before_the_first_pattern_there_is_nothing_to_keep(molecules, monkeypatc
     """An empty result would look as if there were no patterns."""
     monkeypatch.setattr(f"rwkplus.mining.search.greedy.Search.{where}", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        PatternMiner(n_controls=0).fit(molecules)
+        PatternMiner(n_controls=1).fit(molecules)
 
 
 def test_an_interrupted_miner_keeps_its_patterns(molecules):

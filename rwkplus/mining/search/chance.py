@@ -9,17 +9,15 @@ or a reverse one is no matter of degrees: the share is taken as it is seen.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.loops.embeddings import Ints
+from rwkplus.loops.embeddings import Floats, Ints, expected_shares
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,8 @@ class Chance:
     ends: Floats  # (B,): ends of edges per graph, of one direction
     directed: bool
     parallel: dict[tuple[int, int], float]  # share of the edges of one label that have one of another label beside
+    database: MiningDatabase
+    shares: dict[tuple[int, int, str], Floats] = field(default_factory=dict)  # of marks, once they were asked for
 
     @classmethod
     def of(cls, database: MiningDatabase) -> "Chance":
@@ -53,6 +53,7 @@ class Chance:
             np.bincount(rows.graph, database.degree[:, 0], database.num_graphs).astype(float),
             database.directed,
             _parallel_shares(database),
+            database,
         )
 
     def direction(self, edge: int) -> int:
@@ -75,6 +76,23 @@ class Chance:
         ways = self.edge_share.size / directions * num_labels
         return float((times + 0.5) / (self.label_ends[label, self.direction(edge)] + 0.5 * ways))
 
+    def share_of_marks(self, label: int, need: int = 0) -> Floats:
+        """Share of the nodes of a label, of those that have the marks needed, that have each further mark."""
+        rows = self.database.rows
+        return self._share((label, need, "node"), rows.marks, rows.label == label, need)
+
+    def share_of_edge_marks(self, edge: int, need: int = 0) -> Floats:
+        """The same of edges."""
+        rows = self.database.rows
+        return self._share((edge, need, "edge"), rows.edge_marks, rows.edge_label == edge, need)
+
+    def _share(self, key: tuple[int, int, str], marks: Ints, like: NDArray[np.bool_], need: int) -> Floats:
+        if key not in self.shares:
+            own = marks[like & (marks & need == need)]
+            bits = np.arange(int(marks.max(initial=0)).bit_length())
+            self.shares[key] = ((own[:, None] >> bits & 1).sum(0) + 0.5) / (own.size + 1)
+        return self.shares[key]
+
 
 def _parallel_shares(database: MiningDatabase) -> dict[tuple[int, int], float]:
     rows, labels = database.rows, database.num_edge_labels
@@ -91,12 +109,12 @@ def _parallel_shares(database: MiningDatabase) -> dict[tuple[int, int], float]:
     return {divmod(code, labels): (times + 0.5) / (total[code // labels] + 1) for code, times in both.items()}
 
 
-class _Expected(NamedTuple):
-    """What the configuration model expects of an extension."""
+class Expected(NamedTuple):
+    """What chance expects of several extensions at the same positions."""
 
-    graphs: int  # graphs that have the positions in question
-    in_graph: float  # mean chance that a graph has the extension at one embedding at least
-    at_embedding: float  # mean chance that an embedding has it
+    graphs: int  # that have the positions in question
+    in_graph: Floats  # (K,): mean chance that a graph has the extension at one embedding at least
+    at_embedding: Floats  # (K,): mean chance that an embedding has it
 
 
 class SpareEnds:
@@ -113,20 +131,31 @@ class SpareEnds:
         self.graph = graph
         self._known: dict[tuple[int, int], Ints] = {}
 
-    def of_new_node(self, i: int, edge: int, label: int) -> "_Expected":
-        """What chance expects of this neighbor at position ``i``."""
-        rows = self._distinct(i, i)
-        share = min(self.chance.end_share(self.shape.labels[i], edge, label), 1 - 1e-9)  # 1 where all is one label
-        return self._mean(rows, self._spare(rows, i, edge) * np.log1p(-share))
+    def of_new_nodes(self, i: int, edges: Ints, labels: Ints, shares: Floats) -> Expected:
+        """What chance expects of neighbors at position ``i``, over edges of one direction.
 
-    def of_new_edge(self, i: int, j: int, edge: int) -> "_Expected":
-        """What chance expects of an edge between positions ``i`` and ``j``."""
-        rows = self._distinct(i, j)
-        beside = [self.chance.parallel.get((own, edge), 1e-9) for u, v, own in self.shape.edges if (u, v) == (i, j)]
+        ``shares`` are those of neighbors and edges that meet the conditions of an extension; 1 without any.
+        """
+        own = self.shape.labels[i]
+        pairs = zip(edges.tolist(), labels.tolist(), strict=True)
+        share = np.array([self.chance.end_share(own, edge, label) for edge, label in pairs]) * shares
+        rows = self._distinct(i, i)
+        return self._mean(rows, self._spare(rows, i, int(edges[0])), np.log1p(-np.minimum(share, 1 - 1e-9)))
+
+    def of_new_edges(self, i: int, j: int, edges: Ints, shares: Floats) -> Expected:
+        """What chance expects of edges of one direction between positions ``i`` and ``j``."""
+        rows, first = self._distinct(i, j), int(edges[0])
+        beside = [own for u, v, own in self.shape.edges if (u, v) == (i, j)]
         if beside:
-            return self._mean(rows, np.full(rows.size, np.log1p(-max(beside))))
-        ends = self._spare(rows, i, edge) * self._spare(rows, j, edge ^ self.chance.directed)
-        return self._mean(rows, -ends / self.chance.ends[self.graph[rows]] * self.chance.edge_share[edge])
+            there = [max(self.chance.parallel.get((own, edge), 1e-9) for own in beside) for edge in edges.tolist()]
+            return self._mean(rows, np.ones(rows.size), np.log1p(-np.array(there) * shares))
+        ends = self._spare(rows, i, first) * self._spare(rows, j, first ^ self.chance.directed)
+        return self._mean(rows, ends / self.chance.ends[self.graph[rows]], -self.chance.edge_share[edges] * shares)
+
+    def of_conditions(self, i: int, j: int, shares: Floats) -> Expected:
+        """What chance expects of conditions on the node at ``i`` or, where ``j`` is another, on an edge between."""
+        rows = self._distinct(i, j)
+        return self._mean(rows, np.ones(rows.size), np.log1p(-np.minimum(shares, 1 - 1e-9)))
 
     def _spare(self, rows: Ints, i: int, edge: int) -> Ints:
         """Ends at a position, beyond those of the pattern, in the direction of an edge as seen from there."""
@@ -137,42 +166,41 @@ class SpareEnds:
     def _distinct(self, i: int, j: int) -> Ints:
         """One row for each node, or pair of nodes, at these positions."""
         if (i, j) not in self._known:
-            present = np.flatnonzero((self.embeddings[:, i] >= 0) & (self.embeddings[:, j] >= 0))
-            first, second = self.embeddings[present, i], self.embeddings[present, j]
-            pair = first * len(self.chance.degree) + second
-            self._known[i, j] = present[np.unique(pair, return_index=True)[1]]
+            first, second = self.embeddings[:, i], self.embeddings[:, j]
+            key = np.where((first < 0) | (second < 0), -1, first * len(self.chance.degree) + second)
+            order = np.argsort(key, kind="stable")
+            key = key[order]
+            self._known[i, j] = order[np.concatenate([key[:1] >= 0, (key[1:] != key[:-1])]) & (key >= 0)]
         return self._known[i, j]
 
-    def _mean(self, rows: Ints, log_absent: Floats) -> _Expected:
-        graph = self.graph[rows]
-        there = np.bincount(graph) > 0
-        absent = np.exp(np.bincount(graph, log_absent)[there])
-        return _Expected(int(there.sum()), float(1 - absent.mean()), float(-np.expm1(log_absent).mean()))
+    def _mean(self, rows: Ints, rate: Floats | Ints, log_absent: Floats) -> Expected:
+        """Every row has an extension with probability ``1 - exp(rate * log_absent)``."""
+        num_graphs = self.chance.ends.size
+        return Expected(*expected_shares(self.graph[rows], np.asarray(rate, np.float64), log_absent, num_graphs))
 
 
-def divergence(observed: float, expected: float) -> float:
+def divergence(observed: Floats | float, expected: Floats | float) -> Floats:
     """Kullback-Leibler divergence of two coins, in nats.
 
-    >>> divergence(0.5, 0.5), round(divergence(0.9, 0.5), 3)
+    >>> float(divergence(0.5, 0.5)), round(float(divergence(0.9, 0.5)), 3)
     (0.0, 0.368)
     """
-    p = min(max(observed, 1e-12), 1 - 1e-12)
-    q = min(max(expected, 1e-9), 1 - 1e-9)
-    return float(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
+    p, q = np.clip(observed, 1e-12, 1 - 1e-12), np.clip(expected, 1e-9, 1 - 1e-9)
+    return np.asarray(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
 
 
-def evidence(holds: int, graphs: int, expected: float, fidelity: float) -> float:
+def evidence(holds: Floats | float, graphs: Floats | int, expected: Floats | float, fidelity: float) -> Floats:
     """Log-likelihood ratio that an extension belongs to the pattern rather than to chance.
 
     If it belongs, it holds in a share of at least ``fidelity`` of the graphs that have the pattern; by chance
     it holds in a share of at most ``expected``. Negative where chance explains ``holds`` of ``graphs`` better.
 
-    >>> round(evidence(holds=18, graphs=20, expected=0.1, fidelity=0.7), 1)
+    >>> round(float(evidence(holds=18, graphs=20, expected=0.1, fidelity=0.7)), 1)
     35.2
-    >>> round(evidence(holds=2, graphs=20, expected=0.1, fidelity=0.7), 1)
+    >>> round(float(evidence(holds=2, graphs=20, expected=0.1, fidelity=0.7)), 1)
     -15.9
     """
-    share = holds / graphs
-    beyond_chance = divergence(share, expected) if share > expected else 0.0
-    unfaithful = divergence(share, fidelity) if share < fidelity else 0.0
-    return graphs * (beyond_chance - unfaithful)
+    share = np.asarray(holds) / graphs
+    beyond_chance = np.where(share > expected, divergence(share, expected), 0.0)
+    unfaithful = np.where(share < fidelity, divergence(share, fidelity), 0.0)
+    return np.asarray(graphs * (beyond_chance - unfaithful))

@@ -96,6 +96,25 @@ class MiningDatabase:
         return np.bincount(key, minlength=self.rows.label.size * width).reshape(-1, width)
 
     @property
+    def num_marks(self) -> int:
+        """Conditions that nodes may meet."""
+        return int(self.rows.marks.max(initial=0)).bit_length()
+
+    @property
+    def num_edge_marks(self) -> int:
+        """Conditions that edges may meet."""
+        return int(self.rows.edge_marks.max(initial=0)).bit_length()
+
+    @cached_property
+    def distinct(self) -> NDArray[np.bool_]:
+        """Which entries are the first of those that differ in marks only."""
+        rows = self.rows
+        if not rows.edge_marks.size:
+            return np.ones(rows.neighbor.size, bool)
+        key = (self.source * rows.label.size + rows.neighbor) * self.num_edge_labels + rows.edge_label
+        return np.concatenate([[True], key[1:] != key[:-1]])[: key.size]
+
+    @property
     def num_edges(self) -> int:
         """Edges of all graphs."""
         return self.rows.neighbor.size // 2

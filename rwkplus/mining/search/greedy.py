@@ -5,12 +5,14 @@ samples, which see rings as a whole, and from gradient descent, which sees the d
 occurs: what has no support is dropped.
 """
 
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from rwkplus.loops.embeddings import find_embeddings
@@ -20,6 +22,7 @@ from rwkplus.mining.search.growth import (
     Beam,
     Extension,
     Grown,
+    Step,
     extensions,
     grow_blocks,
     grow_patterns,
@@ -37,6 +40,10 @@ NEARLY = 0.9
 
 CONTROL_GRAPHS = 100
 """Graphs that a control rewires: the evidence that chance makes up hardly depends on their number."""
+
+FEWEST_CONTROLS = 3
+FAR = 15.0
+"""The threshold of ``n`` controls is off by about 3.7 scales of their distribution over the root of ``n``."""
 
 SAMPLES = 600
 KEPT = 30
@@ -95,30 +102,85 @@ class Search:
                     pool[shape.fingerprint] = rated_block(database, grown) if blocks else grown
         return list(pool.values())
 
-    def one_after_the_other(self, database: MiningDatabase, threshold: float) -> Iterator[Grown]:
+    def one_after_the_other(self, database: MiningDatabase, controls: "Controls") -> Iterator[Grown]:
         """Yield patterns, each found where the ones before leave something unexplained.
 
-        Every maximal pattern must beat the ``threshold`` of chance. Of blocks the first must: if the database has
-        any structure, the others say how the rest of it is put together.
+        Every maximal pattern must beat chance. Of blocks the first must: if the database has any structure, the others
+        say how the rest of it is put together.
         """
-        while (best := self.best(database)) is not None and best.score > threshold:
+        first = True
+        while (best := self.best(database)) is not None:
+            if (first or self.criterion == "maximal") and not controls.beaten_by(best.score):
+                return
             yield best
-            threshold = 0.0 if self.criterion == "blocks" else threshold
+            first = False
+            if self.beam.expired:
+                return
             embeddings, _ = near_embeddings(database, best.shape)
             database = database.without_edges(covered(database, used_entries(database, best.shape, embeddings)))
 
-    def control(self, database: MiningDatabase, repeats: int, callback: Callback | None = None) -> NDArray[np.float64]:
-        """Return the best scores on databases rewired at random: what chance alone achieves."""
-        rng = np.random.default_rng(self.seed)
+    def control(self, database: MiningDatabase, number: int) -> float:
+        """Best score on the database rewired at random: what chance alone achieves."""
+        rng = np.random.default_rng([self.seed, number])
         chosen = np.sort(rng.permutation(database.num_graphs)[:CONTROL_GRAPHS])
-        part = database.graphs_subset(chosen)
-        scores = np.zeros(repeats)
-        for k in range(repeats):
-            best = self.best(part.shuffled(rng))
-            scores[k] = 0.0 if best is None else best.score
-            if callback is not None:
-                callback(Progress("controls", k + 1, repeats, {"score": float(scores[k])}))
-        return scores
+        best = self.best(database.graphs_subset(chosen).shuffled(rng))
+        return 0.0 if best is None else best.score
+
+
+class Controls:
+    """What chance achieves: best scores on rewired databases, as many as it takes to tell whether a pattern beats them.
+
+    Args:
+        control: Gives the score of the control with a number.
+        most: How many at most; without any, everything beats chance.
+        n_jobs: Parallel jobs, through joblib.
+        callback: Called after every control.
+        deadline: When to stop, as :func:`time.monotonic` tells it.
+
+    >>> controls = Controls(lambda number: 9.0 + number, most=10)
+    >>> controls.beaten_by(400.0), controls.scores.size
+    (True, 3)
+    >>> controls.beaten_by(20.0), controls.scores.size
+    (False, 10)
+    """
+
+    def __init__(
+        self,
+        control: Callable[[int], float],
+        most: int,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        deadline: float = np.inf,
+    ) -> None:
+        self.control = control
+        self.most = most
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.deadline = deadline
+        self.scores: NDArray[np.float64] = np.zeros(0)
+
+    @property
+    def threshold(self) -> float:
+        """Score that a pattern has to beat."""
+        return control_threshold(self.scores)
+
+    def beaten_by(self, score: float) -> bool:
+        """Whether chance hardly ever reaches a score; further controls are made while that is unclear."""
+        while self.scores.size < self.most and not self._is_clear(score) and time.monotonic() <= self.deadline:
+            fewest = max(FEWEST_CONTROLS - self.scores.size, effective_n_jobs(self.n_jobs))
+            numbers = range(self.scores.size, min(self.scores.size + fewest, self.most))
+            jobs = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(self.control)(k) for k in numbers)
+            for found in jobs:
+                self.scores = np.append(self.scores, found)
+                if self.callback is not None:
+                    self.callback(Progress("controls", self.scores.size, self.most, {"score": float(found)}))
+        return score > self.threshold
+
+    def _is_clear(self, score: float) -> bool:
+        """Whether further controls would hardly carry the threshold across a score."""
+        if self.scores.size < FEWEST_CONTROLS:
+            return False
+        return abs(score - self.threshold) > FAR * _scale(self.scores) / np.sqrt(self.scores.size)
 
 
 def control_threshold(scores: NDArray[np.float64]) -> float:
@@ -132,9 +194,13 @@ def control_threshold(scores: NDArray[np.float64]) -> float:
     """
     if scores.size < 2:
         return float(scores.max(initial=0.0))
-    scale = max(float(scores.std(ddof=1)) * np.sqrt(6) / np.pi, 1.0)
+    scale = _scale(scores)
     location = float(scores.mean()) - np.euler_gamma * scale
     return max(float(location - scale * np.log(-np.log(0.99))), 0.0)
+
+
+def _scale(scores: NDArray[np.float64]) -> float:
+    return max(float(scores.std(ddof=1)) * np.sqrt(6) / np.pi, 1.0)
 
 
 def sampled_shapes(database: MiningDatabase, beam: Beam, rng: np.random.Generator) -> list[Shape]:
@@ -210,16 +276,16 @@ def _step(
     beam: Beam,
 ) -> Grown | None:
     u, v, edge = wanted if wanted[0] in place else (wanted[1], wanted[0], shape.mate(wanted[2]))
-    closes = v in place
-    if closes and place[u] < place[v]:
-        target = grown.shape.with_edge(place[u], place[v], edge)
-    elif closes:
-        target = grown.shape.with_edge(place[v], place[u], shape.mate(edge))
-    else:
-        target = grown.shape.with_node(place[u], edge, shape.labels[v])
+    if v not in place:
+        step = Step(place[u], grown.shape.size, edge, shape.labels[v])
         place[v] = grown.shape.size
-    for extension in extensions(database, chance, grown, replace(beam, max_edges=len(shape.edges) + 1)):
-        if extension.shape == target:
+    elif place[u] < place[v]:
+        step = Step(place[u], place[v], edge, 0)
+    else:
+        step = Step(place[v], place[u], shape.mate(edge), 0)
+    wide = replace(beam, max_edges=len(shape.edges) + 1)
+    for extension in extensions(database, chance, grown, wide, only=step):
+        if extension.step == step:
             return extension.carry_out(database.rows.graph, beam.max_per_graph, np.random.default_rng(0))
     return None
 
@@ -230,11 +296,11 @@ def _sample(database: MiningDatabase, size: int, rng: np.random.Generator) -> Sh
     entry = int(rng.integers(rows.neighbor.size))
     nodes = [int(database.source[entry]), int(rows.neighbor[entry])]
     while len(nodes) < size:
-        around = [rows.neighbor[rows.indptr[v] : rows.indptr[v + 1]] for v in nodes]
-        border = np.setdiff1d(np.concatenate(around), nodes)
-        if not border.size:
+        around = (rows.neighbor[rows.indptr[v] : rows.indptr[v + 1]].tolist() for v in nodes)
+        border = sorted({w for part in around for w in part}.difference(nodes))
+        if not border:
             break
-        nodes.append(int(rng.choice(border)))
+        nodes.append(border[int(rng.integers(len(border)))])
     place, ends = {v: k for k, v in enumerate(nodes)}, (rows.neighbor, rows.edge_label)
     edges = {
         (place[v], place[w], edge)

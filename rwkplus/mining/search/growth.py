@@ -1,14 +1,28 @@
-"""Beam search along real embeddings: patterns grow edge by edge and never stop occurring.
+"""Beam search along real embeddings: patterns grow step by step and never stop occurring.
 
-Maximal patterns are ranked by the evidence for their edges, building blocks by what they save.
+A step adds an edge, to a new node or between two that are there, or a condition on an attribute. Maximal patterns are
+ranked by the evidence for their steps, building blocks by what they save.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from rwkplus.loops.embeddings import Growth, Ints, group_by_kind, grow_embeddings
+from rwkplus.loops.embeddings import (
+    NONE,
+    Floats,
+    Groups,
+    Growth,
+    Ints,
+    group_by_kind,
+    grow_embeddings,
+    joined_marks,
+    totals_by_mark,
+)
 from rwkplus.mining.search.chance import Chance, SpareEnds, evidence
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape, disjoint, used_entries
@@ -28,17 +42,48 @@ class Grown:
     surprise: float  # nats by which one occurrence surprises chance
 
 
+class Step(NamedTuple):
+    """What an extension adds."""
+
+    start: int
+    end: int  # the same position for a condition on its node, the number of positions for a new node
+    edge: int
+    label: int  # of a new node
+    edge_need: int = 0
+    need: int = 0
+
+
+def extended(shape: Shape, step: Step) -> Shape:
+    """The shape with one step more.
+
+    >>> extended(Shape((0, 0), ((0, 1, 0),)), Step(start=1, end=2, edge=0, label=3)).labels
+    (0, 0, 3)
+    """
+    if step.start == step.end:
+        return shape.with_need(step.start, step.need)
+    if step[:3] in shape.edges:
+        return shape.with_edge_need(shape.edges.index(step[:3]), step.edge_need)
+    if step.end < shape.size:
+        return shape.with_edge(step.start, step.end, step.edge, step.edge_need)
+    return shape.with_node(step.start, step.edge, step.label, step.edge_need, step.need)
+
+
 @dataclass(frozen=True)
 class Extension:
-    """One edge more for a grown pattern, not yet carried out."""
+    """One step more for a grown pattern, not yet carried out."""
 
     base: Grown
-    shape: Shape
+    step: Step
     support: int
     score: float
     surprise: float
-    rows: Ints
-    nodes: Ints | None
+    rows: Ints  # embeddings that can be extended
+    nodes: Ints | None  # by what
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The larger pattern."""
+        return extended(self.base.shape, self.step)
 
     def carry_out(self, graph: Ints, max_per_graph: int, rng: np.random.Generator) -> Grown:
         """Extend the embeddings; where a graph has more than ``max_per_graph``, a random part of them goes on."""
@@ -68,12 +113,18 @@ class Beam:
     min_support: int = 3
     fidelity: float = 0.7
     max_per_graph: int = 100
+    deadline: float = np.inf
+
+    @property
+    def expired(self) -> bool:
+        """Whether there is no time left."""
+        return time.monotonic() > self.deadline
 
 
 def grow_patterns(
     database: MiningDatabase, chance: Chance, front: list[Grown], beam: Beam, seed: int
 ) -> Iterator[Grown]:
-    """Yield the patterns of the beam, level by level: those of one edge in front, then those with two, ...
+    """Yield the patterns of the beam, level by level: those of one edge in front, then those with one step more, ...
 
     Extensions are ranked by evidence against the configuration model (see :mod:`rwkplus.mining.search.chance`).
 
@@ -87,14 +138,22 @@ def grow_patterns(
     rng = np.random.default_rng(seed)
     while front:
         yield from front
-        best: dict[tuple[int, int, int], Extension] = {}
-        for grown in front:
-            for extension in extensions(database, chance, grown, beam):
-                known = best.get(extension.shape.fingerprint)
-                if known is None or known.score < extension.score:
-                    best[extension.shape.fingerprint] = extension
-        ranked = sorted(best.values(), key=lambda extension: -extension.score)[: beam.width]
-        front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in ranked]
+        if beam.expired:
+            return
+        ahead = [extension for grown in front for extension in extensions(database, chance, grown, beam)]
+        ahead.sort(key=lambda extension: -extension.score)
+        best = first_of_each_shape(ahead, beam.width)
+        front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in best]
+
+
+def first_of_each_shape(ranked: Iterable[Extension], most: int) -> list[Extension]:
+    """The best extensions, one for each shape that they lead to."""
+    best: dict[tuple[int, int, int], Extension] = {}
+    for extension in ranked:
+        best.setdefault(extension.shape.fingerprint, extension)
+        if len(best) == most:
+            break
+    return list(best.values())
 
 
 def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
@@ -109,71 +168,222 @@ def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
     rows, labels = database.rows, database.num_labels
     first, second = rows.label[database.source], rows.label[rows.neighbor]
     kind = (first * database.num_edge_labels + rows.edge_label) * labels + second
-    forward = np.flatnonzero(database.direction == 0 if database.directed else first <= second)
-    groups = group_by_kind(kind[forward], rows.graph[database.source[forward]], database.num_graphs)
+    forward = np.flatnonzero((database.direction == 0 if database.directed else first <= second) & database.distinct)
+    graph = rows.graph[database.source[forward]]
+    groups = group_by_kind(kind[forward], graph, np.ones((database.num_graphs, 1)))
     grown = []
-    for k in np.flatnonzero(groups.graphs >= min_support).tolist():
-        (a, edge), b = (
-            divmod(groups.kinds[k].item() // labels, database.num_edge_labels),
-            groups.kinds[k].item() % labels,
-        )
+    for k in np.flatnonzero(groups.totals[:, 0] >= min_support).tolist():
+        rest, b = divmod(groups.kinds[k].item(), labels)
+        a, edge = divmod(rest, database.num_edge_labels)
         entries = forward[groups.order[groups.bounds[k] : groups.bounds[k + 1]]]
         embeddings = np.column_stack([database.source[entries], rows.neighbor[entries]])
         both = 2 if a != b or database.directed else 1
         surprise = -float(np.log(len(entries) * both / rows.neighbor.size))
         shape = Shape((a, b), ((0, 1, edge),), database.directed)
-        grown.append(Grown(shape, embeddings, int(groups.graphs[k]), 0.0, surprise))
+        grown.append(Grown(shape, embeddings, int(groups.totals[k, 0]), 0.0, surprise))
     return grown
 
 
+@dataclass(frozen=True)
+class Ways:
+    """Ways to extend a pattern by an edge, sorted by kind: those that lead to the same shape."""
+
+    database: MiningDatabase
+    growth: Growth
+    groups: Groups
+    steps: list[Step]  # one for every kind
+    graph: Ints  # of every way
+
+    @classmethod
+    def of(
+        cls, database: MiningDatabase, grown: Grown, beam: Beam, weights: Floats, only: Step | None = None
+    ) -> "Ways":
+        """List them, or those of one step only."""
+        shape, rows = grown.shape, database.rows
+        growth = grow_embeddings(rows, grown.embeddings, shape.edge_array)
+        if shape.size >= beam.max_size:
+            growth = Growth(*(part[growth.node < 0] for part in growth))
+        label = np.where(growth.node < 0, 0, rows.label[growth.node])
+        edge = rows.edge_label[growth.entry]
+        bases = (shape.size + 1, database.num_edge_labels, database.num_labels)
+        kind = ((growth.start * bases[0] + growth.end) * bases[1] + edge) * bases[2] + label
+        if only is not None:
+            wanted = ((only.start * bases[0] + only.end) * bases[1] + only.edge) * bases[2] + only.label
+            like = np.flatnonzero(kind == wanted)
+            growth, kind = Growth(*(part[like] for part in growth)), kind[like]
+        graph = rows.graph[grown.embeddings.max(1)][growth.row]
+        groups = group_by_kind(kind, graph, weights)
+        rest, label = np.divmod(groups.kinds, bases[2])
+        rest, edge = np.divmod(rest, bases[1])
+        start, end = np.divmod(rest, bases[0])
+        steps = [Step(*part) for part in np.column_stack([start, end, edge, label]).tolist()]
+        return cls(database, growth, groups, steps, graph)
+
+    def members(self, k: int) -> Ints:
+        """Ways of a kind."""
+        return self.groups.order[self.groups.bounds[k] : self.groups.bounds[k + 1]]
+
+    def totals_by_mark(self, k: int, weights: Floats) -> tuple[Floats, Floats]:
+        """For every mark of the new edges, and of the new nodes, what :func:`group_by_kind` adds up."""
+        rows, members = self.database.rows, self.members(k)
+        edge_marks = rows.edge_marks[self.growth.entry[members]] if rows.edge_marks.size else NONE
+        new = rows.marks.size and self.growth.node[members[0]] >= 0
+        marks = rows.marks[self.growth.node[members]] if new else NONE
+        graph = self.graph[members]
+        sizes = (self.database.num_edge_marks, self.database.num_marks if new else 0)
+        return tuple(  # type: ignore[return-value]
+            totals_by_mark(part, graph, weights, size) for part, size in zip((edge_marks, marks), sizes, strict=True)
+        )
+
+    def extending(self, k: int, step: Step) -> tuple[Ints, Ints | None]:
+        """Embeddings that the ways of a kind extend, once each, and their new nodes, where these meet conditions."""
+        rows, members = self.database.rows, self.members(k)
+        if step.edge_need:
+            members = members[rows.edge_marks[self.growth.entry[members]] & step.edge_need == step.edge_need]
+        if step.need:
+            members = members[rows.marks[self.growth.node[members]] & step.need == step.need]
+        row, node = self.growth.row[members], self.growth.node[members]
+        if rows.edge_marks.size:  # parallel edges that differ in marks only
+            first = np.unique(row * rows.label.size + node + 1, return_index=True)[1]
+            row, node = row[first], node[first]
+        return row, None if node.size and node[0] < 0 else node
+
+
 def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
-    """Nats charged for one more edge: the logarithm of the number of extensions one could have chosen."""
+    """Nats charged for one more step: the logarithm of the number of extensions one could have chosen."""
     new_nodes = shape.size * database.num_labels
     closing = shape.size * (shape.size - 1) / 2
-    return float(np.log(database.num_edge_labels * (new_nodes + closing)))
+    conditions = 1 + database.num_edge_marks + database.num_marks
+    return float(np.log(database.num_edge_labels * (new_nodes + closing) * conditions))
+
+
+class _Candidate(NamedTuple):
+    """An extension by an edge that may be worth it."""
+
+    kind: int
+    step: Step
+    holds: float  # graphs
+    share: float  # of edges and nodes that meet its conditions
 
 
 def extensions(
-    database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, used: Ints | None = None
+    database: MiningDatabase,
+    chance: Chance,
+    grown: Grown,
+    beam: Beam,
+    used: Ints | None = None,
+    only: Step | None = None,
 ) -> Iterator[Extension]:
-    """Every extension of a pattern by one edge, with the evidence for it.
+    """Every extension of a pattern by one step, with the evidence for it.
 
-    ``used (count, n)`` tells how many of the pattern's edges each node has; all of them by default.
+    ``used (count, n, directions)`` tells how many of the pattern's edges each node has; all of them by default.
+    ``only`` asks for one extension.
     """
-    shape, rows = grown.shape, database.rows
+    shape = grown.shape
+    ends = np.broadcast_to(shape.ends, (*grown.embeddings.shape, shape.ends.shape[1])) if used is None else used
+    graph = database.rows.graph[grown.embeddings.max(1)]
+    spare = SpareEnds(chance, shape, grown.embeddings, ends, graph)
+    if only is None and used is None:
+        yield from _conditions(database, chance, grown, beam, spare)
     if len(shape.edges) >= beam.max_edges:
         return
-    growth = grow_embeddings(rows, grown.embeddings, shape.edge_array)
-    if shape.size >= beam.max_size:
-        growth = Growth(*(part[growth.node < 0] for part in growth))
-    row, start, end, entry, node = growth
-    if not row.size:
+    ways = Ways.of(database, grown, beam, np.ones((database.num_graphs, 1)), only)
+    candidates = _candidates(ways, chance, beam)
+    if not candidates:
         return
-    edge = rows.edge_label[entry]
-    label = np.where(node < 0, 0, rows.label[node])
-    kind = ((start * (shape.size + 1) + end) * database.num_edge_labels + edge) * database.num_labels + label
-    graph = rows.graph[grown.embeddings.max(1)]
-    groups = group_by_kind(kind, graph[row], database.num_graphs)
-    if used is None:
-        used = np.broadcast_to(shape.ends, (*grown.embeddings.shape, shape.ends.shape[1]))
-    cost = _choice_cost(database, shape)
-    spare = SpareEnds(chance, shape, grown.embeddings, used, graph)
-    for k in np.flatnonzero(groups.graphs >= beam.min_support).tolist():
-        members = groups.order[groups.bounds[k] : groups.bounds[k + 1]]
-        first, support = members[0], int(groups.graphs[k])
-        i, j, e, to = int(start[first]), int(end[first]), int(edge[first]), int(label[first])
-        closes = j < shape.size
-        expected = spare.of_new_edge(i, j, e) if closes else spare.of_new_node(i, e, to)
-        gain = evidence(support, expected.graphs, expected.in_graph, beam.fidelity) - cost
-        yield Extension(
-            grown,
-            shape.with_edge(i, j, e) if closes else shape.with_node(i, e, to),
-            support,
-            grown.score + gain,
-            grown.surprise - float(np.log(max(expected.at_embedding, 1e-9))),
-            row[members],
-            None if closes else node[members],
-        )
+    kinds, steps, holds, _ = zip(*candidates, strict=True)
+    graphs, in_graph, at_embedding = _expected(candidates, chance, spare)
+    gains = evidence(np.array(holds), graphs, in_graph, beam.fidelity) - _choice_cost(database, shape)
+    surprise = grown.surprise - np.log(np.maximum(at_embedding, 1e-9))
+    for n in worthwhile(steps, gains):
+        score = grown.score + float(gains[n])
+        rows, nodes = ways.extending(kinds[n], steps[n])
+        yield Extension(grown, steps[n], int(holds[n]), score, float(surprise[n]), rows, nodes)
+
+
+def worthwhile(steps: Sequence[Step], gains: Floats) -> Iterator[int]:
+    """Numbers of the candidates without those whose condition adds nothing.
+
+    >>> free = Step(0, 1, 0, 0)
+    >>> steps = [free, free._replace(need=1), free._replace(need=2)]
+    >>> list(worthwhile(steps, np.array([3.0, 4.0, 2.0])))
+    [0, 1]
+    """
+    free = -np.inf
+    for n, (step, gain) in enumerate(zip(steps, gains.tolist(), strict=True)):
+        if not step.edge_need and not step.need:  # comes before those with conditions
+            free = gain
+            yield n
+        elif gain > free:
+            yield n
+
+
+def _candidates(ways: Ways, chance: Chance, beam: Beam) -> list[_Candidate]:
+    """Extensions by an edge with enough support, with and without conditions."""
+    database, weights = ways.database, np.ones((ways.database.num_graphs, 1))
+    candidates = []
+    for k in np.flatnonzero(ways.groups.totals[:, 0] >= beam.min_support).tolist():
+        step = ways.steps[k]
+        candidates.append(_Candidate(k, step, float(ways.groups.totals[k, 0]), 1.0))
+        if not database.num_marks and not database.num_edge_marks:
+            continue
+        of_edges, of_nodes = (totals[:, 0] for totals in ways.totals_by_mark(k, weights))
+        shares = chance.share_of_edge_marks(step.edge), chance.share_of_marks(step.label)
+        for name, holds, share in zip(("edge_need", "need"), (of_edges, of_nodes), shares, strict=True):
+            candidates += [
+                _Candidate(k, step._replace(**{name: 1 << bit}), float(holds[bit]), float(share[bit]))
+                for bit in np.flatnonzero(holds >= beam.min_support).tolist()
+            ]
+    return candidates
+
+
+def _expected(candidates: list[_Candidate], chance: Chance, spare: SpareEnds) -> tuple[Floats, Floats, Floats]:
+    """What chance expects of candidates; those at the same positions are asked about at a time."""
+    places: dict[tuple[int, int, int], list[int]] = {}
+    for n, (_, step, *_) in enumerate(candidates):
+        places.setdefault((step.start, step.end, chance.direction(step.edge)), []).append(n)
+    graphs, in_graph, at_embedding = np.empty((3, len(candidates)))
+    for (i, j, _), numbers in places.items():
+        steps = np.array([candidates[n].step for n in numbers])
+        shares = np.array([candidates[n].share for n in numbers])
+        if j < spare.shape.size:
+            expected = spare.of_new_edges(i, j, steps[:, 2], shares)
+        else:
+            expected = spare.of_new_nodes(i, steps[:, 2], steps[:, 3], shares)
+        graphs[numbers], in_graph[numbers], at_embedding[numbers] = expected
+    return graphs, in_graph, at_embedding
+
+
+def _conditions(
+    database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, spare: SpareEnds
+) -> Iterator[Extension]:
+    """Extensions by a condition on a node or an edge that the pattern has."""
+    weights = np.ones((database.num_graphs, 1))
+    graph = database.rows.graph[grown.embeddings.max(1)]
+    for step, marks, shares in condition_places(database, chance, grown):
+        holds = totals_by_mark(marks, graph, weights, shares.size)[:, 0]
+        expected = spare.of_conditions(step.start, step.end, shares)
+        gains = evidence(holds, expected.graphs, expected.in_graph, beam.fidelity) - _choice_cost(database, grown.shape)
+        surprise = grown.surprise - np.log(np.maximum(expected.at_embedding, 1e-9))
+        for bit in np.flatnonzero((holds >= beam.min_support) & (gains > 0)).tolist():
+            name = "need" if step.start == step.end else "edge_need"
+            score, support = grown.score + float(gains[bit]), int(holds[bit])
+            rows = np.flatnonzero(marks >> bit & 1)
+            yield Extension(grown, step._replace(**{name: 1 << bit}), support, score, float(surprise[bit]), rows, None)
+
+
+def condition_places(database: MiningDatabase, chance: Chance, grown: Grown) -> Iterator[tuple[Step, Ints, Floats]]:
+    """Where a pattern may get a condition: the step, the marks of each embedding there, and what chance expects."""
+    shape, rows = grown.shape, database.rows
+    if database.num_marks:
+        for i, (label, need) in enumerate(zip(shape.labels, shape.needs, strict=True)):
+            marks = rows.marks[grown.embeddings[:, i]] & ~np.int64(need)
+            yield Step(i, i, -1, label), marks, chance.share_of_marks(label, need)
+    if database.num_edge_marks:
+        for (i, j, edge), need in zip(shape.edges, shape.edge_needs, strict=True):
+            ends = rows.indptr, rows.neighbor, rows.edge_label, rows.edge_marks
+            marks = joined_marks(*ends, grown.embeddings, i, j, edge, need) & ~np.int64(need)
+            yield Step(i, j, edge, -1), marks, chance.share_of_edge_marks(edge, need)
 
 
 def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], beam: Beam, seed: int) -> Iterator[Grown]:
@@ -186,24 +396,22 @@ def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], be
     front = [rated_block(database, grown) for grown in front]
     while front:
         yield from front
-        ahead: dict[tuple[int, int, int], tuple[float, Extension]] = {}
-        for grown in front:
-            for extension in extensions(database, chance, grown, beam):
-                hope = _hope(grown, extension)
-                known = ahead.get(extension.shape.fingerprint)
-                if known is None or known[0] < hope:
-                    ahead[extension.shape.fingerprint] = (hope, extension)
-        promising = sorted(ahead.values(), key=lambda pair: -pair[0])[: 2 * beam.width]
+        if beam.expired:
+            return
+        ahead = [(_hope(e), e) for grown in front for e in extensions(database, chance, grown, beam)]
+        ahead.sort(key=lambda pair: -pair[0])
+        promising = first_of_each_shape((extension for _, extension in ahead), 2 * beam.width)
         carried = [
             rated_block(database, extension.carry_out(database.rows.graph, beam.max_per_graph, rng))
-            for _, extension in promising
+            for extension in promising
         ]
         front = sorted(carried, key=lambda grown: -grown.score)[: beam.width]
 
 
-def _hope(grown: Grown, extension: Extension) -> float:
+def _hope(extension: Extension) -> float:
     """Score if the embeddings that can be extended hold their share of the occurrences."""
-    share = np.unique(extension.rows).size / len(grown.embeddings)
+    grown = extension.base
+    share = np.count_nonzero(np.bincount(extension.rows)) / len(grown.embeddings)
     return share * grown.score * extension.surprise / max(grown.surprise, 1e-9)  # 0 where all edges are alike
 
 

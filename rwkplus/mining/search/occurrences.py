@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from rwkplus.loops.embeddings import Ints, MatchPlan, find_embeddings, find_entries, pack, reverse_entries
+from rwkplus.loops.embeddings import NOWHERE, Ints, MatchPlan, find_embeddings, find_entries, pack, reverse_entries
 from rwkplus.mining.search.database import MiningDatabase
 
 LISTED = 2_000
@@ -284,8 +284,10 @@ def distinct_occurrences(shape: Shape, embeddings: Ints) -> Ints:
     return embeddings[np.sort(order[first])]
 
 
-def exact_embeddings(database: MiningDatabase, shape: Shape, limit: int = -1) -> Ints:
-    """Every embedding of a shape, columns in the order of its positions.
+def exact_embeddings(
+    database: MiningDatabase, shape: Shape, limit: int = -1, skip: NDArray[np.bool_] = NOWHERE
+) -> Ints:
+    """Every embedding of a shape, columns in the order of its positions; ``skip`` tells graphs to pass over.
 
     >>> from rwkplus.loops.embeddings import Adjacency
     >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
@@ -294,7 +296,7 @@ def exact_embeddings(database: MiningDatabase, shape: Shape, limit: int = -1) ->
     >>> len(exact_embeddings(triangle, path))
     6
     """
-    found = find_embeddings(database.rows, shape.plan, limit)
+    found = find_embeddings(database.rows, shape.plan, limit, skip)
     embeddings = np.empty_like(found)
     embeddings[:, shape.search_order] = found
     return embeddings
@@ -315,10 +317,8 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
             break
         newly = np.zeros_like(served)
         for smaller, positions in _smaller_shapes(shape, missing):
-            found = exact_embeddings(database, smaller, LIMIT)
-            graph = database.rows.graph[found[:, 0]]
-            found = found[~served[graph]]
-            newly[graph] = True
+            found = exact_embeddings(database, smaller, LIMIT, served)
+            newly[database.rows.graph[found[:, 0]]] = True
             embeddings = np.full((len(found), shape.size), -1)
             used = np.full((*embeddings.shape, 1 + shape.directed), -1)
             embeddings[:, positions] = found
