@@ -190,16 +190,11 @@ def test_what_is_known_of_no_pattern_has_no_column():
 
 
 def test_occurrences_are_listed_with_the_ids_of_the_user():
-    edges = pd.DataFrame(
-        {
-            "case": [*"xxxyyy"],
-            "from": ["ann", "bob", "eve", "joe", "kim", "lee"],
-            "to": ["bob", "eve", "ann", "kim", "lee", "joe"],
-        }
-    )
-    nodes = pd.DataFrame(
-        {"case": [*"xxxyyy"], "node": ["ann", "bob", "eve", "joe", "kim", "lee"], "label": [*"abcabc"]}
-    )
+    cases = [f"case {i // 3}" for i in range(18)]
+    people = [f"{'ann bob eve'.split()[i % 3]} {i // 3}" for i in range(18)]
+    others = [people[i - i % 3 + (i + 1) % 3] for i in range(18)]
+    edges = pd.DataFrame({"case": cases, "from": people, "to": others})
+    nodes = pd.DataFrame({"case": cases, "node": people, "label": [*"abc" * 6]})
     table = GraphTable.of(edges=edges, nodes=nodes, graph="case", source="from", target="to")
     miner = PatternMiner(1, 3, criterion="blocks", n_controls=0).fit(table)
     frame = miner.occurrences_frame()
@@ -208,8 +203,9 @@ def test_occurrences_are_listed_with_the_ids_of_the_user():
     for (graph, occurrence), rows in frame.groupby(["graph", "occurrence"]):
         place = pattern.occurrences[occurrence]
         assert (place.graph, place.nodes) == (graph, tuple(rows.sort_values("position")["node"]))
+        assert set(place.nodes) == set(nodes["node"][nodes["case"] == graph])
         assert tuple(rows["label"]) == pattern.labels
-    assert set(frame["graph"]) == {"x", "y"}
+    assert set(frame["graph"]) == set(cases)
     assert set(frame["pattern"]) == {0}
 
 
