@@ -109,7 +109,7 @@ def draw(
     Double and triple bonds have two and three lines, aromatic ones (``:``) are dashed, other edge labels are
     written beside the edge if there is room. Edges of directed graphs have arrowheads.
     """
-    places = _layout(graph.to_undirected(as_view=True))
+    places = layout(graph)
     opacities = {v: _opacity(v, highlighted, strength) for v in graph}
     room = _room(places)
     radius = round(min(12.0 if len(graph) <= 15 else 8.0, max(4.0, 0.45 * room)), 1)
@@ -228,8 +228,13 @@ def _opacity(v: int, highlighted: Collection[int] | None, strength: Mapping[int,
     return 1.0 if highlighted is None or v in highlighted else FADED
 
 
-def _layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
-    """Places of the nodes inside the picture; the same for the same graph."""
+def layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
+    """Places of the nodes inside the picture; the same for the same graph.
+
+    >>> layout(nx.empty_graph(1))
+    {0: (100.0, 100.0)}
+    """
+    graph = nx.Graph(graph)
     if len(graph) < 2:
         return dict.fromkeys(graph, (SIZE / 2, SIZE / 2))
     planar, drawing = nx.check_planarity(graph)

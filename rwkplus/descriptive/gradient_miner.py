@@ -13,8 +13,9 @@ from rwkplus.descriptive.gradient import explained_patterns
 from rwkplus.descriptive.rwk_cn import DescriptiveKCN
 from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.loops.embeddings import Ints
+from rwkplus.mining.base_miner import Miner, MinerOutput
 from rwkplus.mining.contrast import classes_to_contrast
-from rwkplus.mining.miner import LARGEST_HIDDEN, Miner, Tally, check_edges, check_jobs, with_contrasts
+from rwkplus.mining.miner import LARGEST_HIDDEN, Tally, check_edges, check_jobs, with_contrasts
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape
 from rwkplus.table import Graphs, GraphTable, Reader
@@ -54,6 +55,7 @@ class GradientMiner(Miner):
         n_colors: Classes to cut attributes into.
         model_params: Further arguments, by objective, of :func:`rwkplus.descriptive.explained_patterns` (such as
             ``{"kicks": 0}``) or of the network of the paper (such as ``{"diversity": 100.0}``).
+        output: What :meth:`transform` returns: ``"similarity"``, ``"count"`` or ``"presence"`` of patterns.
         ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         random_state: Seed, scikit-learn's ``RandomState``, or None to draw one.
         n_jobs: Parallel jobs that count occurrences, through joblib.
@@ -88,6 +90,7 @@ class GradientMiner(Miner):
         epochs: int = 150,
         n_colors: int = 8,
         model_params: Mapping[str, Any] | None = None,
+        output: MinerOutput = "similarity",
         ignore: Sequence[str] = (),
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
@@ -100,6 +103,7 @@ class GradientMiner(Miner):
         self.epochs = epochs
         self.n_colors = n_colors
         self.model_params = model_params
+        self.output = output
         self.ignore = ignore
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -141,6 +145,7 @@ class GradientMiner(Miner):
 
     def _check(self) -> None:
         check_choice("objective", self.objective, MiningObjective)
+        check_choice("output", self.output, MinerOutput)
         for name, least in (("n_patterns", 1), ("pattern_size", 2), ("steps", 1), ("n_restarts", 1), ("n_colors", 1)):
             check_integer(name, getattr(self, name), least)
         check_integer("epochs", self.epochs, 0)

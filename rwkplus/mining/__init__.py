@@ -5,6 +5,17 @@ May import kernels, the table and loops; candidates by gradient come from :mod:`
 
 from rwkplus.mining.edit_distance import weighted_edit_distance
 from rwkplus.mining.miner import PatternMiner
-from rwkplus.mining.patterns import Occurrence, Pattern, load_patterns, save_patterns
+from rwkplus.mining.names import describe
+from rwkplus.mining.pattern_parts import Condition, Occurrence
+from rwkplus.mining.patterns import Pattern, load_patterns, save_patterns
 
-__all__ = ["Occurrence", "Pattern", "PatternMiner", "load_patterns", "save_patterns", "weighted_edit_distance"]
+__all__ = [
+    "Condition",
+    "Occurrence",
+    "Pattern",
+    "PatternMiner",
+    "describe",
+    "load_patterns",
+    "save_patterns",
+    "weighted_edit_distance",
+]

@@ -5,29 +5,25 @@ import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusWarning
-from rwkplus.kernels import RandomWalkKernel
 from rwkplus.loops.embeddings import Ints
+from rwkplus.mining.base_miner import Miner
 from rwkplus.mining.contrast import class_contrasts, classes_to_contrast
 from rwkplus.mining.patterns import Pattern
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import Controls, Criterion, Search, labelled_shapes
 from rwkplus.mining.search.growth import Beam, Grown
-from rwkplus.mining.search.occurrences import Shape, covered, explained, find_occurrences, used_entries
-from rwkplus.saving import Savable, array
+from rwkplus.mining.search.occurrences import Shape, covered, find_occurrences, used_entries
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.types import (
     Callback,
     Progress,
     check_choice,
-    check_ignore,
     check_integer,
     check_share,
     is_positive_integer,
@@ -44,120 +40,6 @@ CANDIDATES = ("grown", "sampled", "gradient")
 LARGEST_HIDDEN = 6
 """Nodes of a hidden graph, which candidates from gradient descent are decoded from."""
 Coloring = Literal["auto", "structural"]
-
-
-class Miner(Savable, TransformerMixin, BaseEstimator):
-    """What miners share: once ``patterns_`` are there, similarity to them, the edges they explain, and a file.
-
-    A subclass finds patterns in ``fit(X, y=None, *, callback=None)`` and assigns what it learned at its end.
-
-    Attributes:
-        patterns_: The patterns.
-        explained_: Share of all edges that the first 1, 2, ... patterns cover.
-        reader_: How graphs come by their labels.
-    """
-
-    patterns_: list[Pattern]
-    explained_: NDArray[np.float64]
-    reader_: Reader
-    seed_: int
-    ignore: Sequence[str]
-    n_jobs: int | None
-    stored_arrays: ClassVar[dict[str, int]] = {"explained_": 1}
-    """Fitted arrays, and their numbers of dimensions."""
-
-    def fit(self, X: Graphs, y: Sequence[object] | None = None, *, callback: Callback | None = None) -> Self:
-        """Mine ``X``."""
-        raise NotImplementedError
-
-    def fit_transform(self, X: Graphs, y: Sequence[object] | None = None, **fit_params: Any) -> NDArray[np.float64]:  # noqa: ANN401
-        """Mine, and return the similarities of the same graphs, which are read only once."""
-        table = self._table(X)
-        return self.fit(table, y, **fit_params).transform(table)
-
-    def transform(self, X: Graphs) -> NDArray[np.float64]:
-        """Return the similarity of each graph to each pattern: the cosine of their walks, ``(B, k)``.
-
-        >>> import networkx as nx
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
-        >>> miner.transform([triangle]).round(3)
-        array([[1.]])
-        """
-        self._check_patterns()
-        kernel = RandomWalkKernel("rwk+", steps=3, normalize=True)
-        kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
-        return kernel.transform(self.reader_.labelled(self._table(X)))
-
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the columns of :meth:`transform`: the patterns, in their order.
-
-        >>> import networkx as nx
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
-        >>> miner.get_feature_names_out()
-        array(['pattern0'], dtype=object)
-        """
-        self._check_patterns()
-        return np.array([f"pattern{k}" for k in range(len(self.patterns_))], dtype=object)
-
-    def score(self, X: Graphs, y: object = None) -> float:
-        """Return the share of the edges of ``X`` that lie in an occurrence of a pattern, between 0 and 1.
-
-        On graphs that were not mined, this tells how well the patterns describe what they have not seen.
-
-        >>> import networkx as nx
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
-        >>> triangle.add_edge(0, 3)
-        >>> triangle.nodes[3]["label"] = "a"
-        >>> miner.score([triangle])
-        0.75
-        """
-        self._check_patterns()
-        database = MiningDatabase.of(self.reader_.read(self._table(X)))
-        marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_), self.n_jobs)
-        return float(marked.mean()) if marked.size else 0.0
-
-    def _learned(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        learned = {"reader": self.reader_.to_dict(), "patterns": [pattern.to_dict() for pattern in self.patterns_]}
-        return learned, {name: getattr(self, name) for name in self.stored_arrays}
-
-    def _restore(self, learned: dict[str, Any], arrays: dict[str, Any]) -> None:
-        if set(learned) != {"reader", "patterns"} or set(arrays) != set(self.stored_arrays):
-            raise ValueError("it holds other things than a miner learns")
-        check_ignore(self.ignore)
-        self.reader_ = Reader.from_dict(learned["reader"])
-        self.patterns_ = [Pattern.from_dict(values) for values in learned["patterns"]]
-        for pattern in self.patterns_:
-            pattern.shape(self.reader_)  # raises where a label is unknown
-        for name, dimensions in self.stored_arrays.items():
-            setattr(self, name, array(arrays, name, "f", dimensions))
-        if self.explained_.size != len(self.patterns_):
-            raise ValueError("it explains edges by other patterns than it holds")
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
-    def _repr_html_(self) -> str:
-        """Patterns as pictures, once there are any."""
-        if not getattr(self, "patterns_", None):
-            return f"<code>{type(self).__name__}</code>"
-        return '<div style="display:flex;flex-wrap:wrap">' + "".join(p._repr_html_() for p in self.patterns_) + "</div>"
-
-    def _table(self, X: Graphs) -> GraphTable:
-        check_ignore(self.ignore)
-        return GraphTable.of(X, ignore=tuple(self.ignore))
-
-    def _check_patterns(self) -> None:
-        check_is_fitted(self, "explained_")
-        if not self.patterns_:
-            raise GraphError("no patterns were found, so there is nothing to compare with.")
 
 
 class PatternMiner(Miner):

@@ -1,11 +1,11 @@
-"""Mined patterns: real graphs, with everything known about where they occur, and the file that keeps them."""
+"""Mined patterns: small graphs, with everything known about where they occur, and ways to hand them on."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import networkx as nx
@@ -14,90 +14,17 @@ import numpy as np
 from rwkplus.drawing import draw, label_colors
 from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.files import plain_number, read_json, write_whole
-from rwkplus.loops.embeddings import Ints
 from rwkplus.mining.contrast import ClassContrast
+from rwkplus.mining.names import describe
+from rwkplus.mining.pattern_exports import cypher, plot, query_molecule, smiles
+from rwkplus.mining.pattern_files import FORMAT, FORMATS, StoredPattern
+from rwkplus.mining.pattern_parts import Condition, Occurrences
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Found, Shape
 from rwkplus.table import GraphTable, Reader
-from rwkplus.table.columns import Array
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-FORMAT = "rwkplus patterns, version 2"
-FIRST_FORMAT = "rwkplus patterns, version 1"
-BOND_ORDERS = {"-": 1.0, "=": 2.0, "#": 3.0, ":": 1.5}
-DEEPEST_ID = 8
-"""Levels of tuples in the id of a node."""
-
-
-class Occurrence(NamedTuple):
-    """One place where a pattern occurs.
-
-    >>> Occurrence("molecule 7", (3, 4)).nodes
-    (3, 4)
-    """
-
-    graph: Any  #: what the user calls the graph: its name, or its number in the database
-    nodes: tuple[Any, ...]  #: ids of its nodes, or their numbers, in the order of the pattern's nodes
-
-
-@dataclass(frozen=True, eq=False)
-class Occurrences(Sequence[Occurrence]):
-    """All places where a pattern occurs; arrays, of which an item is made when it is asked for.
-
-    >>> Occurrences(np.array([1, 3]), np.array([[4, 5], [0, 2]]))
-    <2 occurrences: Occurrence(graph=1, nodes=(4, 5)), Occurrence(graph=3, nodes=(0, 2))>
-    """
-
-    graph: Ints  # (count,): numbers of graphs, ascending
-    nodes: Ints  # (count, n): numbers of nodes within their graph
-    graph_names: Array | None = None  # (count,)
-    node_ids: Array | None = None  # (count, n)
-
-    @classmethod
-    def of(cls, table: GraphTable, graph: Ints, nodes: Ints) -> "Occurrences":
-        """Look up what the user calls graphs and nodes."""
-        names, ids = table.graphs.get("name"), table.nodes.get("id")
-        return cls(
-            graph,
-            nodes,
-            None if names is None else names.values()[graph],
-            None if ids is None else ids.values()[table.node_ptr[graph][:, None] + nodes],
-        )
-
-    def __len__(self) -> int:
-        return self.graph.size
-
-    @overload
-    def __getitem__(self, index: int) -> Occurrence: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Occurrence]: ...
-    def __getitem__(self, index: int | slice) -> Occurrence | list[Occurrence]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        graph = (self.graph if self.graph_names is None else self.graph_names)[index]
-        nodes = (self.nodes if self.node_ids is None else self.node_ids)[index]
-        return Occurrence(graph.item() if isinstance(graph, np.integer) else graph, tuple(nodes.tolist()))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        more = ", ..." if len(self) > 2 else ""
-        return f"<{len(self)} occurrences: {', '.join(map(repr, self[:2]))}{more}>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: numbers, and ids where there are any.
-
-        >>> Occurrences(np.array([1]), np.array([[4, 5]])).to_dict()
-        {'graphs': [1], 'nodes': [[4, 5]]}
-        """
-        ids = {"graph_names": self.graph_names, "node_ids": self.node_ids}
-        numbers = {"graphs": self.graph.tolist(), "nodes": self.nodes.tolist()}
-        return numbers | {name: part.tolist() for name, part in ids.items() if part is not None}
 
 
 @dataclass(frozen=True)
@@ -133,6 +60,14 @@ class Pattern:
     """Whether ``occurrences`` lists all; where a graph has thousands, it lists some, and coverage counts those."""
     contrast: tuple[ClassContrast, ...] = ()
     """How classes differ in the pattern, for databases mined with ``y``."""
+    directed: bool = False
+    """Whether an edge ``(i, j, label)`` leads from ``i`` to ``j``; otherwise ``i < j``."""
+    node_conditions: tuple[tuple[Condition, ...], ...] = ()
+    """What is asked of the attributes of every node, in the order of ``labels``; empty where nothing is."""
+    edge_conditions: tuple[tuple[Condition, ...], ...] = ()
+    """What is asked of the attributes of every edge, in the order of ``edges``; empty where nothing is."""
+    mni: int | None = None
+    """Minimum-image support, for databases of one graph: the fewest distinct nodes in one place of the pattern."""
 
     @classmethod
     def of(
@@ -206,54 +141,96 @@ class Pattern:
 
     @property
     def short_name(self) -> str:
-        """SMILES where the pattern is a molecule, otherwise its form and labels."""
+        """SMILES where the pattern is a molecule, otherwise its form and labels (:func:`rwkplus.mining.describe`)."""
         try:
             return self.to_smiles()
         except (DataError, MissingExtraError):
             return describe(self.to_networkx())
 
     def to_networkx(self) -> nx.Graph:
-        """Return the pattern with node and, where there are any, edge attribute ``label``.
+        """Return the pattern with attribute ``label`` of nodes and, where there are any, edges.
+
+        It is an ``nx.DiGraph`` where edges have directions, and one of the two multigraphs where several edges run
+        the same way. Conditions are the text ``conditions`` of their node or edge.
 
         >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
         >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
         >>> edge.to_networkx().nodes(data="label")
         NodeDataView({0: 'red', 1: 'blue'}, data='label')
         """
-        graph = nx.Graph()
-        graph.add_nodes_from((i, {"label": label}) for i, label in enumerate(self.labels))
-        graph.add_edges_from((i, j, {} if edge is None else {"label": edge}) for i, j, edge in self.edges)
+        ends = {(i, j) if self.directed else (min(i, j), max(i, j)) for i, j, _ in self.edges}
+        single = nx.DiGraph if self.directed else nx.Graph
+        several = nx.MultiDiGraph if self.directed else nx.MultiGraph
+        graph = (single if len(ends) == len(self.edges) else several)()
+        for v, name in enumerate(self.labels):
+            graph.add_node(v, label=name, **_asked(self.node_conditions, v))
+        for k, (i, j, label) in enumerate(self.edges):
+            graph.add_edge(i, j, **({} if label is None else {"label": label}), **_asked(self.edge_conditions, k))
         return graph
 
     def to_data(self) -> "Data":
         """Return the pattern as a PyG graph with one-hot labels and their names (extra: ``nn``)."""
-        return GraphTable.of([self.to_networkx()]).to_pyg()[0]
+        return GraphTable.of([self.to_networkx()], ignore=("conditions",)).to_pyg()[0]
+
+    def to_mol(self) -> Any:  # noqa: ANN401
+        """Return the pattern as a query molecule of RDKit, whose atoms have the order of the nodes (extra: ``chem``).
+
+        It matches where the pattern occurs: elements and bonds count; charges, hydrogens and chirality do not.
+        Without labels of edges it matches any bond.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> carbonyl = Pattern(("C", "O"), ((0, 1, "="),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> from rdkit.Chem import MolFromSmiles
+        >>> MolFromSmiles("CC=O").GetSubstructMatches(carbonyl.to_mol())
+        ((1, 2),)
+        """
+        return query_molecule(self)
+
+    def to_smarts(self) -> str:
+        """Write the pattern as SMARTS, which finds it in the same molecules as :meth:`to_mol` (extra: ``chem``).
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> carbonyl = Pattern(("C", "O"), ((0, 1, "="),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> carbonyl.to_smarts()
+        '[#6]=[#8]'
+        """
+        from rdkit.Chem import MolToSmarts
+
+        return str(MolToSmarts(query_molecule(self)))
 
     def to_smiles(self) -> str:
-        """Write the pattern as a SMARTS-like SMILES, where labels are elements and edges bonds."""
-        try:
-            from rdkit import Chem
-        except ImportError as error:
-            raise MissingExtraError(
-                "writing SMILES needs RDKit.", "Install it: pip install 'rwkplus[chem]'."
-            ) from error
-        bonds = {
-            1.0: Chem.BondType.SINGLE,
-            2.0: Chem.BondType.DOUBLE,
-            3.0: Chem.BondType.TRIPLE,
-            1.5: Chem.BondType.AROMATIC,
-        }
-        table = Chem.GetPeriodicTable()
-        elements = {table.GetElementSymbol(number) for number in range(1, 119)}
-        orders = {edge or "-" for _, _, edge in self.edges}
-        if not set(self.labels) <= elements or not orders <= BOND_ORDERS.keys():
-            raise DataError(f"labels {sorted(set(self.labels))} and edges {sorted(orders)} do not make a molecule.")
-        molecule = Chem.RWMol()
-        for label in self.labels:
-            molecule.AddAtom(Chem.Atom(label))
-        for i, j, edge in self.edges:
-            molecule.AddBond(i, j, bonds[BOND_ORDERS[edge or "-"]])
-        return str(Chem.MolToSmiles(molecule))
+        """Write the pattern as SMILES, where it is a molecule when hydrogens are added (extra: ``chem``).
+
+        Most patterns are parts of molecules, of which SMILES would tell something else: these raise ``DataError``.
+        """
+        return smiles(self)
+
+    def to_cypher(self) -> str:
+        """Write a query that finds the pattern in a graph database, such as Neo4j.
+
+        Labels of nodes are labels there, labels of edges types of relationships, and attributes properties. As for
+        occurrences, nodes differ from each other, and symmetric patterns are found once for every symmetry.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> judged = ("blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> paid = Pattern(("shop", "bank"), ((1, 0, "cash"),), *judged, directed=True)
+        >>> print(paid.to_cypher())
+        MATCH (n1:`bank`)-[r0:`cash`]->(n0:`shop`)
+        WHERE n0 <> n1
+        RETURN n0, n1
+        """
+        return cypher(self)
+
+    def plot(self, ax: Any = None) -> Any:  # noqa: ANN401
+        """Draw the pattern with matplotlib (extra: ``plot``).
+
+        Args:
+            ax: Axes to draw into; by default those of a new figure.
+
+        Returns:
+            The axes.
+        """
+        return plot(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON.
@@ -264,7 +241,12 @@ class Pattern:
         {'graphs': [1], 'nodes': [[4, 5]]}
         """
         plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "occurrences"}
-        return plain | {"contrast": [tuple(part) for part in self.contrast], "occurrences": self.occurrences.to_dict()}
+        return plain | {
+            "contrast": [tuple(part) for part in self.contrast],
+            "occurrences": self.occurrences.to_dict(),
+            "node_conditions": [[tuple(part) for part in own] for own in self.node_conditions],
+            "edge_conditions": [[tuple(part) for part in own] for own in self.edge_conditions],
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Pattern":
@@ -276,16 +258,9 @@ class Pattern:
         True
         """
         try:
-            stored = msgspec.convert(values, _StoredPattern)
+            stored = msgspec.convert(values, StoredPattern)
             stored.check()
-            plain = {name: getattr(stored, name) for name in stored.__struct_fields__}
-            read = {
-                "labels": tuple(stored.labels),
-                "edges": tuple(stored.edges),
-                "occurrences": _occurrences(stored),
-                "contrast": tuple(stored.contrast),
-            }
-            return cls(**plain | read)
+            return cls(**stored.fields())
         except ValueError as error:  # of msgspec, too
             raise DataError(f"this is not a stored pattern: {error}.") from error
 
@@ -298,6 +273,11 @@ class Pattern:
 
     def __str__(self) -> str:
         return f"{self.short_name} ({self.support} of {self.num_graphs} graphs)"
+
+
+def _asked(conditions: Sequence[Sequence[Condition]], k: int) -> dict[str, str]:
+    own = conditions[k] if conditions else ()
+    return {"conditions": ", ".join(map(str, own))} if own else {}
 
 
 def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:
@@ -313,7 +293,7 @@ def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:
 
 
 def load_patterns(path: str | Path) -> list[Pattern]:
-    """Read what :func:`save_patterns` wrote, also that of rwkplus 0.1; a damaged file raises ``DataError``.
+    """Read what :func:`save_patterns` wrote, also what older versions wrote; a damaged file raises ``DataError``.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -321,7 +301,7 @@ def load_patterns(path: str | Path) -> list[Pattern]:
     []
     """
     record = read_json(path)
-    if not isinstance(record, dict) or record.get("format") not in (FORMAT, FIRST_FORMAT):
+    if not isinstance(record, dict) or record.get("format") not in FORMATS:
         raise DataError(f"{path} does not hold patterns: expected the format {FORMAT!r}.")
     if not isinstance(record.get("patterns"), list):
         raise DataError(f"{path} has no list of patterns.", "Is the file complete?")
@@ -332,131 +312,3 @@ def load_patterns(path: str | Path) -> list[Pattern]:
         except DataError as error:
             raise DataError(f"{path} is damaged or was changed by hand: in pattern {k}, {error}") from error
     return patterns
-
-
-Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-
-
-class _StoredOccurrences(msgspec.Struct, forbid_unknown_fields=True):
-    """Numbers, and ids where there are any."""
-
-    graphs: list[Count]
-    nodes: list[list[Count]]
-    graph_names: list[Any] | None = None
-    node_ids: list[list[Any]] | None = None
-
-
-class _StoredPattern(msgspec.Struct, forbid_unknown_fields=True):
-    """A pattern in a file: types are checked by msgspec, all else by :meth:`check`."""
-
-    labels: list[str]
-    edges: list[tuple[Count, Count, str | None]]
-    criterion: str
-    score: float
-    support: Count
-    num_graphs: Count
-    occurrences: _StoredOccurrences | list[list[Count]]  # rows of numbers, as version 0.1 wrote them
-    node_coverage: Share
-    edge_coverage: Share
-    gain: Share
-    exhaustive: bool = True
-    contrast: list[ClassContrast] = []
-
-    def check(self) -> None:
-        """Raise ``ValueError`` where something would fail later."""
-        size = len(self.labels)
-        if not all(i < size and j < size for i, j, _ in self.edges):
-            raise ValueError(f"an edge names a node outside 0 to {size - 1}")
-        graph = nx.Graph((i, j) for i, j, _ in self.edges)
-        if nx.number_of_selfloops(graph) or graph.number_of_edges() != len(self.edges):
-            raise ValueError("an edge is a loop, or listed twice")
-        if len(graph) != size or not size or not nx.is_connected(graph):
-            raise ValueError("its nodes are not connected")
-        if len({edge is None for _, _, edge in self.edges}) > 1:
-            raise ValueError("some edges have a label and others have none")
-        numbers = [self.score, self.node_coverage, self.edge_coverage, self.gain]
-        for part in self.contrast:
-            numbers += [part.odds_ratio, part.p_value, part.corrected]
-            if not 0 <= part.support <= part.graphs <= self.num_graphs:
-                raise ValueError(f"the class {part.name!r} has more graphs than there are")
-        if not np.isfinite(numbers).all():
-            raise ValueError("one of its numbers is not finite")
-
-
-def _occurrences(stored: _StoredPattern) -> Occurrences:
-    values = stored.occurrences
-    if isinstance(values, list):
-        if not all(values):
-            raise ValueError("an occurrence is empty")
-        values = _StoredOccurrences([row[0] for row in values], [row[1:] for row in values])
-    size = len(stored.labels)
-    graph = np.array(values.graphs, dtype=np.int64)
-    if len(values.nodes) != graph.size or not all(len(row) == len(set(row)) == size for row in values.nodes):
-        raise ValueError("its occurrences do not fit together")
-    if (np.diff(graph) < 0).any() or (graph >= stored.num_graphs).any() or np.unique(graph).size != stored.support:
-        raise ValueError("its occurrences are not in as many graphs as have it")
-    nodes = np.array(values.nodes, dtype=np.int64).reshape(-1, size)
-    return Occurrences(graph, nodes, _ids(values.graph_names, graph), _ids(values.node_ids, nodes))
-
-
-def _ids(values: list[Any] | None, like: Ints) -> Array | None:
-    """Ids as an array of objects of the same shape."""
-    if values is None:
-        return None
-    if len(values) != len(like) or (like.ndim == 2 and any(len(row) != like.shape[1] for row in values)):
-        raise ValueError("its ids do not fit its occurrences")
-    objects = np.empty(like.size, dtype=object)
-    objects[:] = [_id(part) for part in ([part for row in values for part in row] if like.ndim == 2 else values)]
-    return objects.reshape(like.shape)
-
-
-def _id(value: object, depth: int = 0) -> object:
-    """An id as it was before JSON made lists of tuples."""
-    if isinstance(value, list | tuple) and depth < DEEPEST_ID:
-        return tuple(_id(part, depth + 1) for part in value)
-    if value is not None and not isinstance(value, str | int | float):
-        raise ValueError(f"{type(value).__name__} is no id of a graph or node")
-    return value
-
-
-def describe(graph: nx.Graph) -> str:
-    """Say in a few words what a connected graph with attribute ``label`` looks like.
-
-    Example:
-        >>> graph = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(graph, {0: "red", 1: "red", 2: "blue"}, "label")
-        >>> describe(graph)
-        'triangle blue-red-red'
-    """
-    size, edges = len(graph), graph.number_of_edges()
-    degrees = sorted(degree for _, degree in graph.degree)
-    if edges == size - 1 and degrees[-1] <= 2:
-        return f"path {_along(graph, [v for v, degree in graph.degree if degree <= 1])}"
-    if edges == size and degrees[0] == degrees[-1] == 2:
-        return f"{'triangle' if size == 3 else f'{size}-ring'} {_along(graph, list(graph))}"
-    if edges == size * (size - 1) // 2:
-        return f"{size}-clique {_listed(graph, graph)}"
-    if edges == size - 1 and degrees[-1] == size - 1:
-        center = max(graph, key=graph.degree)
-        return f"star {graph.nodes[center]['label']}({_listed(graph, graph.neighbors(center))})"
-    kind = "tree" if edges == size - 1 else f"graph with {edges} edges"
-    return f"{kind} of {_listed(graph, graph)}"
-
-
-def _along(graph: nx.Graph, starts: list[int]) -> str:
-    """Labels in the order of a path or cycle: the first in the alphabet of all ways to read it."""
-    ways = []
-    for start in starts:
-        for second in list(graph.neighbors(start)) or [start]:
-            order = [start] if second == start else [start, second]
-            while len(order) < len(graph):
-                order.append(next(v for v in graph.neighbors(order[-1]) if v != order[-2]))
-            ways.append([str(graph.nodes[v]["label"]) for v in order])
-    return "-".join(min(ways))
-
-
-def _listed(graph: nx.Graph, nodes: object) -> str:
-    labels = sorted(str(graph.nodes[v]["label"]) for v in nodes)  # type: ignore[attr-defined]
-    counted = [(label, labels.count(label)) for label in dict.fromkeys(labels)]
-    return ", ".join(label if times == 1 else f"{times} x {label}" for label, times in counted)

@@ -161,7 +161,7 @@ def test_mine_prints_the_patterns_and_stores_their_occurrences(rwkplus, tmp_path
     code, _, stderr = rwkplus(*arguments, "--out", str(folder))
     assert code == 2
     assert "--force" in stderr
-    assert "C1=CC=CC=C1" in invoke(*arguments, "--out", str(folder), "--force")
+    assert "6-ring" in invoke(*arguments, "--out", str(folder), "--force")
 
 
 @pytest.mark.parametrize("name", ["rwkplus[chem]", "C1CC[nH]C(", "functional[/groups]"])

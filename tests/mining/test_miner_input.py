@@ -246,7 +246,7 @@ def test_patterns_are_columns_of_a_table():
     miner = quick(1, criterion="blocks").set_output(transform="pandas")
     table = miner.fit_transform(graph for graph in triangles)
     assert isinstance(table, pd.DataFrame)
-    assert table.columns.tolist() == miner.get_feature_names_out().tolist() == ["pattern0"]
+    assert table.columns.tolist() == miner.get_feature_names_out().tolist() == ["triangle A-B-C"]
     assert len(table) == 6
 
 

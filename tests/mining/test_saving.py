@@ -10,8 +10,8 @@ from torch_geometric.data import Data
 
 from rwkplus.datasets import functional_groups
 from rwkplus.errors import DataError
-from rwkplus.mining import Pattern, PatternMiner, load_patterns, save_patterns
-from rwkplus.mining.patterns import Occurrences
+from rwkplus.mining import Condition, Pattern, PatternMiner, load_patterns, save_patterns
+from rwkplus.mining.pattern_parts import Occurrences
 from rwkplus.saving import load
 
 PLACES = Occurrences(np.array([1]), np.array([[4, 5]]))
@@ -30,6 +30,56 @@ def test_ids_survive_the_file(tmp_path):
     (again,) = load_patterns(save_patterns([named], tmp_path / "patterns.json"))
     assert again.occurrences[0] == ("monday", ("ann", ("b", 2)))
     assert again == named
+
+
+PAID = Pattern(
+    ("shop", "bank"),
+    ((0, 1, "cash"), (1, 0, "cash"), (0, 1, "card"), (0, 1, "card")),
+    *("contrast", 3.5, 1, 2, PLACES, 0.5, 0.25, 0.25),
+    directed=True,
+    node_conditions=((Condition("balance", None, 0.0),), ()),
+    edge_conditions=((), (), (Condition("amount", 50.0, 200.0),), (Condition("amount", 1e4, None),)),
+    mni=7,
+)
+
+
+def test_directions_conditions_and_minimum_images_survive_the_file(tmp_path):
+    assert load_patterns(save_patterns([PAID, EDGE], tmp_path / "patterns.json")) == [PAID, EDGE]
+    assert Pattern.from_dict(PAID.to_dict()) == PAID
+
+
+def test_patterns_of_the_second_version_are_read(tmp_path):
+    later = ("directed", "node_conditions", "edge_conditions", "mni")
+    record = {name: value for name, value in EDGE.to_dict().items() if name not in later}
+    (tmp_path / "old.json").write_text(json.dumps({"format": "rwkplus patterns, version 2", "patterns": [record]}))
+    assert load_patterns(tmp_path / "old.json") == [EDGE]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"directed": "yes"},
+        {"directed": False},  # then an edge and its reverse are the same
+        {"edge_conditions": []},  # then two edges are the same
+        {"edges": [[0, 1, "cash"], [1, 0, "cash"], [0, 1, "card"], [1, 1, "card"]]},
+        {"edges": [[0, 1, "cash"], [1, 0, "cash"], [0, 1, "card"], [0, 1, None]]},
+        {"node_conditions": [[]]},
+        {"edge_conditions": [[], [], [["amount", 50, 200]]]},
+        {"node_conditions": [[["balance", None, None]], []]},
+        {"node_conditions": [[["balance", 5, 5]], []]},
+        {"node_conditions": [[["balance", 7, 5]], []]},
+        {"node_conditions": [[["balance", "low", 5]], []]},
+        {"node_conditions": [[["balance", float("nan"), 5]], []]},
+        {"node_conditions": [[["balance", float("-inf"), 5]], []]},
+        {"node_conditions": [[[7, 0, 5]], []]},
+        {"node_conditions": [[["balance", 0]], []]},
+        {"mni": -1},
+        {"mni": 0.5},
+    ],
+)
+def test_an_edited_directed_pattern_is_refused(change):
+    with pytest.raises(DataError, match="this is not a stored pattern"):
+        Pattern.from_dict(json.loads(json.dumps(PAID.to_dict() | change)))
 
 
 def test_patterns_of_the_first_version_are_read(tmp_path):
