@@ -14,8 +14,9 @@ from rwkplus.descriptive.rwk_cn import DescriptiveKCN
 from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.loops.embeddings import Ints
 from rwkplus.mining.base_miner import Miner, MinerOutput
-from rwkplus.mining.contrast import classes_to_contrast
+from rwkplus.mining.contrast import Targets
 from rwkplus.mining.miner import LARGEST_HIDDEN, Tally, check_edges, check_jobs, with_contrasts
+from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape
 from rwkplus.table import Graphs, GraphTable, Reader
@@ -123,10 +124,10 @@ class GradientMiner(Miner):
         _check_no_edge_labels(reader)
         database = MiningDatabase.of(reader.read(table))
         check_edges(database)
-        classes = None if y is None else classes_to_contrast(y, database.num_graphs)
+        targets = None if y is None else Targets.of(y, database.num_graphs)
         train = _explained if self.objective == "explained" else _similar
         hidden = train(self, reader.labelled(table), seed, callback)
-        tally = Tally(reader, table, database, self.objective, self.n_jobs)
+        tally = Tally(PatternReader(reader, directed=False), table, database, self.objective, self.n_jobs)
         patterns = [tally.count(shape, score) for shape, score in hidden.shapes(reader.nodes.names)]
         if not patterns:
             warnings.warn(RWKPlusWarning("no hidden graph has an edge, so there are no patterns."), stacklevel=2)
@@ -136,8 +137,8 @@ class GradientMiner(Miner):
                 RWKPlusWarning(f"{absent} of {len(patterns)} patterns occur in no graph: they are averages of many."),
                 stacklevel=2,
             )
-        self.patterns_ = with_contrasts(patterns, classes)
-        self.reader_, self.seed_ = reader, seed
+        self.patterns_ = with_contrasts(patterns, targets)
+        self.reader_, self.seed_ = tally.reader, seed
         self.explained_ = np.cumsum([pattern.gain for pattern in patterns])
         self.training_, self.restarts_ = hidden.training, hidden.restarts
         self.edge_weights_, self.color_weights_ = hidden.edge_weights, hidden.color_weights

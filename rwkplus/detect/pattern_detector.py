@@ -9,7 +9,6 @@ from sklearn.base import clone
 from rwkplus.detect.graph_detector import Explanation, GraphDetector, Scored, explanations, graph_digests
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import explained
 from rwkplus.saving import check_entries, header_of, unpack
 from rwkplus.table import GraphTable, Reader
@@ -90,10 +89,10 @@ class PatternDetector(GraphDetector):
     @property
     def label_reader(self) -> Reader:
         """How nodes and edges came by labels."""
-        return self.miner_.reader_
+        return self.miner_.reader_.labels
 
     def _seen_by(self) -> Reader:
-        return self.miner_.reader_
+        return self.miner_.reader_.labels
 
     def _model(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         learned, arrays = self.miner_._learned()
@@ -119,7 +118,7 @@ def _scored(miner: PatternMiner, table: GraphTable) -> Scored:
 def _unexplained(miner: PatternMiner, table: GraphTable) -> tuple[GraphArrays, NDArray[np.int64], NDArray[np.bool_]]:
     """The graphs, the first node of every directed edge, and whether no pattern explains the edge."""
     check_nodes(table)
-    arrays = miner.reader_.read(table)
-    database = MiningDatabase.of(arrays)
+    arrays = miner.reader_.labels.read(table)
+    database = miner.reader_.read(table)
     shapes = (pattern.shape(miner.reader_) for pattern in miner.patterns_)
     return arrays, database.source, ~explained(database, shapes, miner.n_jobs)

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.errors import DataError, GraphError, MissingExtraError, RWKPlusWarning
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.patterns import Pattern
-from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.occurrences import explained, find_occurrences
 from rwkplus.saving import Savable, array
-from rwkplus.table import Graphs, GraphTable, Reader
+from rwkplus.table import Graphs, GraphTable
 from rwkplus.types import Callback, check_choice, check_ignore
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
     Attributes:
         patterns_: The patterns.
         explained_: Share of all edges that the first 1, 2, ... patterns cover.
-        reader_: How graphs come by their labels.
+        reader_: How graphs are read: labels, directions, and where attributes are cut.
     """
 
     patterns_: list[Pattern]
     explained_: NDArray[np.float64]
-    reader_: Reader
+    reader_: PatternReader
     seed_: int
     output: MinerOutput = "similarity"
     ignore: Sequence[str]
@@ -81,7 +81,7 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         if self.output == "similarity":
             kernel = RandomWalkKernel("rwk+", steps=3, normalize=True, ignore=("conditions",))
             kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
-            similarity: Features = kernel.transform(self.reader_.labelled(table))
+            similarity: Features = kernel.transform(self.reader_.labels.labelled(table))
             return similarity
         counts = self._counts(table)
         if self.output == "presence":
@@ -90,7 +90,7 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
 
     def _counts(self, table: GraphTable) -> csr_matrix:
         """Occurrences of every pattern in every graph; graphs without any take no room."""
-        database = MiningDatabase.of(self.reader_.read(table))
+        database = self.reader_.read(table)
         counts, partly = [], []
         for pattern in self.patterns_:
             found = find_occurrences(database, pattern.shape(self.reader_), self.n_jobs)
@@ -181,7 +181,7 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         0.75
         """
         self._check_patterns()
-        database = MiningDatabase.of(self.reader_.read(self._table(X)))
+        database = self.reader_.read(self._table(X))
         marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_), self.n_jobs)
         return float(marked.mean()) if marked.size else 0.0
 
@@ -193,10 +193,12 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         if set(learned) != {"reader", "patterns"} or set(arrays) != set(self.stored_arrays):
             raise ValueError("it holds other things than a miner learns")
         check_ignore(self.ignore)
-        self.reader_ = Reader.from_dict(learned["reader"])
+        self.reader_ = PatternReader.from_dict(learned["reader"])
         self.patterns_ = [Pattern.from_dict(values) for values in learned["patterns"]]
         for pattern in self.patterns_:
-            pattern.shape(self.reader_)  # raises where a label is unknown
+            if pattern.directed != self.reader_.directed:
+                raise ValueError("some patterns are directed and the graphs were not, or the other way round")
+            pattern.shape(self.reader_)  # raises where a label or a cut is unknown
         for name, dimensions in self.stored_arrays.items():
             setattr(self, name, array(arrays, name, "f", dimensions))
         if self.explained_.size != len(self.patterns_):
@@ -230,6 +232,9 @@ def _row(pattern: Pattern) -> dict[str, Any]:
         smarts = None
     known = {"smarts": smarts, "nodes": pattern.size, "edges": len(pattern.edges)}
     row = {name: known[name] if name in known else getattr(pattern, name) for name in COLUMNS}
+    if pattern.difference is not None:
+        mean, without, _, q = pattern.difference
+        row |= {"mean_with": mean, "mean_without": without, "q": q}
     for part in pattern.contrast:
         row |= {f"support_{part.name}": part.support, f"share_{part.name}": part.support / part.graphs}
         row |= {f"odds_ratio_{part.name}": part.odds_ratio, f"q_{part.name}": part.corrected}

@@ -1,12 +1,15 @@
-"""How the classes of a labelled database differ in a pattern's support."""
+"""How the classes of a labelled database differ in a pattern's support, or its targets in their mean."""
 
 import warnings
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rwkplus.errors import ParameterError, RWKPlusWarning
+from rwkplus.loops.embeddings import Ints
 from rwkplus.table.columns import is_missing
 
 
@@ -23,71 +26,141 @@ class ClassContrast(NamedTuple):
     p_value: float
     """Fisher's exact test, two-sided."""
     corrected: float
-    """The same after Benjamini and Hochberg's correction for all patterns and classes."""
+    """The same after a correction: Benjamini and Hochberg's for all patterns and classes or, where ``y`` guided the
+    search, the share of searches on permuted classes that would find a pattern as telling."""
 
 
-def classes_to_contrast(y: Sequence[object], num_graphs: int) -> Sequence[object] | None:
-    """Check ``y`` before the work; None where it has no classes, as the targets of a regression have none.
+class MeanDifference(NamedTuple):
+    """Mean target of the graphs that have a pattern, and of the others."""
 
-    >>> classes_to_contrast(["a", "b"], 2)
-    ['a', 'b']
-    >>> classes_to_contrast([0.5, 1.5], 2) is None
-    True
-    """
-    if len(y) != num_graphs:
-        raise ParameterError(f"y has {len(y)} entries for {num_graphs} graphs.", "Give one for each.")
-    values = np.asarray(y)
-    if values.dtype.kind == "f" and (np.isfinite(values) & (values != np.round(values))).any():
-        return None
-    class_contrasts([], y)  # refuses what cannot be contrasted
-    return y
+    with_pattern: float | None
+    without: float | None
+    p_value: float
+    """Welch's t-test, two-sided."""
+    corrected: float
+    """As for classes."""
 
 
-def class_contrasts(supports: Sequence[Sequence[int]], y: Sequence[object]) -> list[tuple[ClassContrast, ...]]:
+@dataclass(frozen=True)
+class Targets:
+    """What is known of the graphs: classes by number, or real targets; some may be missing."""
+
+    values: NDArray[Any]  # (B,): number of the class, -1 for none; or a real target, nan for none
+    classes: tuple[str, ...]  # empty for real targets
+
+    @classmethod
+    def of(cls, y: Sequence[object] | NDArray[Any], num_graphs: int) -> "Targets":
+        """Check and read ``y`` before the work; numbers of which some are not whole are real targets.
+
+        >>> Targets.of(["a", "b", None], 3).values
+        array([ 0,  1, -1])
+        >>> Targets.of([0.5, 1.5], 2).classes
+        ()
+        """
+        if len(y) != num_graphs:
+            raise ParameterError(f"y has {len(y)} entries for {num_graphs} graphs.", "Give one for each.")
+        given = np.asarray(y)
+        if given.ndim != 1 and given.shape[1:] != (1,):
+            raise ParameterError(f"y has shape {given.shape}.", "Give one class per graph, such as y[:, 0].")
+        listed = given.ravel().tolist()
+        known = np.array([not is_missing(value) for value in listed], dtype=bool)
+        numbers = [value for value, there in zip(listed, known, strict=True) if there and isinstance(value, float)]
+        if len(numbers) == known.sum() and any(not value.is_integer() for value in numbers if np.isfinite(value)):
+            real = np.array([float(value) if there else np.nan for value, there in zip(listed, known, strict=True)])
+            if not np.isfinite(real[known]).all():
+                raise ParameterError("y contains infinite numbers.", "Remove or impute these targets first.")
+            return cls(real, ())
+        names = [_name(value) for value, there in zip(listed, known, strict=True) if there]
+        classes, members = np.unique(names, return_inverse=True)
+        if classes.size < 2:
+            raise ParameterError(
+                f"y has only the class {names[0]!r}: there is nothing to contrast." if names else "all y are missing."
+            )
+        codes = np.full(num_graphs, -1)
+        codes[known] = members
+        return cls(codes, tuple(map(str, classes)))
+
+    @property
+    def known(self) -> Ints:
+        """Numbers of the graphs that have a target."""
+        return np.flatnonzero(self.values >= 0 if self.classes else np.isfinite(self.values))
+
+    def warn_of_missing(self) -> None:
+        """Tell how many graphs are left out."""
+        missing = self.values.size - self.known.size
+        if missing:
+            what = "class" if self.classes else "target"
+            warnings.warn(
+                RWKPlusWarning(
+                    f"{missing} of {self.values.size} graphs have no {what} in y: the contrast leaves them out."
+                ),
+                stacklevel=4,
+            )
+
+
+def class_contrasts(
+    supports: Sequence[Sequence[int]], targets: Targets, corrected: Callable[[int], float] | None = None
+) -> list[tuple[ClassContrast, ...]]:
     """Compare every class with the rest, for every pattern.
 
     Args:
         supports: Indices of the graphs that have each pattern.
-        y: Class of every graph.
+        targets: Class of every graph.
+        corrected: Gives the corrected p-value of the pattern with a number, where it is known otherwise.
 
-    >>> ((other, toxic),) = class_contrasts([[0, 1, 2]], ["toxic"] * 4 + ["other"] * 4)
+    >>> targets = Targets.of(["toxic"] * 4 + ["other"] * 4, 8)
+    >>> ((other, toxic),) = class_contrasts([[0, 1, 2]], targets)
     >>> toxic.support, toxic.graphs, round(toxic.odds_ratio, 1)
     (3, 4, 21.0)
     """
-    values = np.asarray(y)
-    if values.ndim != 1 and values.shape[1:] != (1,):
-        raise ParameterError(f"y has shape {values.shape}.", "Give one class per graph, such as y[:, 0].")
-    known = np.array([not is_missing(value) for value in values.ravel().tolist()], dtype=bool)
-    if not known.all():
-        if supports:
-            _warn_of_missing(int((~known).sum()), known.size)
-        place = np.cumsum(known) - 1
-        supports = [place[[i for i in graphs if known[i]]].tolist() for graphs in supports]
-    names = [_name(value) for value in values.ravel()[known].tolist()]
-    classes, members = np.unique(names, return_inverse=True)
-    if classes.size < 2:
-        raise ParameterError(f"y has only the class {names[0]!r}: there is nothing to contrast." if names else "no y.")
-    sizes = np.bincount(members)
+    if not supports:
+        return []
+    members = targets.values[targets.known]
+    sizes = np.bincount(members, minlength=len(targets.classes))
     raw = []
     for graphs in supports:
-        inside = np.bincount(members[np.asarray(graphs, np.int64)], minlength=classes.size)
+        has = targets.values[np.asarray(graphs, np.int64)]
+        inside = np.bincount(has[has >= 0], minlength=sizes.size)
         raw += [
-            _contrast(str(name), int(inside[k]), int(sizes[k]), int(inside.sum()), len(names))
-            for k, name in enumerate(classes)
+            _contrast(name, int(inside[k]), int(sizes[k]), int(inside.sum()), members.size)
+            for k, name in enumerate(targets.classes)
         ]
-    if not raw:
+    p_values = [contrast.p_value for contrast in raw]
+    q = _discovery_rates(p_values) if corrected is None else [corrected(k // sizes.size) for k in range(len(raw))]
+    flat = [contrast._replace(corrected=float(p)) for contrast, p in zip(raw, q, strict=True)]
+    return [tuple(flat[i : i + sizes.size]) for i in range(0, len(flat), sizes.size)]
+
+
+def mean_differences(
+    supports: Sequence[Sequence[int]], targets: Targets, corrected: Callable[[int], float] | None = None
+) -> list[MeanDifference]:
+    """Compare the mean target of the graphs that have each pattern with that of the others; None where there are none.
+
+    >>> (difference,) = mean_differences([[0, 1]], Targets.of([5.5, 6.5, 1.0, 2.0], 4))
+    >>> difference.with_pattern, difference.without
+    (6.0, 1.5)
+    """
+    from scipy.stats import ttest_ind  # slow to import, and few need it
+
+    if not supports:
         return []
-    from scipy.stats import false_discovery_control  # slow to import, and few need it
+    raw = []
+    for graphs in supports:
+        has = np.zeros(targets.values.size, bool)
+        has[np.asarray(graphs, np.int64)] = True
+        inside, outside = (targets.values[targets.known][part[targets.known]] for part in (has, ~has))
+        enough = min(inside.size, outside.size) > 1
+        p_value = float(ttest_ind(inside, outside, equal_var=False).pvalue) if enough else 1.0
+        means = [float(part.mean()) if part.size else None for part in (inside, outside)]
+        raw.append(MeanDifference(*means, p_value if np.isfinite(p_value) else 1.0, 1.0))
+    q = _discovery_rates([part.p_value for part in raw]) if corrected is None else map(corrected, range(len(raw)))
+    return [part._replace(corrected=float(p)) for part, p in zip(raw, q, strict=True)]
 
-    corrected = false_discovery_control([contrast.p_value for contrast in raw])
-    flat = [contrast._replace(corrected=float(p)) for contrast, p in zip(raw, corrected, strict=True)]
-    return [tuple(flat[i : i + classes.size]) for i in range(0, len(flat), classes.size)]
 
+def _discovery_rates(p_values: Sequence[float]) -> NDArray[np.float64]:
+    from scipy.stats import false_discovery_control
 
-def _warn_of_missing(missing: int, graphs: int) -> None:
-    warnings.warn(
-        RWKPlusWarning(f"{missing} of {graphs} graphs have no class in y: the contrast leaves them out."), stacklevel=5
-    )
+    return np.asarray(false_discovery_control(p_values))
 
 
 def _name(value: object) -> str:

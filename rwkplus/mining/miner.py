@@ -1,25 +1,28 @@
 """The pattern miner: graphs in, a handful of readable patterns out."""
 
 import functools
+import time
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, Literal, Self
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.loops.embeddings import Ints
-from rwkplus.mining.base_miner import Miner
-from rwkplus.mining.contrast import class_contrasts, classes_to_contrast
+from rwkplus.mining.base_miner import Miner, MinerOutput
+from rwkplus.mining.contrast import Targets, class_contrasts, mean_differences
 from rwkplus.mining.patterns import Pattern
+from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import Controls, Criterion, Search, labelled_shapes
 from rwkplus.mining.search.growth import Beam, Grown
+from rwkplus.mining.search.guided import GuidedSearch, Rounds
 from rwkplus.mining.search.occurrences import Shape, covered, find_occurrences, used_entries
-from rwkplus.table import Graphs, GraphTable, Reader
+from rwkplus.table import Graphs, GraphTable
 from rwkplus.types import (
     Callback,
     Progress,
@@ -33,10 +36,13 @@ from rwkplus.types import (
 LITTLE_GAIN = 0.01
 """Share of edges below which a pattern adds too little for a reader who left their number open."""
 MAX_AUTO_PATTERNS = 20
-DEFAULT_SIZES = {"maximal": (3, 12), "blocks": (3, 6)}
-SMALLEST = {"maximal": 3, "blocks": 2}
+DEFAULT_SIZES = {"maximal": (3, 12), "blocks": (3, 6), "contrast": (2, 12)}
+SMALLEST = {"maximal": 3, "blocks": 2, "contrast": 2}
 """Nodes; of a single edge, labels and degrees explain all, so that there is no evidence for it."""
 CANDIDATES = ("grown", "sampled", "gradient")
+FEWEST_IN_CLASS = 3
+CONTRASTED = 6
+"""Times as many graphs are searched for contrasts: rare classes need many others beside them."""
 LARGEST_HIDDEN = 6
 """Nodes of a hidden graph, which candidates from gradient descent are decoded from."""
 Coloring = Literal["auto", "structural"]
@@ -47,7 +53,9 @@ class PatternMiner(Miner):
 
     Candidates come from growth along real occurrences, from sampling and, if wanted, from gradient descent; all
     are judged alike, by how much their edges occur beyond what labels and degrees explain by chance. After each
-    pattern, what it explains is taken away, so that the next says something new. Supports are exact.
+    pattern, what it explains is taken away, so that the next says something new. Supports are exact. The direction of
+    edges is part of a pattern where graphs are directed, and a column of single numbers, such as an amount, is cut into
+    intervals that a pattern may ask for on some of its nodes or edges.
 
     Args:
         n_patterns: How many patterns at most, a range ``(2, 8)``, or ``"auto"``. Beyond the lower end, a pattern must
@@ -56,18 +64,25 @@ class PatternMiner(Miner):
             saves description length, and has up to six edges more than the most nodes allowed. Where this is less than
             a clique of the fewest nodes has, it may have as many: a single number finds cliques, too.
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
-            ``"blocks"``: small building blocks that together explain most of the edges.
-        colors: ``"auto"``: labels, and attributes cut into classes; one color where there are no
-            node features. ``"structural"``: classes of nodes by their place in the graph.
-        n_colors: Classes to cut attributes and structural colors into.
+            ``"blocks"``: small building blocks that together explain most of the edges. ``"contrast"``: patterns that
+            tell most of ``y``: which one class has more often, or which go with a high or low target; each is searched
+            for in graphs that have none of those before.
+        colors: ``"auto"``: labels; all nodes are alike where there are none. ``"structural"``: classes of nodes by
+            their place in the graph.
+        n_colors: Classes to cut structural colors, and columns of several numbers a row, into.
         candidates: Where candidates come from: ``"grown"`` always, ``"sampled"`` and ``"gradient"`` if listed.
         fidelity: Share of its occurrences in which every edge of a maximal pattern should be present.
-        search_graphs: Graphs looked at while searching; supports always count all graphs.
+        search_graphs: Graphs looked at while searching, six times as many for contrasts; supports always count all
+            graphs.
         beam_width: Patterns kept at every size; more is slower and more thorough.
-        n_controls: Rewired databases mined to learn what chance achieves; 0 to skip.
+        n_controls: Rewired databases, or databases with permuted ``y`` for contrasts, mined to learn what chance
+            achieves: at most so many, fewer where that is clear before; 0 to skip.
+        max_seconds: Time after which the search stops, with the patterns found so far.
+        output: What :meth:`transform` gives for each pattern: the ``"similarity"`` of a graph to it, the ``"count"`` of
+            its occurrences or its ``"presence"``.
         ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
         random_state: Seed, scikit-learn's ``RandomState``, or None to draw one; the same seed gives the same patterns.
-        n_jobs: Parallel jobs that count occurrences, through joblib.
+        n_jobs: Parallel jobs that mine controls and count occurrences, through joblib.
 
     Attributes:
         patterns_: The patterns, in the order they were found.
@@ -76,7 +91,7 @@ class PatternMiner(Miner):
         explained_: Share of all edges that the first 1, 2, ... patterns cover.
         saved_: Nats of description length that the first 1, 2, ... patterns save.
         training_: Explained share of walk features by epoch, where candidates come from gradients.
-        interrupted_: Whether ``fit`` was stopped by Ctrl-C, so that more patterns may be there.
+        interrupted_: Whether ``fit`` was stopped by Ctrl-C or after ``max_seconds``: more patterns may be there.
 
     Example:
         >>> from rwkplus.datasets import load_graphs
@@ -100,6 +115,8 @@ class PatternMiner(Miner):
         search_graphs: int = 300,
         beam_width: int = 30,
         n_controls: int = 10,
+        max_seconds: float | None = None,
+        output: MinerOutput = "similarity",
         ignore: Sequence[str] = (),
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
@@ -114,6 +131,8 @@ class PatternMiner(Miner):
         self.search_graphs = search_graphs
         self.beam_width = beam_width
         self.n_controls = n_controls
+        self.max_seconds = max_seconds
+        self.output = output
         self.ignore = ignore
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -122,9 +141,10 @@ class PatternMiner(Miner):
         """Mine ``X``. Interrupted by Ctrl-C, it keeps the patterns found so far, if there are any.
 
         Args:
-            X: Graphs in any form that :meth:`rwkplus.table.GraphTable.of` reads; undirected.
-            y: Classes of the graphs. They do not guide the search; patterns tell how classes differ in them. Real
-                targets, numbers of which some are not whole, have no classes to tell apart.
+            X: Graphs in any form that :meth:`rwkplus.table.GraphTable.of` reads.
+            y: Classes of the graphs, or real targets: numbers of which some are not whole. They guide the search of
+                contrasts; all patterns tell how classes or targets differ in them. Graphs with a missing one are left
+                out of that.
             callback: Called after every control (phase ``"controls"``) and every pattern (``"patterns"``).
 
         >>> import networkx as nx
@@ -136,42 +156,69 @@ class PatternMiner(Miner):
         """
         settings = _Settings.of(self)
         table = self._table(X)
-        structural = self.colors == "structural"
-        reader = Reader.fit_labels(
-            table, self.ignore, n_classes=self.n_colors, structural=structural, seed=settings.seed
+        targets = None if y is None else Targets.of(y, len(table))
+        guiding = settings.guiding(targets)
+        reader = PatternReader.fit(
+            table,
+            self.ignore,
+            n_classes=self.n_colors,
+            structural=self.colors == "structural",
+            seed=settings.seed,
+            y=None if guiding is None else guiding.values,
         )
-        database = MiningDatabase.of(reader.read(table))
+        database = reader.read(table)
         settings.check_against(database)
-        classes = None if y is None else classes_to_contrast(y, database.num_graphs)
-        chosen = settings.chosen_graphs(database)
-        sample = database.graphs_subset(chosen)
-        given, training = self._given(settings, sample, reader, table, chosen)
-        beam = Beam(self.beam_width, settings.sizes[1], settings.max_edges, max(2, min(3, chosen.size)), self.fidelity)
-        search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
-        control = functools.partial(search.control, sample)
-        controls = Controls(control, self.n_controls, self.n_jobs, callback, beam.deadline)
+        search = self._guided if guiding is not None else self._unguided
+        found, control, training = search(settings, database, reader, table, guiding)
+        controls = Controls(control, self.n_controls, self.n_jobs, callback, settings.deadline)
         tally = Tally(reader, table, database, self.criterion, self.n_jobs)
-        patterns, interrupted = _collected(search.one_after_the_other(sample, controls), tally, settings, callback)
+        patterns, interrupted = _collected(found(controls), tally, settings, callback)
         if interrupted:
-            warnings.warn(f"interrupted: {len(patterns)} patterns so far.", RWKPlusWarning, stacklevel=2)
-        if not patterns:
+            warnings.warn(f"stopped early: {len(patterns)} patterns so far.", RWKPlusWarning, stacklevel=2)
+        elif not patterns:
             warnings.warn(settings.why_none, stacklevel=2)
-        self.patterns_ = with_contrasts(patterns, classes)
+        honest = [controls.chance_of(pattern.score) for pattern in patterns] if guiding is not None else None
+        self.patterns_ = with_contrasts(patterns, targets, honest)
         self.reader_, self.seed_, self.interrupted_ = reader, settings.seed, interrupted
         self.control_, self.threshold_, self.training_ = controls.scores, controls.threshold, training
         self.saved_ = np.cumsum([pattern.score for pattern in patterns])
         self.explained_ = np.cumsum([pattern.gain for pattern in patterns])
         return self
 
+    def _unguided(
+        self, settings: "_Settings", database: MiningDatabase, reader: PatternReader, table: GraphTable, _: object
+    ) -> "_Plan":
+        """Search for what occurs beyond chance, in some of the graphs."""
+        chosen = settings.chosen_graphs(database)
+        sample = database.graphs_subset(chosen)
+        given, training = self._given(settings, sample, reader, table, chosen)
+        beam = settings.beam(self, chosen.size)
+        search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
+        found = functools.partial(search.one_after_the_other, sample)
+        return _Plan(found, functools.partial(search.control, sample), training)
+
+    def _guided(
+        self, settings: "_Settings", database: MiningDatabase, _: object, __: object, targets: Targets
+    ) -> "_Plan":
+        """Search for what tells targets apart."""
+        search = GuidedSearch(settings.beam(self, database.num_graphs), settings.sizes[0], settings.seed)
+        rounds = Rounds(search, database, targets, CONTRASTED * settings.search_graphs)
+        return _Plan(rounds.patterns, rounds.control, np.empty(0))
+
     def _given(
-        self, settings: "_Settings", sample: MiningDatabase, reader: Reader, table: GraphTable, chosen: Ints
+        self, settings: "_Settings", sample: MiningDatabase, reader: PatternReader, table: GraphTable, chosen: Ints
     ) -> tuple[list[Shape], NDArray[np.float64]]:
         """Candidates from gradient descent, where they are wanted, and how its training went."""
         if "gradient" not in self.candidates:
             return [], np.empty(0)
+        if sample.directed:
+            raise ParameterError(
+                "candidates by gradient are undirected, and these graphs are directed.",
+                Remedy("Leave them out: {candidates}.", candidates=("grown", "sampled")),
+            )
         from rwkplus.descriptive.gradient_miner import decoded_shapes  # needs PyTorch
 
-        shapes, training = decoded_shapes(reader.labelled(table), chosen, settings.sizes, settings.seed)
+        shapes, training = decoded_shapes(reader.labels.labelled(table), chosen, settings.sizes, settings.seed)
         return list(labelled_shapes(sample, shapes)), training
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -189,6 +236,14 @@ class PatternMiner(Miner):
         self.threshold_, self.interrupted_ = threshold, interrupted
 
 
+class _Plan(NamedTuple):
+    """How to come by patterns."""
+
+    found: Callable[[Controls], Iterable[Grown]]
+    control: Callable[[int], float]
+    training: NDArray[np.float64]
+
+
 def _collected(
     found: Iterable[Grown], tally: "Tally", settings: "_Settings", callback: Callback | None
 ) -> tuple[list[Pattern], bool]:
@@ -198,34 +253,46 @@ def _collected(
         for grown in found:
             pattern = tally.count(grown.shape, grown.score)
             if settings.open_ended and len(patterns) >= settings.fewest and pattern.gain < LITTLE_GAIN:
-                break
+                return patterns, False
             patterns.append(pattern)
             if callback is not None:
                 total = None if settings.open_ended else settings.most
                 values = {"score": pattern.score, "support": pattern.support, "gain": pattern.gain}
                 callback(Progress("patterns", len(patterns), total, values))
             if len(patterns) == settings.most:
-                break
+                return patterns, False
     except KeyboardInterrupt:
         if not patterns:
             raise
         return patterns, True
-    return patterns, False
+    return patterns, time.monotonic() > settings.deadline
 
 
-def with_contrasts(patterns: list[Pattern], classes: Sequence[object] | None) -> list[Pattern]:
-    """Patterns that tell how classes differ in them, where there are classes."""
-    if classes is None or not patterns:
+def with_contrasts(
+    patterns: list[Pattern], targets: Targets | None, honest: Sequence[float] | None = None
+) -> list[Pattern]:
+    """Patterns that tell how classes or targets differ in them, where there are any.
+
+    ``honest`` are corrected p-values of patterns that were chosen by these targets.
+    """
+    if targets is None or not patterns:
         return patterns
-    contrasts = class_contrasts([pattern.graphs for pattern in patterns], classes)
-    return [replace(pattern, contrast=part) for pattern, part in zip(patterns, contrasts, strict=True)]
+    targets.warn_of_missing()
+    known = honest is not None and np.isfinite(honest).all()
+    supports = [pattern.graphs for pattern in patterns]
+    corrected = honest.__getitem__ if known and honest is not None else None
+    if targets.classes:
+        contrasts = class_contrasts(supports, targets, corrected)
+        return [replace(pattern, contrast=part) for pattern, part in zip(patterns, contrasts, strict=True)]
+    differences = mean_differences(supports, targets, corrected)
+    return [replace(pattern, difference=part) for pattern, part in zip(patterns, differences, strict=True)]
 
 
 class Tally:
     """Counts patterns in all graphs, one after the other, and the edges that each covers beyond those before it."""
 
     def __init__(
-        self, reader: Reader, table: GraphTable, database: MiningDatabase, criterion: str, n_jobs: int | None
+        self, reader: PatternReader, table: GraphTable, database: MiningDatabase, criterion: str, n_jobs: int | None
     ) -> None:
         self.reader = reader
         self.table = table
@@ -256,6 +323,8 @@ class _Settings:
     search_graphs: int
     controlled: bool  # whether chance sets a threshold
     seed: int
+    criterion: str
+    deadline: float
 
     @classmethod
     def of(cls, miner: Any) -> "_Settings":  # noqa: ANN401
@@ -269,7 +338,11 @@ class _Settings:
             )
         for name, least in (("n_colors", 1), ("search_graphs", 2), ("beam_width", 1), ("n_controls", 0)):
             check_integer(name, getattr(miner, name), least)
+        check_choice("output", miner.output, MinerOutput)
         check_jobs(miner.n_jobs)
+        seconds = miner.max_seconds
+        if seconds is not None and (not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds > 0):
+            raise ParameterError(f"max_seconds must be a number above 0, or None; got {seconds!r}.")
         check_share("fidelity", miner.fidelity)
         if miner.fidelity == 0:
             raise ParameterError(f"fidelity must lie above 0 and at most at 1, got {miner.fidelity!r}.")
@@ -282,8 +355,32 @@ class _Settings:
                 Remedy("Leave them out: {candidates}.", candidates=("grown", "sampled")),
             )
         fewest, most = number[0] if open_ended else 1, number[1]
-        controlled = miner.n_controls > 0
-        return cls(fewest, most, open_ended, sizes, int(miner.search_graphs), controlled, seed_of(miner.random_state))
+        seed, deadline = seed_of(miner.random_state), time.monotonic() + float("inf" if seconds is None else seconds)
+        graphs, controlled = int(miner.search_graphs), miner.n_controls > 0
+        return cls(fewest, most, open_ended, sizes, graphs, controlled, seed, miner.criterion, deadline)
+
+    def guiding(self, targets: Targets | None) -> Targets | None:
+        """The targets that guide the search, if it is a guided one."""
+        if self.criterion != "contrast":
+            return None
+        if targets is None:
+            raise ParameterError(
+                "a search for contrasts needs a class or a target of every graph.",
+                Remedy("Give them as y, or search without: {criterion}.", criterion="maximal"),
+            )
+        sizes = np.bincount(targets.values[targets.known]) if targets.classes else np.array([targets.known.size])
+        if (sizes >= FEWEST_IN_CLASS).sum() < min(2, sizes.size) or (not targets.classes and sizes[0] < 4):
+            raise ParameterError(
+                f"the classes of y have {', '.join(map(str, sizes))} graphs: a contrast needs {FEWEST_IN_CLASS} of two."
+                if targets.classes
+                else f"{sizes[0]} graphs have a target: a contrast needs 4."
+            )
+        return targets
+
+    def beam(self, miner: Any, num_graphs: int) -> Beam:  # noqa: ANN401
+        """How to search among so many graphs."""
+        support = max(2, min(3, num_graphs))
+        return Beam(miner.beam_width, self.sizes[1], self.max_edges, support, miner.fidelity, deadline=self.deadline)
 
     @property
     def max_edges(self) -> int:
@@ -294,6 +391,12 @@ class _Settings:
     @property
     def why_none(self) -> RWKPlusWarning:
         """What it means that no pattern was found."""
+        if self.criterion == "contrast":
+            return RWKPlusWarning(
+                "no pattern tells more of y than chance does: permuting y gives scores as high."
+                if self.controlled
+                else "no pattern tells anything of y."
+            )
         if self.controlled:
             return RWKPlusWarning(
                 "no pattern beats chance: rewiring the graphs at random gives scores as high.",

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 
 from rwkplus.loops.embeddings import Ints
-from rwkplus.mining.contrast import ClassContrast
+from rwkplus.mining.contrast import ClassContrast, MeanDifference
 from rwkplus.mining.pattern_parts import Condition, Occurrences
 from rwkplus.table.columns import Array
 
@@ -49,6 +49,7 @@ class StoredPattern(msgspec.Struct, forbid_unknown_fields=True):
     directed: bool = False
     node_conditions: list[list[Condition]] = []
     edge_conditions: list[list[Condition]] = []
+    difference: MeanDifference | None = None
     mni: Count | None = None
 
     def check(self) -> None:
@@ -56,6 +57,7 @@ class StoredPattern(msgspec.Struct, forbid_unknown_fields=True):
         self._check_graph()
         self._check_conditions()
         numbers = [self.score, self.node_coverage, self.edge_coverage, self.gain]
+        numbers += [value for value in self.difference or () if value is not None]
         for part in self.contrast:
             numbers += [part.odds_ratio, part.p_value, part.corrected]
             if not 0 <= part.support <= part.graphs <= self.num_graphs:

@@ -14,14 +14,15 @@ import numpy as np
 from rwkplus.drawing import draw, label_colors
 from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.files import plain_number, read_json, write_whole
-from rwkplus.mining.contrast import ClassContrast
+from rwkplus.mining.contrast import ClassContrast, MeanDifference
 from rwkplus.mining.names import describe
 from rwkplus.mining.pattern_exports import cypher, plot, query_molecule, smiles
 from rwkplus.mining.pattern_files import FORMAT, FORMATS, StoredPattern
 from rwkplus.mining.pattern_parts import Condition, Occurrences
+from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Found, Shape
-from rwkplus.table import GraphTable, Reader
+from rwkplus.table import GraphTable
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -66,13 +67,15 @@ class Pattern:
     """What is asked of the attributes of every node, in the order of ``labels``; empty where nothing is."""
     edge_conditions: tuple[tuple[Condition, ...], ...] = ()
     """What is asked of the attributes of every edge, in the order of ``edges``; empty where nothing is."""
+    difference: MeanDifference | None = None
+    """How targets differ in the pattern, for databases mined with a real ``y``."""
     mni: int | None = None
     """Minimum-image support, for databases of one graph: the fewest distinct nodes in one place of the pattern."""
 
     @classmethod
     def of(
         cls,
-        reader: Reader,
+        reader: PatternReader,
         shape: Shape,
         database: MiningDatabase,
         found: Found,
@@ -82,20 +85,29 @@ class Pattern:
         """Name the labels of a shape and look up its occurrences in their graphs.
 
         Args:
-            reader: What numbered the labels.
+            reader: What numbered the labels and cut the attributes.
             shape: The pattern, by the numbers of its labels.
             database: The graphs, as they were searched.
             found: Where the shape occurs in them.
             table: The same graphs with the user's ids.
             judged: The criterion, score, coverage and gain of the pattern.
         """
-        edges = reader.edges
+        labels, directed = reader.labels, shape.directed
+        edges = [(j, i, edge ^ 1) if edge & directed else (i, j, edge) for i, j, edge in shape.edges]
         first_node = np.searchsorted(database.rows.graph, np.arange(database.num_graphs))
         graph = database.rows.graph[found.rows[:, 0]]
         local = found.rows - first_node[graph][:, None]
         return cls(
-            labels=tuple(reader.nodes.names[label] for label in shape.labels),
-            edges=tuple((i, j, edges.names[edge] if edges.exists else None) for i, j, edge in shape.edges),
+            labels=tuple(labels.nodes.names[label] for label in shape.labels),
+            edges=tuple(
+                (i, j, labels.edges.names[edge // (1 + directed)] if labels.edges.exists else None)
+                for i, j, edge in edges
+            ),
+            directed=directed,
+            node_conditions=tuple(reader.conditions("nodes", need) for need in shape.needs) if any(shape.needs) else (),
+            edge_conditions=(
+                tuple(reader.conditions("edges", need) for need in shape.edge_needs) if any(shape.edge_needs) else ()
+            ),
             support=np.unique(graph).size,
             num_graphs=database.num_graphs,
             occurrences=Occurrences.of(table, graph, local),
@@ -104,12 +116,16 @@ class Pattern:
             **judged,
         )
 
-    def shape(self, reader: Reader) -> Shape:
-        """Return the pattern with the numbers that a reader gives its labels."""
-        nodes, edges = reader.nodes.names, reader.edges.names
+    def shape(self, reader: PatternReader) -> Shape:
+        """Return the pattern with the numbers that a reader gives its labels and conditions."""
+        nodes, edges = reader.labels.nodes.names, reader.labels.edges.names
+        numbered = [(i, j, (0 if e is None else edges.index(e)) * (1 + self.directed)) for i, j, e in self.edges]
         return Shape(
             tuple(nodes.index(label) for label in self.labels),
-            tuple((i, j, 0 if edge is None else edges.index(edge)) for i, j, edge in self.edges),
+            tuple((i, j, edge) if i < j else (j, i, edge ^ self.directed) for i, j, edge in numbered),
+            self.directed,
+            tuple(reader.need("nodes", part) for part in self.node_conditions),
+            tuple(reader.need("edges", part) for part in self.edge_conditions),
         )
 
     @property

@@ -23,7 +23,7 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
         name: Name of the database.
     """
     table = GraphTable.of(graphs)
-    colors = label_colors(miner.reader_.nodes.names)
+    colors = label_colors(miner.reader_.labels.nodes.names)
     found = len(miner.patterns_)
     explained = f"{miner.explained_[-1]:.0%} of all edges lie in an occurrence" if found else "nothing beats chance"
     return Page(
@@ -32,7 +32,7 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
         f"Criterion: {miner.criterion}. {what_chance_reaches(miner)}",
         charts=_curves(miner) if found else (),
         colors=colors,
-        intervals=intervals_of(miner.reader_),
+        intervals=intervals_of(miner.reader_.labels),
         sections=[
             Section(
                 f"{k}. {pattern.short_name}",
@@ -73,7 +73,7 @@ def _curves(miner: PatternMiner) -> list[Figure]:
 
 def _example(miner: PatternMiner, table: GraphTable, pattern: Pattern, index: int, colors: dict[str, str]) -> Figure:
     """One graph, or the part around an occurrence; all occurrences of the pattern in it highlighted."""
-    graph = graphs_to_draw(miner.reader_.labelled(table[index]))[0]
+    graph = graphs_to_draw(miner.reader_.labels.labelled(table[index]))[0]
     places = [pattern.occurrences[k].nodes for k in np.flatnonzero(pattern.occurrences.graph == index).tolist()]
     close = surroundings(graph, places[0])
     title = f"graph {table.graph_id(index)}"

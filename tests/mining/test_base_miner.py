@@ -1,3 +1,5 @@
+import functools
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -15,24 +17,21 @@ from rwkplus.datasets import functional_groups
 from rwkplus.errors import MissingExtraError, ParameterError, RWKPlusWarning
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.pattern_parts import Occurrences
-from rwkplus.table import GraphTable, Reader
+from rwkplus.mining.reading import PatternReader
+from rwkplus.table import GraphTable
 from tests.loops.test_embeddings import labelled_graphs
 
 MATCH = categorical_node_match("label", None), categorical_edge_match("label", None)
 
 
-class Counting(PatternMiner):
-    output = "count"
-
-
-class Present(PatternMiner):
-    output = "presence"
+Counting = functools.partial(PatternMiner, output="count")
+Present = functools.partial(PatternMiner, output="presence")
 
 
 def with_patterns(kind, graphs, *shapes):
     """A miner that knows the patterns, as if it had found them."""
     miner = kind()
-    miner.reader_ = Reader.fit_labels(GraphTable.of(graphs), (), n_classes=2)
+    miner.reader_ = PatternReader.fit(GraphTable.of(graphs), (), n_classes=2, structural=False, seed=0)
     miner.patterns_ = [
         Pattern(
             tuple(str(shape.nodes[v]["label"]) for v in range(len(shape))),
@@ -191,7 +190,7 @@ def test_what_is_known_of_no_pattern_has_no_column():
 
 def test_occurrences_are_listed_with_the_ids_of_the_user():
     cases = [f"case {i // 3}" for i in range(18)]
-    people = [f"{'ann bob eve'.split()[i % 3]} {i // 3}" for i in range(18)]
+    people = [f"{['ann', 'bob', 'eve'][i % 3]} {i // 3}" for i in range(18)]
     others = [people[i - i % 3 + (i + 1) % 3] for i in range(18)]
     edges = pd.DataFrame({"case": cases, "from": people, "to": others})
     nodes = pd.DataFrame({"case": cases, "node": people, "label": [*"abc" * 6]})

@@ -1,16 +1,23 @@
+from itertools import product
+
+import networkx as nx
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import fisher_exact, ttest_ind
 
 from rwkplus.datasets import planted_molecules
+from rwkplus.datasets.generators import planted_database
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
-from rwkplus.mining.contrast import class_contrasts, classes_to_contrast
+from rwkplus.mining.contrast import Targets, class_contrasts, mean_differences
+from rwkplus.mining.search.guided import Telling
 
 
 def test_counts_odds_and_probability_of_a_small_table():
     y = ["a"] * 10 + ["b"] * 10
-    ((a, b),) = class_contrasts([[0, 1, 2, 3, 4, 5, 6, 7, 10]], y)
+    ((a, b),) = class_contrasts([[0, 1, 2, 3, 4, 5, 6, 7, 10]], Targets.of(y, 20))
     assert (a.name, a.support, a.graphs) == ("a", 8, 10)
     assert (b.name, b.support, b.graphs) == ("b", 1, 10)
     assert a.odds_ratio == pytest.approx((8.5 * 9.5) / (2.5 * 1.5))
@@ -19,7 +26,7 @@ def test_counts_odds_and_probability_of_a_small_table():
 
 
 def test_more_patterns_cost_certainty():
-    y = [0] * 10 + [1] * 10
+    y = Targets.of([0] * 10 + [1] * 10, 20)
     alone = class_contrasts([range(8)], y)[0][0]
     among = class_contrasts([range(8), [0, 10], [1, 11], [2, 12]], y)[0][0]
     assert alone.p_value == among.p_value
@@ -29,15 +36,17 @@ def test_more_patterns_cost_certainty():
 @pytest.mark.parametrize("missing", [None, np.nan])
 def test_graphs_without_a_class_are_left_out_and_counted(missing):
     y = [0, missing, 0, 1, 1, missing]
+    targets = Targets.of(y, 6)
     with pytest.warns(RWKPlusWarning, match="2 of 6 graphs have no class in y"):
-        ((zero, one),) = class_contrasts([[0, 1, 2, 5]], y)
+        targets.warn_of_missing()
+    ((zero, one),) = class_contrasts([[0, 1, 2, 5]], targets)
     assert (zero.name, zero.support, zero.graphs) == ("0", 2, 2)
     assert (one.name, one.support, one.graphs) == ("1", 0, 2)
 
 
 def test_one_class_cannot_be_contrasted():
     with pytest.raises(ParameterError, match="only the class"):
-        class_contrasts([[0]], [1, 1])
+        Targets.of([1, 1], 2)
 
 
 def test_the_group_that_makes_the_difference_is_told_by_the_miner():
@@ -52,16 +61,124 @@ def test_the_group_that_makes_the_difference_is_told_by_the_miner():
 
 def test_several_columns_are_refused_and_one_is_read():
     y = np.array([0, 1] * 5)
-    assert class_contrasts([[0, 2]], y[:, None]) == class_contrasts([[0, 2]], y)
+    np.testing.assert_array_equal(Targets.of(y[:, None], 10).values, Targets.of(y, 10).values)
     with pytest.raises(ParameterError, match=r"y has shape \(10, 2\)\. Give one class per graph"):
-        class_contrasts([[0, 2]], np.stack([y, 1 - y], 1))
+        Targets.of(np.stack([y, 1 - y], 1), 10)
 
 
-def test_real_targets_have_no_classes():
-    assert classes_to_contrast([0.5, 1.0], 2) is None
-    assert classes_to_contrast(np.array([[0.5, 1.0], [2.0, 3.0]]), 2) is None
+def test_numbers_that_are_not_whole_are_targets():
+    assert Targets.of([0.5, 1.0, None], 3).classes == ()
     for y in ([0.0, 1.0], [0, 1], ["0.5", "a"], [0.0, 1.0, np.nan]):
-        assert classes_to_contrast(y, len(y)) is y
+        assert len(Targets.of(y, len(y)).classes) == 2
     miner = PatternMiner(1, criterion="blocks", n_controls=0, beam_width=4)
     miner.fit(planted_molecules(20), np.linspace(0, 1, 20))
-    assert miner.patterns_[0].contrast == ()
+    pattern = miner.patterns_[0]
+    assert pattern.contrast == ()
+    assert pattern.difference is not None
+    assert pattern.from_dict(pattern.to_dict()) == pattern
+
+
+@pytest.mark.parametrize(("y", "named"), [([None, np.nan], "all y are missing"), ([0.5, np.inf], "infinite")])
+def test_targets_that_say_nothing_are_refused(y, named):
+    with pytest.raises(ParameterError, match=named):
+        Targets.of(y, 2)
+
+
+def test_means_and_their_test_are_those_of_scipy():
+    y = np.array([5.5, 6.0, 7.5, 1.0, 2.0, np.nan])
+    ((inside, outside, p_value, corrected),) = mean_differences([[0, 1, 2, 5]], Targets.of(y, 6))
+    assert (inside, outside) == (pytest.approx(19 / 3), 1.5)
+    assert p_value == corrected == pytest.approx(ttest_ind(y[:3], y[3:5], equal_var=False).pvalue)
+
+
+# The search that y guides
+
+
+@given(st.lists(st.integers(0, 2), min_size=4, max_size=12), st.data())
+def test_the_score_is_the_information_gain_and_no_subset_beats_the_bound(y, data):
+    y = np.array(y)
+    telling = Telling.of(y, 3)
+    has = np.array(data.draw(st.lists(st.booleans(), min_size=y.size, max_size=y.size)))
+    gain = 0.0
+    for there, k in product((True, False), range(3)):
+        both = ((has == there) & (y == k)).mean()
+        if both:
+            gain += both * np.log(both / ((has == there).mean() * (y == k).mean()))
+    score = telling.scores(telling.weights[has].sum(0)[None])[0]
+    assert score == pytest.approx(y.size * gain, abs=1e-9)
+    bound = telling.bounds(telling.weights[has].sum(0)[None])[0]
+    fewer = has & np.array(data.draw(st.lists(st.booleans(), min_size=y.size, max_size=y.size)))
+    assert telling.scores(telling.weights[fewer].sum(0)[None])[0] <= bound + 1e-9
+
+
+@given(st.lists(st.floats(-5, 5), min_size=4, max_size=12), st.data())
+def test_the_score_of_real_targets_is_the_likelihood_ratio_of_two_means(y, data):
+    y = np.array(y)
+    has = np.array(data.draw(st.lists(st.booleans(), min_size=y.size, max_size=y.size)))
+    if not 0 < has.sum() < y.size or y.std() < 1e-3:
+        return
+    telling = Telling.of(y, 0)
+    within = ((y[has] - y[has].mean()) ** 2).sum() + ((y[~has] - y[~has].mean()) ** 2).sum()
+    expected = y.size / 2 * np.log(((y - y.mean()) ** 2).sum() / max(within, 1e-12 * y.size * y.var()))
+    assert telling.scores(telling.weights[has].sum(0)[None])[0] == pytest.approx(expected, rel=1e-3, abs=1e-6)
+
+
+def rare_class(seed, num_graphs=300, positive=40):
+    """Of the first graphs, half hide a square that no other graph has; a triangle is everywhere."""
+    rng = np.random.default_rng(seed)
+    square, triangle = nx.cycle_graph(4), nx.cycle_graph(3)
+    nx.set_node_attributes(square, {0: 0, 1: 1, 2: 2, 3: 3}, "label")
+    nx.set_node_attributes(triangle, {0: 0, 1: 0, 2: 1}, "label")
+    graphs = []
+    for i in range(num_graphs):
+        hidden = [triangle, square] if i < positive and i % 2 else [triangle]
+        graphs += planted_database(hidden, rng, num_graphs=1)
+    return graphs, np.array([1] * positive + [0] * (num_graphs - positive))
+
+
+def test_what_the_rare_class_has_is_found_before_what_all_have():
+    graphs, y = rare_class(0)
+    first = PatternMiner(3, criterion="contrast").fit(graphs, y).patterns_[0]
+    assert sorted(first.labels) == ["0", "1", "2", "3"]
+    assert len(first.edges) == 4
+    other, rare = first.contrast
+    assert rare.support >= 20 > other.support
+    assert rare.corrected < 1e-3
+
+
+def test_permuted_classes_have_nothing_to_tell():
+    graphs, y = rare_class(1)
+    y = np.random.default_rng(1).permutation(y)
+    with pytest.warns(RWKPlusWarning, match="no pattern tells more of y than chance does"):
+        miner = PatternMiner(3, criterion="contrast").fit(graphs, y)
+    assert not miner.patterns_
+
+
+def test_targets_that_are_high_where_a_pattern_is_guide_the_search_too():
+    graphs, y = rare_class(2, num_graphs=150, positive=80)
+    rng = np.random.default_rng(2)
+    has = (y == 1) & (np.arange(y.size) % 2 == 1)
+    first = PatternMiner(1, criterion="contrast").fit(graphs, 10.0 + 3.0 * has + rng.normal(size=y.size)).patterns_[0]
+    assert sorted(first.labels) == ["0", "1", "2", "3"]
+    assert first.difference.with_pattern > first.difference.without + 2
+
+
+def test_missing_classes_are_left_out_and_counted():
+    graphs, y = rare_class(3)
+    some = [None if i % 10 == 0 else int(value) for i, value in enumerate(y)]
+    with pytest.warns(RWKPlusWarning, match="30 of 300 graphs have no class"):
+        miner = PatternMiner(1, criterion="contrast").fit(graphs, some)
+    assert sum(part.graphs for part in miner.patterns_[0].contrast) == 270
+
+
+@pytest.mark.parametrize(
+    ("y", "named"),
+    [
+        (None, "needs a class or a target"),
+        ([1] + [0] * 19, "a contrast needs 3 of two"),
+        ([0.5, 1.5, *[None] * 18], "2 graphs have a target"),
+    ],
+)
+def test_what_cannot_guide_is_refused_before_the_work(y, named):
+    with pytest.raises(ParameterError, match=named):
+        PatternMiner(1, criterion="contrast").fit(planted_molecules(20), y)

@@ -32,7 +32,7 @@ from rwkplus.mining.search.growth import (
 from rwkplus.mining.search.occurrences import LIMIT, Shape, covered, exact_embeddings, near_embeddings, used_entries
 from rwkplus.types import Callback, Progress
 
-Criterion = Literal["maximal", "blocks"]
+Criterion = Literal["maximal", "blocks", "contrast"]
 
 FINALISTS = 3
 NEARLY = 0.9
@@ -175,6 +175,19 @@ class Controls:
                 if self.callback is not None:
                     self.callback(Progress("controls", self.scores.size, self.most, {"score": float(found)}))
         return score > self.threshold
+
+    def chance_of(self, score: float) -> float:
+        """Probability that chance reaches a score, by a Gumbel distribution fitted to the controls.
+
+        >>> controls = Controls(lambda number: 9.0 + number, most=3)
+        >>> controls.beaten_by(30.0), controls.chance_of(30.0) < 1e-8
+        (True, True)
+        """
+        if self.scores.size < 2:
+            return float("nan")
+        scale = _scale(self.scores)
+        location = float(self.scores.mean()) - np.euler_gamma * scale
+        return float(-np.expm1(-np.exp(-(score - location) / scale)))
 
     def _is_clear(self, score: float) -> bool:
         """Whether further controls would hardly carry the threshold across a score."""

@@ -80,6 +80,11 @@ class Extension:
     rows: Ints  # embeddings that can be extended
     nodes: Ints | None  # by what
 
+    @property
+    def size(self) -> int:
+        """Nodes of the larger pattern."""
+        return self.base.shape.size + (self.nodes is not None)
+
     @cached_property
     def shape(self) -> Shape:
         """The larger pattern."""
@@ -223,7 +228,7 @@ class Ways:
         """Ways of a kind."""
         return self.groups.order[self.groups.bounds[k] : self.groups.bounds[k + 1]]
 
-    def totals_by_mark(self, k: int, weights: Floats) -> tuple[Floats, Floats]:
+    def _totals_by_mark(self, k: int, weights: Floats) -> tuple[Floats, Floats]:
         """For every mark of the new edges, and of the new nodes, what :func:`group_by_kind` adds up."""
         rows, members = self.database.rows, self.members(k)
         edge_marks = rows.edge_marks[self.growth.entry[members]] if rows.edge_marks.size else NONE
@@ -234,6 +239,13 @@ class Ways:
         return tuple(  # type: ignore[return-value]
             totals_by_mark(part, graph, weights, size) for part, size in zip((edge_marks, marks), sizes, strict=True)
         )
+
+    def with_conditions(self, k: int, weights: Floats) -> Iterator[tuple[int, Step, Floats]]:
+        """The step of a kind, and the same with each condition; with what :func:`group_by_kind` adds up."""
+        yield k, self.steps[k], self.groups.totals[k]
+        for name, totals in zip(("edge_need", "need"), self._totals_by_mark(k, weights), strict=True):
+            for bit in np.flatnonzero(totals[:, 0]).tolist():
+                yield k, self.steps[k]._replace(**{name: 1 << bit}), totals[bit]
 
     def extending(self, k: int, step: Step) -> tuple[Ints, Ints | None]:
         """Embeddings that the ways of a kind extend, once each, and their new nodes, where these meet conditions."""
@@ -323,18 +335,20 @@ def _candidates(ways: Ways, chance: Chance, beam: Beam) -> list[_Candidate]:
     database, weights = ways.database, np.ones((ways.database.num_graphs, 1))
     candidates = []
     for k in np.flatnonzero(ways.groups.totals[:, 0] >= beam.min_support).tolist():
-        step = ways.steps[k]
-        candidates.append(_Candidate(k, step, float(ways.groups.totals[k, 0]), 1.0))
+        candidates.append(_Candidate(k, ways.steps[k], float(ways.groups.totals[k, 0]), 1.0))
         if not database.num_marks and not database.num_edge_marks:
             continue
-        of_edges, of_nodes = (totals[:, 0] for totals in ways.totals_by_mark(k, weights))
-        shares = chance.share_of_edge_marks(step.edge), chance.share_of_marks(step.label)
-        for name, holds, share in zip(("edge_need", "need"), (of_edges, of_nodes), shares, strict=True):
-            candidates += [
-                _Candidate(k, step._replace(**{name: 1 << bit}), float(holds[bit]), float(share[bit]))
-                for bit in np.flatnonzero(holds >= beam.min_support).tolist()
-            ]
+        for _, step, totals in ways.with_conditions(k, weights):
+            if (step.need or step.edge_need) and totals[0] >= beam.min_support:
+                candidates.append(_Candidate(k, step, float(totals[0]), _share(chance, step)))
     return candidates
+
+
+def _share(chance: Chance, step: Step) -> float:
+    """Share of edges, or of nodes, that meet the one condition of a step."""
+    if step.edge_need:
+        return float(chance.share_of_edge_marks(step.edge)[step.edge_need.bit_length() - 1])
+    return float(chance.share_of_marks(step.label)[step.need.bit_length() - 1])
 
 
 def _expected(candidates: list[_Candidate], chance: Chance, spare: SpareEnds) -> tuple[Floats, Floats, Floats]:

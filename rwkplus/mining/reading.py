@@ -1,0 +1,285 @@
+"""How a miner reads graphs: labels are labels, and single numbers are cut into intervals that patterns may ask for."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
+from rwkplus.loops.embeddings import NONE, Floats, Ints
+from rwkplus.mining.pattern_parts import Condition
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.table import GraphTable, Reader
+from rwkplus.table.arrays import once
+from rwkplus.table.columns import Numbers
+from rwkplus.table.reader import SIDES, Side, directed_edges
+
+MARKS = 60
+"""Conditions that nodes, or edges, can have all together: bits of a whole number."""
+MOST_CUTS = 6
+MOST_GAPS = 3
+WIDE = 0.05
+"""Share of the range that a gap between values has at least to be a place to cut."""
+FEWEST_BEYOND, SHARE_BEYOND = 5, 0.003
+"""Rows beyond a gap that are more than outliers."""
+QUANTILES = (0.5, 0.9, 0.1, 0.97, 0.75, 0.25)
+"""Where to cut a column whose values tell no better places, the most useful first."""
+ALIKE = 0.02
+"""Share of rows between two cuts that are as good as one."""
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where the numbers of a column are cut: a condition asks for those at or above a cut, or below it.
+
+    >>> Cuts("amount", (50.0, 200.0)).marks(np.array([10.0, 60.0, np.nan])).tolist()
+    [10, 9, 0]
+    """
+
+    column: str
+    at: tuple[float, ...]
+
+    def marks(self, values: Floats) -> Ints:
+        """Conditions that each number meets: a bit for being at or above each cut, and one for being below it."""
+        marks = np.zeros(values.size, np.int64)
+        for k, cut in enumerate(self.at):
+            marks |= (values >= cut).astype(np.int64) << (2 * k)
+            marks |= (values < cut).astype(np.int64) << (2 * k + 1)
+        return marks
+
+    def condition(self, need: int) -> Condition | None:
+        """The marks that are needed, in words; None where there are none.
+
+        >>> print(Cuts("amount", (50.0, 200.0)).condition(0b1001))
+        amount 50 to 200
+        """
+        low = [cut for k, cut in enumerate(self.at) if need >> (2 * k) & 1]
+        high = [cut for k, cut in enumerate(self.at) if need >> (2 * k + 1) & 1]
+        return Condition(self.column, max(low, default=None), min(high, default=None)) if low or high else None
+
+    def need(self, condition: Condition) -> int:
+        """Marks of a condition.
+
+        >>> Cuts("amount", (50.0, 200.0)).need(Condition("amount", 50.0, 200.0))
+        9
+        """
+        need = 0 if condition.low is None else 1 << 2 * self.at.index(condition.low)
+        return need if condition.high is None else need | 1 << 2 * self.at.index(condition.high) + 1
+
+
+@dataclass(frozen=True)
+class PatternReader:
+    """Reads graphs in the way of those that were mined."""
+
+    labels: Reader
+    directed: bool
+    nodes: tuple[Cuts, ...] = ()
+    edges: tuple[Cuts, ...] = ()
+
+    @classmethod
+    def fit(
+        cls,
+        table: GraphTable,
+        ignore: Sequence[str],
+        *,
+        n_classes: int,
+        structural: bool,
+        seed: int,
+        y: NDArray[Any] | None = None,
+    ) -> "PatternReader":
+        """Note labels and directions, and cut columns of single numbers, where ``y`` differs if it is given.
+
+        Columns of several numbers a row become labels: ``n_classes`` classes of similar rows.
+        """
+        table = table.without(ignore)
+        numbers = {
+            side: [
+                n
+                for n, c in getattr(table, side).items()
+                if isinstance(c, Numbers) and c.width == 1 and n != table.weight
+            ]
+            for side in SIDES
+        }
+        cut: dict[Side, tuple[Cuts, ...]] = {side: _cuts(table, side, numbers[side], y) for side in SIDES}
+        left_out = [f"{side}.{name}" for side in SIDES for name in numbers[side]]
+        reader = Reader.fit_labels(table, left_out, n_classes=n_classes, structural=structural, seed=seed)
+        reader = replace(reader, ignore=(*ignore, *left_out))
+        return cls(reader, once(table).directed, **cut)
+
+    def read(self, table: GraphTable) -> MiningDatabase:
+        """Graphs as they are searched."""
+        if table.directed and not self.directed:
+            table = once(table)
+        if table.directed != self.directed and table.num_edges:
+            raise GraphError(
+                f"these graphs are {'directed' if table.directed else 'undirected'}, the mined ones were not.",
+                Remedy("Read both alike: {directed}.", directed=self.directed),
+            )
+        _, rows, _, _ = directed_edges(table)
+        edge_marks = _marks(self.edges, table, "edges")
+        return MiningDatabase.of(
+            self.labels.read(table),
+            directed=self.directed,
+            marks=_marks(self.nodes, table, "nodes"),
+            edge_marks=edge_marks[rows] if edge_marks.size else NONE,
+        )
+
+    def conditions(self, side: Side, need: int) -> tuple[Condition, ...]:
+        """What the marks that a pattern needs say in words."""
+        found = []
+        for cuts in getattr(self, side):
+            found.append(cuts.condition(need))
+            need >>= 2 * len(cuts.at)
+        return tuple(condition for condition in found if condition is not None)
+
+    def need(self, side: Side, conditions: Sequence[Condition]) -> int:
+        """Marks that conditions ask for; raises ``ValueError`` for what was never cut."""
+        need, shift = 0, 0
+        left = list(conditions)
+        for cuts in getattr(self, side):
+            for condition in [part for part in left if part.attribute == cuts.column]:
+                need |= cuts.need(condition) << shift
+                left.remove(condition)
+            shift += 2 * len(cuts.at)
+        if left:
+            raise ValueError(f"the {side} have no attribute {left[0].attribute!r}")
+        return need
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values that :meth:`from_dict` reads."""
+        cuts = {side: [[part.column, list(part.at)] for part in getattr(self, side)] for side in SIDES}
+        return {"labels": self.labels.to_dict(), "directed": self.directed, **cuts}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "PatternReader":  # noqa: ANN401
+        """Read what :meth:`to_dict` returned; anything else raises ``ValueError``, ``KeyError`` or ``TypeError``."""
+        form = msgspec.convert(values, _Form)
+        cut = {side: tuple(Cuts(name, tuple(at)) for name, at in getattr(form, side)) for side in SIDES}
+        for parts in cut.values():
+            sizes = [len(part.at) for part in parts]
+            ascending = all((np.diff(part.at) > 0).all() and np.isfinite(part.at).all() for part in parts)
+            if not ascending or 2 * sum(sizes) > MARKS or len({part.column for part in parts}) != len(parts):
+                raise ValueError("its attributes are not cut at ascending numbers")
+        return cls(Reader.from_dict(form.labels), form.directed, **cut)
+
+
+class _Form(msgspec.Struct, forbid_unknown_fields=True):
+    labels: dict[str, Any]
+    directed: bool
+    nodes: list[tuple[str, list[float]]]
+    edges: list[tuple[str, list[float]]]
+
+
+def _marks(cuts: Sequence[Cuts], table: GraphTable, side: Side) -> Ints:
+    """Marks of all nodes or edges of a table; none where nothing is cut."""
+    marks, shift = np.zeros(table.num_nodes if side == "nodes" else table.num_edges, np.int64), 0
+    for part in cuts:
+        column = getattr(table, side).get(part.column)
+        if marks.size and not (isinstance(column, Numbers) and column.width == 1):
+            raise GraphError(
+                f"the {side} have no column of numbers {part.column!r}, those of the mined graphs had one.",
+                Remedy("Treat both the same, or fit with {ignore}.", ignore=(f"{side}.{part.column}",)),
+            )
+        if marks.size:
+            marks |= part.marks(column.numbers.ravel().astype(np.float64)) << shift  # type: ignore[union-attr]
+        shift += 2 * len(part.at)
+    return marks if shift else NONE
+
+
+def _cuts(table: GraphTable, side: Side, names: Sequence[str], y: NDArray[Any] | None) -> tuple[Cuts, ...]:
+    if 2 * len(names) > MARKS:
+        raise GraphError(
+            f"the {side} have {len(names)} columns of numbers, and patterns can tell of {MARKS // 2}.",
+            Remedy("Leave the others out, {ignore}, or give them as one column of several numbers.", ignore=...),
+        )
+    most = min(MOST_CUTS, MARKS // 2 // max(len(names), 1))
+    owner = table.node_graph if side == "nodes" else table.edge_graph
+    found = []
+    for name in names:
+        values = getattr(table, side)[name].numbers.ravel().astype(np.float64)
+        known = np.isfinite(values)
+        at = cut_points(values[known], most, None if y is None else y[owner[known]])
+        if at:
+            found.append(Cuts(name, at))
+        else:
+            warnings.warn(
+                RWKPlusWarning(f"column {name!r} of the {side} has one value only: patterns say nothing of it."),
+                stacklevel=5,
+            )
+    return tuple(found)
+
+
+def cut_points(values: Floats, most: int, y: NDArray[Any] | None = None) -> tuple[float, ...]:
+    """Choose at most ``most`` numbers to cut values at: where targets differ, in wide gaps, and at quantiles.
+
+    Args:
+        values: Finite numbers.
+        most: How many cuts.
+        y: A class (whole numbers) or a real target for each, where there are any.
+
+    >>> rng = np.random.default_rng(0)
+    >>> amounts = np.concatenate([rng.uniform(10, 1_000, 950), rng.uniform(10_000, 12_000, 50)])
+    >>> 10_000.0 in cut_points(amounts, 4)
+    True
+    >>> cut_points(np.array([0.0, 1.0, 1.0, 2.0]), 4)
+    (1.0, 2.0)
+    """
+    order = np.sort(values)
+    steps = np.flatnonzero(order[1:] > order[:-1]) + 1  # a cut before the value with this number parts the values
+    if not steps.size:
+        return ()
+    if steps.size <= most:
+        chosen = steps.tolist()
+    else:
+        wanted = [*(_by_target(values, order, y, most) if y is not None else ()), *_by_gaps(order)]
+        wanted += [_roomy(order, int(q * order.size)) for q in QUANTILES]
+        chosen = []
+        for rank in wanted:
+            near = int(steps[np.argmin(np.abs(steps - rank))])
+            if len(chosen) < most and all(abs(near - other) > ALIKE * order.size for other in chosen):
+                chosen.append(near)
+    return tuple(dict.fromkeys(_short_between(order[k - 1], order[k]) for k in sorted(chosen)))
+
+
+def _by_target(values: Floats, order: Floats, y: NDArray[Any], most: int) -> list[int]:
+    """Ranks at which a decision tree cuts."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    kind = DecisionTreeClassifier if y.dtype.kind in "iub" else DecisionTreeRegressor
+    tree = kind(max_leaf_nodes=max(most // 2, 1) + 1, min_samples_leaf=0.005, random_state=0).fit(values[:, None], y)
+    return np.searchsorted(order, tree.tree_.threshold[tree.tree_.feature >= 0], side="right").tolist()
+
+
+def _roomy(order: Floats, rank: int) -> int:
+    """The rank nearby where values are farthest apart, so that a short number fits between."""
+    reach = max(int(ALIKE / 2 * order.size), 1)
+    low = max(rank - reach, 1)
+    return low + int(np.argmax(np.diff(order[low - 1 : rank + reach])))
+
+
+def _by_gaps(order: Floats) -> list[int]:
+    """Ranks at which values fall apart: the widest gaps, if they are wide and no mere outliers lie beyond."""
+    amounts = order[0] > 0 and order[-1] > 20 * np.median(order)  # orders of magnitude count
+    scale = np.log(order) if amounts else order
+    least = max(FEWEST_BEYOND, round(SHARE_BEYOND * order.size))
+    inner = np.diff(scale)[least - 1 : order.size - least]
+    wide = WIDE * (scale[-least] - scale[least - 1])
+    return [least + int(k) for k in np.argsort(-inner)[:MOST_GAPS] if inner[k] > wide]
+
+
+def _short_between(low: float, high: float) -> float:
+    """The number with fewest digits that is larger than the first number and at most the second.
+
+    >>> _short_between(998.3, 10_012.7), _short_between(0.1234, 0.1239)
+    (10000.0, 0.1239)
+    """
+    for digits in range(17):
+        step = 10.0 ** (np.floor(np.log10(max(abs(low), abs(high)))) - digits)
+        short = float(f"{np.floor(high / step) * step:.15g}")
+        if low < short <= high:
+            return short
+    return float(high)
