@@ -191,7 +191,7 @@ def test_what_is_known_of_no_pattern_has_no_column():
 
 def test_occurrences_are_listed_with_the_ids_of_the_user():
     cases = [f"case {i // 3}" for i in range(18)]
-    people = [f"{'ann bob eve'.split()[i % 3]} {i // 3}" for i in range(18)]
+    people = [f"{['ann', 'bob', 'eve'][i % 3]} {i // 3}" for i in range(18)]
     others = [people[i - i % 3 + (i + 1) % 3] for i in range(18)]
     edges = pd.DataFrame({"case": cases, "from": people, "to": others})
     nodes = pd.DataFrame({"case": cases, "node": people, "label": [*"abc" * 6]})
