@@ -33,11 +33,16 @@ def query_molecule(pattern: "Pattern") -> Any:  # noqa: ANN401
     return molecule.GetMol()
 
 
+def smarts(pattern: "Pattern") -> str:
+    """The query molecule as text."""
+    return str(_rdkit().MolToSmarts(query_molecule(pattern)))
+
+
 def smiles(pattern: "Pattern") -> str:
     """SMILES of the molecule that has the pattern's atoms and bonds and nothing else but hydrogens."""
+    query, chem = query_molecule(pattern), _rdkit()
     from rdkit import rdBase
 
-    query, chem = query_molecule(pattern), _rdkit()
     molecule = chem.RWMol()
     for number in _atomic_numbers(pattern, chem):
         molecule.AddAtom(chem.Atom(number))

@@ -1,3 +1,5 @@
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -182,6 +184,15 @@ def test_what_is_no_part_of_a_molecule_is_told(other, message):
             export()
 
 
+def test_without_rdkit_the_extra_is_named(monkeypatch):
+    carbonyl = pattern("CO", (0, 1, "="))
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    for export in (carbonyl.to_mol, carbonyl.to_smarts, carbonyl.to_smiles):
+        with pytest.raises(MissingExtraError, match=r"rwkplus\[chem\]"):
+            export()
+    assert carbonyl.short_name == "path C=O"
+
+
 # Cypher
 
 
@@ -241,6 +252,6 @@ def test_a_plot_shows_labels_edges_and_conditions(plt, shown):
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[plot\]"):
         PAID.plot()
