@@ -320,7 +320,7 @@ def _below(place: Place, radius: float, name: str) -> Box:
 
 def _box(x: float, y: float, lines: Sequence[str]) -> Box:
     """What lines of text cover, of which the first has its middle here."""
-    half = LETTER * max(map(len, lines)) / 2
+    half = LETTER * max(map(len, lines)) / 2 + 2
     return x - half, y - LINE / 2, x + half, y + LINE * (len(lines) - 0.5)
 
 
