@@ -16,6 +16,7 @@ COMMANDS = {
     "task-2-2": "mining_tasks",
     "explained": "mining_explained",
     "planted": "planted",
+    "smarts": "smarts",
     "classification": "classification",
     "counting": "counting",
     "scalability": "scalability",

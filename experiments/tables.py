@@ -19,6 +19,7 @@ from experiments.nodes_init import initialization_section
 from experiments.planted import planted_page
 from experiments.records import RESULTS
 from experiments.scalability import scalability_figure, scalability_page
+from experiments.smarts import smarts_page
 from experiments.speed import speed_page
 from experiments.twibot import twibot_page
 from rwkplus.cli.console import out
@@ -31,6 +32,7 @@ PAGES: dict[str, tuple[Make, ...]] = {
     "kernels.md": (kernel_page,),
     "planted.md": (planted_page,),
     "mining_explained.md": (explained_page,),
+    "smarts.md": (smarts_page,),
     "speed.md": (speed_page,),
     "mining_tasks.md": (mining_task_page,),
     "classification.md": (classification_page,),

@@ -1,12 +1,13 @@
 """Drawings as SVG, without files, fonts or scripts: small labelled graphs, curves and histograms."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rwkplus.table import GraphTable
 
@@ -34,8 +35,15 @@ BELOW = 14
 """Room that names below nodes take from words beside edges."""
 ARROW = 7.0
 """Length of an arrowhead."""
+BEND = 18.0
+"""Distance between edges that join the same nodes."""
+LINE = 9.0
+"""Height of a line of text."""
+BONDS = ("-", "=", "#", ":")
 HALO = 'paint-order="stroke" stroke="#fff" stroke-width="2.5"'
 """Lets text be read in front of lines."""
+Place = tuple[float, float]
+Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 def label_colors(labels: Collection[str]) -> dict[str, str]:
@@ -107,7 +115,8 @@ def draw(
     with a ``weight`` between 0 and 1 are as strong as that.
 
     Double and triple bonds have two and three lines, aromatic ones (``:``) are dashed, other edge labels are
-    written beside the edge if there is room. Edges of directed graphs have arrowheads.
+    written beside the edge if there is room. Edges of directed graphs have arrowheads, and several between the same
+    nodes run beside each other. The text ``conditions`` of a node or edge is written where nothing else stands.
     """
     places = layout(graph)
     opacities = {v: _opacity(v, highlighted, strength) for v in graph}
@@ -115,26 +124,32 @@ def draw(
     radius = round(min(12.0 if len(graph) <= 15 else 8.0, max(4.0, 0.45 * room)), 1)
     labels = {v: str(label) for v, label in graph.nodes(data="label")}
     roomy = room >= max([WORD_ROOM, *map(_width, labels.values())])
-    below = {v: label for v, label in labels.items() if roomy and len(label) > SHORT}
+    below = {v: _below(places[v], radius, label) for v, label in labels.items() if roomy and len(label) > SHORT}
     widest = max((_width(label or "") for _, _, label in graph.edges.data("label")), default=0.0)
-    words = room >= max(widest, WORD_ROOM + (BELOW if below else 0))
-    parts = [f'<svg viewBox="{_frame(places, below)}" role="img" aria-label="{escape(title)}">']
-    for u, v, fields in graph.edges(data=True):
+    wordy = room >= max(widest, WORD_ROOM + (BELOW if below else 0))
+    lines = _lines(graph, places)
+    parts, written = [], [*below.values()]
+    for line, (u, v, fields) in zip(lines, graph.edges(data=True), strict=True):
         opacity = min(opacities[u], opacities[v], fields.get("weight", 1.0))
-        parts.append(_edge(places[u], places[v], fields.get("label"), opacity, words=words))
+        parts.append(_edge(line, fields, opacity))
         if graph.is_directed():
-            parts.append(_arrowhead(places[u], places[v], radius, opacity))
+            parts.append(_arrowhead(line.control, line.end, radius, opacity))
+        if wordy and fields.get("label") not in (None, *BONDS) and not fields.get("conditions"):
+            word = _cut(fields["label"])
+            written.append(_box(*line.beside(8), [word]))
+            parts.append(_text(*line.beside(8), word, f'opacity="{opacity}"'))
     names = []
     for v, fields in graph.nodes(data=True):
         (x, y), opacity, label = places[v], opacities[v], labels[v]
-        hint = escape(f"{label} {fields.get('name', '')}".strip())
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colors[label]}" opacity="{opacity}">'
-            f"<title>{hint}</title></circle>"
+            f"<title>{_hint(label, fields.get('name'), fields.get('conditions'))}</title></circle>"
         )
         if len(label) <= SHORT or v in below:
             names.append(_node_name(x, y, radius, label, max(opacity, 0.6)))
-    return "".join([*parts, *names, "</svg>"])
+    conditions, boxes = _conditions(graph, places, lines, radius, written)
+    head = f'<svg viewBox="{_frame([*below.values(), *boxes])}" role="img" aria-label="{escape(title)}">'
+    return "".join([head, *parts, *names, *conditions, "</svg>"])
 
 
 def needs_legend(colors: Mapping[str, str]) -> bool:
@@ -183,6 +198,27 @@ def curve(values: Sequence[float], *, top: float | None = None, percent: bool = 
     return "".join([*parts, "</svg>"])
 
 
+def bars(shares: Mapping[str, float]) -> str:
+    """Draw shares between 0 and 1, each as a bar beside its name.
+
+    >>> bars({"toxic": 0.75, "other": 0.1}).count("<rect")
+    4
+    """
+    left = min(LETTER * 1.4 * max((len(_cut(name)) for name in shares), default=0) + 6, 90.0)
+    row, width, look = 18, 200.0, 'font-size="11" fill="#444"'
+    scale = width - left - 34
+    parts = [f'<svg viewBox="0 0 {width:.0f} {row * len(shares)}" role="img" aria-label="shares">']
+    for k, (name, share) in enumerate(shares.items()):
+        y = k * row + 4
+        parts.append(
+            f'<text x="{left - 5:.1f}" y="{y + 9}" text-anchor="end" {look}>{escape(_cut(name))}</text>'
+            f'<rect x="{left:.1f}" y="{y}" width="{scale:.1f}" height="11" fill="#eceff1"/>'
+            f'<rect x="{left:.1f}" y="{y}" width="{share * scale:.1f}" height="11" fill="{PALETTE[0]}"/>'
+            f'<text x="{left + scale + 4:.1f}" y="{y + 9}" {look}>{share:.0%}</text>'
+        )
+    return "".join([*parts, "</svg>"])
+
+
 def histogram(values: ArrayLike, threshold: float, *, bins: int = 40) -> str:
     """Draw how many values lie where; those above the threshold in red.
 
@@ -228,7 +264,7 @@ def _opacity(v: int, highlighted: Collection[int] | None, strength: Mapping[int,
     return 1.0 if highlighted is None or v in highlighted else FADED
 
 
-def layout(graph: nx.Graph) -> dict[int, tuple[float, float]]:
+def layout(graph: nx.Graph) -> dict[int, Place]:
     """Places of the nodes inside the picture; the same for the same graph.
 
     >>> layout(nx.empty_graph(1))
@@ -253,7 +289,7 @@ def _distances(graph: nx.Graph) -> dict[int, dict[int, float]]:
     return {u: {v: steps[u].get(v, 1.5 + (reach[u] + reach[v]) / 2) for v in graph} for u in graph}
 
 
-def _room(places: Mapping[int, tuple[float, float]]) -> float:
+def _room(places: Mapping[int, Place]) -> float:
     """Distance of the two closest nodes."""
     if len(places) < 2:
         return float(SIZE)
@@ -271,11 +307,32 @@ def _width(word: str) -> float:
     return LETTER * len(_cut(word))
 
 
-def _frame(places: Mapping[int, tuple[float, float]], below: Mapping[int, str]) -> str:
-    """The picture, wide enough for the names below its outer nodes."""
-    left = min([0.0, *(places[v][0] - _width(name) / 2 for v, name in below.items())])
-    right = max([float(SIZE), *(places[v][0] + _width(name) / 2 for v, name in below.items())])
-    return f"{left:.0f} 0 {right - left:.0f} {SIZE}"
+def _frame(boxes: Sequence[Box]) -> str:
+    """The picture, large enough for all that is written."""
+    left, top, right, bottom = np.array([(0.0, 0.0, SIZE, SIZE), *boxes]).T
+    return f"{left.min():.0f} {top.min():.0f} {right.max() - left.min():.0f} {bottom.max() - top.min():.0f}"
+
+
+def _below(place: Place, radius: float, name: str) -> Box:
+    """Where the name of a node stands that is too long to stand in it."""
+    return _box(place[0], place[1] + radius + LINE / 2, [_cut(name)])
+
+
+def _box(x: float, y: float, lines: Sequence[str]) -> Box:
+    """What lines of text cover, of which the first has its middle here."""
+    half = LETTER * max(map(len, lines)) / 2 + 2
+    return x - half, y - LINE / 2, x + half, y + LINE * (len(lines) - 0.5)
+
+
+def _hint(*words: str | None) -> str:
+    return escape(" ".join(str(word) for word in words if word))
+
+
+def _text(x: float, y: float, word: str, look: str) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" text-anchor="middle" font-size="8" fill="#666" {look} {HALO}>'
+        f"{escape(word)}</text>"
+    )
 
 
 def _node_name(x: float, y: float, radius: float, name: str, opacity: float) -> str:
@@ -289,7 +346,7 @@ def _node_name(x: float, y: float, radius: float, name: str, opacity: float) -> 
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" opacity="{opacity}" {look}>{escape(name)}</text>'
 
 
-def _arrowhead(a: tuple[float, float], b: tuple[float, float], radius: float, opacity: float) -> str:
+def _arrowhead(a: Place, b: Place, radius: float, opacity: float) -> str:
     """A triangle that touches the node at ``b``."""
     along = np.array(b) - np.array(a)
     along /= max(float(np.hypot(*along)), 1e-9)
@@ -300,23 +357,103 @@ def _arrowhead(a: tuple[float, float], b: tuple[float, float], radius: float, op
     return f'<polygon points="{points}" fill="#444" opacity="{opacity}"/>'
 
 
-def _edge(a: tuple[float, float], b: tuple[float, float], label: str | None, opacity: float, *, words: bool) -> str:
-    lines = BOND_LINES.get(label or "", 1)
-    along = np.array(b) - np.array(a)
-    aside = np.array([-along[1], along[0]]) / max(float(np.hypot(*along)), 1e-9)
-    dashed = ' stroke-dasharray="5 3"' if label == ":" else ""
-    parts = []
-    for i in range(lines):
-        x, y = aside * 4.5 * (i - (lines - 1) / 2)
-        parts.append(
-            f'<line x1="{a[0] + x:.1f}" y1="{a[1] + y:.1f}" x2="{b[0] + x:.1f}" y2="{b[1] + y:.1f}" '
-            f'stroke="#444" stroke-width="2" opacity="{opacity}"{dashed}>'
-            f"<title>{escape(label or '')}</title></line>"
-        )
-    if words and label is not None and label not in ("-", "=", "#", ":"):
-        x, y = (np.array(a) + np.array(b)) / 2 + aside * 8
-        parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="8" fill="#666" opacity="{opacity}" {HALO}>'
-            f"{escape(_cut(label))}</text>"
-        )
-    return "".join(parts)
+class _Line(NamedTuple):
+    """An edge: straight, or bent so that others between the same nodes can be seen."""
+
+    start: Place
+    end: Place
+    bend: float = 0.0
+
+    @property
+    def aside(self) -> NDArray[np.float64]:
+        """A step to the side."""
+        along = np.array(self.end) - np.array(self.start)
+        return np.array([-along[1], along[0]]) / max(float(np.hypot(*along)), 1e-9)
+
+    @property
+    def control(self) -> Place:
+        """What it is drawn to: twice as far from the straight line as its middle."""
+        x, y = (np.array(self.start) + np.array(self.end)) / 2 + 2 * self.bend * self.aside
+        return float(x), float(y)
+
+    def beside(self, distance: float, share: float = 0.5) -> Place:
+        """A place beside the edge, at a share of its length."""
+        start, control, end = map(np.array, (self.start, self.control, self.end))
+        there = (1 - share) ** 2 * start + 2 * share * (1 - share) * control + share**2 * end
+        x, y = there + self.aside * (distance if self.bend >= 0 else -distance)
+        return float(x), float(y)
+
+
+def _lines(graph: nx.Graph, places: Mapping[int, Place]) -> list[_Line]:
+    """Where the edges run: those between the same nodes beside each other, whichever way they lead."""
+    ends = [(u, v) for u, v in graph.edges()]
+    number = Counter(frozenset(pair) for pair in ends)
+    seen: dict[frozenset[int], list[tuple[int, int]]] = {}
+    lines = []
+    for u, v in ends:
+        before = seen.setdefault(frozenset((u, v)), [])
+        bend = BEND * (len(before) - (number[frozenset((u, v))] - 1) / 2)
+        before.append((u, v))
+        lines.append(_Line(places[u], places[v], bend if before[0] == (u, v) else -bend))
+    return lines
+
+
+def _edge(line: _Line, fields: Mapping[str, Any], opacity: float) -> str:
+    label = fields.get("label")
+    look = f'stroke="#444" stroke-width="2" opacity="{opacity}"' + (' stroke-dasharray="5 3"' if label == ":" else "")
+    hint = f"<title>{_hint(label, fields.get('conditions'))}</title>"
+    (x1, y1), (x2, y2), (cx, cy) = line.start, line.end, line.control
+    if line.bend:
+        return f'<path d="M{x1:.1f} {y1:.1f}Q{cx:.1f} {cy:.1f} {x2:.1f} {y2:.1f}" fill="none" {look}>{hint}</path>'
+    count = BOND_LINES.get(label or "", 1)
+    shifts = [line.aside * 4.5 * (i - (count - 1) / 2) for i in range(count)]
+    return "".join(
+        f'<line x1="{x1 + x:.1f}" y1="{y1 + y:.1f}" x2="{x2 + x:.1f}" y2="{y2 + y:.1f}" {look}>{hint}</line>'
+        for x, y in shifts
+    )
+
+
+def _conditions(
+    graph: nx.Graph, places: Mapping[int, Place], lines: Sequence[_Line], radius: float, written: Sequence[Box]
+) -> tuple[list[str], list[Box]]:
+    """Texts of conditions where nothing else stands, and their boxes; for others, there is the mouse."""
+    taken = [*written, *((x - radius, y - radius, x + radius, y + radius) for x, y in places.values())]
+    crossed = [(*line.beside(0, share),) * 2 for line in lines for share in np.linspace(0.1, 0.9, 17).tolist()]
+    texts: list[str] = []
+    boxes: list[Box] = []
+    for words, ways in (*_at_nodes(graph, places, radius), *_at_edges(graph, lines)):
+        free = [(x, y) for x, y in ways if not _overlaps(_box(x, y, words), [*taken, *boxes])]
+        if free:
+            x, y = min(free, key=lambda way: _overlaps(_box(way[0], way[1], words), crossed))
+            boxes.append(_box(x, y, words))
+            texts += [_text(x, y + LINE * k, word, 'font-style="italic"') for k, word in enumerate(words)]
+    return texts, boxes
+
+
+Wanted = Iterator[tuple[list[str], list[Place]]]
+"""Lines of text, and where they may stand, the best place first."""
+
+
+def _at_nodes(graph: nx.Graph, places: Mapping[int, Place], radius: float) -> Wanted:
+    for v, told in graph.nodes(data="conditions"):
+        if told:
+            words, (x, y) = told.split(", "), places[v]
+            more, half = LINE * (len(words) - 1), LETTER * max(map(len, words)) / 2 + radius + 2
+            low, high = y + radius + LINE / 2 + 1, y - radius - LINE / 2 - 1 - more
+            beside = [(x + half, y - more / 2), (x - half, y - more / 2)]
+            yield words, [(x, low), (x, low + LINE), (x, high), *beside]
+
+
+def _at_edges(graph: nx.Graph, lines: Sequence[_Line]) -> Wanted:
+    for line, (_, _, fields) in zip(lines, graph.edges(data=True), strict=True):
+        if fields.get("conditions"):
+            words = [*filter(None, [_cut(fields.get("label") or "")]), *fields["conditions"].split(", ")]
+            more, half = LINE * (len(words) - 1), LETTER * max(map(len, words)) / 2
+            far = half * abs(line.aside[0]) + (more + LINE) / 2 * abs(line.aside[1]) + 2
+            ways = [line.beside(side * far, share) for share in (0.5, 0.35, 0.65) for side in (1, -1)]
+            yield words, [(x, y - more / 2) for x, y in ways]
+
+
+def _overlaps(a: Box, others: Iterable[Box]) -> int:
+    """How many of the others a box touches."""
+    return sum(a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3] for b in others)

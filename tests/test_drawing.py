@@ -14,6 +14,7 @@ from rwkplus.drawing import (
     PALETTE,
     SIZE,
     USUAL,
+    bars,
     curve,
     draw,
     graphs_to_draw,
@@ -285,15 +286,109 @@ def test_words_that_are_wider_than_their_edge_come_up_under_the_mouse():
         assert (f">{word[:15]}" in svg.replace("<title>" + word, "")) == written
 
 
+# Several edges between the same nodes, and conditions
+
+
+def directed(*edges, labels="ab", kind=nx.MultiDiGraph):
+    graph = kind()
+    graph.add_nodes_from((v, {"label": label}) for v, label in enumerate(labels))
+    graph.add_edges_from(edges)
+    return graph
+
+
+def middles(drawn):
+    """Where bent edges are between their ends."""
+    curves = [[float(x) for x in re.findall(r"-?[\d.]+", path.get("d"))] for path in drawn.findall("path")]
+    return np.array([(np.array(c[:2]) + 2 * np.array(c[2:4]) + np.array(c[4:])) / 4 for c in curves])
+
+
+@pytest.mark.parametrize(
+    ("graph", "count"),
+    [
+        (directed((0, 1, {}), (1, 0, {}), kind=nx.DiGraph), 2),
+        (directed((0, 1, {"label": "x"}), (0, 1, {"label": "y"}), (1, 0, {"label": "x"})), 3),
+        (directed((0, 1, {"label": "x"}), (0, 1, {"label": "y"}), kind=nx.MultiGraph), 2),
+    ],
+)
+def test_edges_between_the_same_nodes_run_beside_each_other(graph, count):
+    drawn = picture(graph)
+    curves, lines = middles(drawn), numbers(drawn.findall("line"), "x1", "y1", "x2", "y2")
+    straight = lines.reshape(-1, 2, 2).mean(1)
+    places = np.concatenate([curves, straight])
+    assert len(places) == count
+    apart = np.hypot(*(places[:, None] - places).T)[~np.eye(count, dtype=bool)]
+    assert apart.min() > 15
+    assert len(drawn.findall("polygon")) == (count if graph.is_directed() else 0)
+
+
+def test_edges_of_different_nodes_are_straight():
+    drawn = picture(directed((0, 1, {}), (1, 2, {}), (2, 0, {}), labels="abc"))
+    assert drawn.findall("path") == []
+    assert len(drawn.findall("line")) == 3
+
+
+def boxes(drawn):
+    """About what texts cover: left, top, right, bottom."""
+    covered = []
+    for text in drawn.findall("text"):
+        x, y, size = (float(text.get(name)) for name in ("x", "y", "font-size"))
+        y += {".35em": 0.0, "1em": 0.65}[text.get("dy")] * size
+        half = 0.25 * size * len(text.text)
+        covered.append((x - half, y - size / 2, x + half, y + size / 2))
+    return np.array(covered)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("form", [nx.path_graph, nx.cycle_graph, nx.complete_graph])
+def test_conditions_stand_where_nothing_else_does(form, size):
+    graph = nx.DiGraph(form(size).edges) if size > 2 else nx.DiGraph([(0, 1)])
+    nx.set_node_attributes(graph, "account", "label")
+    nx.set_edge_attributes(graph, "wire", "label")
+    nx.set_node_attributes(graph, "balance < 0, age >= 18", "conditions")
+    nx.set_edge_attributes(graph, "amount >= 10,000", "conditions")
+    drawn = picture(graph)
+    told = boxes(drawn)
+    left, top, width, height = box(ElementTree.tostring(drawn).decode())
+    assert (told[:, :2] >= (left - 1, top - 1)).all()
+    assert (told[:, 2:] <= (left + width + 1, top + height + 1)).all()
+    shared = (told[:, None, :2] < told[:, 2:]).all(2) & (told[:, :2] < told[:, None, 2:]).all(2)
+    assert shared.sum() == len(told)  # each with itself
+    for x, y in numbers(drawn.findall("circle"), "cx", "cy"):
+        assert not ((told[:, :2] < (x, y)) & ((x, y) < told[:, 2:])).all(1).any()
+    hints = [circle.find("title").text for circle in drawn.findall("circle")]
+    assert hints == ["account balance < 0, age >= 18"] * size
+    if size <= 4 and form is nx.cycle_graph:
+        assert sum(text.text == "amount >= 10,000" for text in drawn.findall("text")) == graph.number_of_edges()
+
+
+def test_conditions_cannot_break_out_of_the_picture():
+    hostile = "<script>x</script> < 5"
+    graph = directed((0, 1, {"conditions": hostile}))
+    graph.nodes[0]["conditions"] = hostile
+    assert [text.text for text in picture(graph).findall("text")].count(hostile) == 2
+    assert "<script" not in draw(graph, label_colors("ab"))
+
+
+# Shares
+
+
+def test_shares_are_bars_beside_their_names():
+    drawn = ElementTree.fromstring(bars({"<fraud>": 0.5, "usual": 0.25}))
+    assert [text.text for text in drawn.findall("text")] == ["<fraud>", "50%", "usual", "25%"]
+    whole, half, _, quarter = numbers(drawn.findall("rect"), "width").ravel()
+    assert half == pytest.approx(whole / 2, abs=0.1)
+    assert quarter == pytest.approx(whole / 4, abs=0.1)
+
+
 # Histograms
 
 
-def bars(picture, color):
+def bars_of(picture, color):
     return [bar for bar in ElementTree.fromstring(picture).findall("rect") if bar.get("fill") == color]
 
 
 def heights(picture, color):
-    return [float(bar.get("height")) for bar in bars(picture, color)]
+    return [float(bar.get("height")) for bar in bars_of(picture, color)]
 
 
 def test_bars_add_up_and_are_red_beyond_the_threshold():
@@ -303,13 +398,13 @@ def test_bars_add_up_and_are_red_beyond_the_threshold():
 
 
 def test_values_at_the_threshold_are_usual():
-    assert len(bars(histogram([2.0, 2.0], 2.0), USUAL)) == 1
-    assert bars(histogram([2.0, 2.0], 2.0), BEYOND) == []
+    assert len(bars_of(histogram([2.0, 2.0], 2.0), USUAL)) == 1
+    assert bars_of(histogram([2.0, 2.0], 2.0), BEYOND) == []
 
 
 def test_within_one_bar_red_stands_on_gray():
     picture = histogram([0.0, 0.9, 1.1, 2.0], 1.0, bins=1)
-    (usual,), (beyond,) = bars(picture, USUAL), bars(picture, BEYOND)
+    (usual,), (beyond,) = bars_of(picture, USUAL), bars_of(picture, BEYOND)
     assert float(beyond.get("y")) + float(beyond.get("height")) == pytest.approx(float(usual.get("y")))
     assert usual.get("x") == beyond.get("x")
 

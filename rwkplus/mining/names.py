@@ -109,9 +109,8 @@ class _Reading:
         hosts = [(self.nodes[v], self._branches(v, stop=set(core))) for v in core]
         parts = sorted(f"{_listed(map(_unlinked, own))} at {host}" for host, own in hosts if own)
         link = next(iter(self.links.values())).strip()
-        name = f"{len(core)}-clique {_listed(self.nodes[v] for v in core)}" + (
-            "" if link == PLAIN else f" (all {link})"
-        )
+        name = f"{len(core)}-clique {_listed(self.nodes[v] for v in core)}"
+        name += "" if link == PLAIN else f" (all {link})"
         pairs = [PLAIN.join(sorted((self.nodes[u], self.nodes[v]))) for u, v in missing.edges]
         return name + (f" without {_listed(pairs)}" if pairs else "") + _with(parts)
 
@@ -135,7 +134,7 @@ class _Reading:
         text = self._along(order) + ("" if alike else f"{steps[-1]}(back)")
         chords = sorted(tuple(sorted((place[u], place[v]))) for u, v in self.plain.subgraph(order).edges)
         chords = [(i, j) for i, j in chords if j - i not in (1, len(order) - 1)]
-        joined = [f"{i}{self.links[order[i - 1], order[j - 1]]}{j}" for i, j in chords]
+        joined = [([i, j], f"{i}{self.links[order[i - 1], order[j - 1]]}{j}") for i, j in chords]
         attached: dict[int, list[str]] = {}
         closed: list[int] = []  # nodes of further rings through one node of this one
         for part in nx.connected_components(self.plain.subgraph(self.plain.nodes - place.keys())):
@@ -143,8 +142,9 @@ class _Reading:
             if len(ends) == 1:
                 attached.setdefault(ends[0], []).append(_unlinked(told))
             else:
-                joined.append(f"{ends[0]}{told}")
-                closed += [len(part)] if len(ends) == 2 and ends[0] == ends[1] else []
+                joined.append((ends, f"{ends[0]}{told}"))
+                bare = all(self.plain.degree[v] == 2 for v in part)
+                closed += [len(part)] if bare and ends[0] == ends[-1] else []
         names = [self.nodes[v] for v in order]
         form = _ring_of(len(order))
         if len(joined) == 1 and chords:
@@ -152,7 +152,14 @@ class _Reading:
             form = f"fused {' and '.join(map(_ring_of, sorted((far + 1, len(order) - far + 1))))}"
         elif len(joined) == len(closed) == 1:
             form = f"{form} and {_ring_of(1 + closed[0])} sharing a node:"
-        return _Ring(form, text, names, alike, sorted(joined), {k: sorted(own) for k, own in sorted(attached.items())})
+        return _Ring(
+            form,
+            text,
+            names,
+            alike,
+            [text for _, text in sorted(joined)],
+            {k: sorted(own) for k, own in sorted(attached.items())},
+        )
 
     def _part(self, part: set[Any], place: dict[Any, int]) -> tuple[list[int], str]:
         """Positions of the ring that a part is joined to, and how it reads from the first of them."""
@@ -161,7 +168,8 @@ class _Reading:
         inside = self.graph.subgraph(part)
         if self.plain.subgraph(part).number_of_edges() >= len(part):
             others = ", ".join(map(str, ends[1:]))
-            return ends, f"{PLAIN}({_Reading(inside, self.shared).name}{f' at {others}' if others else ''})"
+            link = _first(self.links[u, v] for k, u, v in links if k == ends[0])
+            return ends, f"{link}({_Reading(inside, self.shared).name}{f' at {others}' if others else ''})"
         ways = (self.links[u, v] + self._branch(v, u, place) for k, u, v in links if k == ends[0])
         return ends, _first(ways)
 

@@ -33,11 +33,16 @@ def query_molecule(pattern: "Pattern") -> Any:  # noqa: ANN401
     return molecule.GetMol()
 
 
+def smarts(pattern: "Pattern") -> str:
+    """The query molecule as text."""
+    return str(_rdkit().MolToSmarts(query_molecule(pattern)))
+
+
 def smiles(pattern: "Pattern") -> str:
     """SMILES of the molecule that has the pattern's atoms and bonds and nothing else but hydrogens."""
+    query, chem = query_molecule(pattern), _rdkit()
     from rdkit import rdBase
 
-    query, chem = query_molecule(pattern), _rdkit()
     molecule = chem.RWMol()
     for number in _atomic_numbers(pattern, chem):
         molecule.AddAtom(chem.Atom(number))
@@ -108,7 +113,7 @@ def _cypher_node(pattern: "Pattern", v: int, told: set[int]) -> str:
 
 def _cypher_conditions(letter: str, conditions: Sequence[Sequence[Condition]]) -> list[str]:
     return [
-        f"{letter}{k}.{_quoted(attribute)} {sign} {float(end)!r}"
+        f"{letter}{k}.{_quoted(attribute)} {sign} {int(end) if float(end).is_integer() else float(end)!r}"
         for k, own in enumerate(conditions)
         for attribute, low, high in own
         for sign, end in ((">=", low), ("<", high))
@@ -138,8 +143,7 @@ def plot(pattern: "Pattern", ax: Any = None) -> Any:  # noqa: ANN401
     places = {v: (x, -y) for v, (x, y) in layout(graph).items()}
     colors = label_colors(pattern.labels)
     short = all(len(label) <= 3 for label in pattern.labels)
-    look = {"node_size": 700, "node_color": [colors[label] for label in pattern.labels]}
-    nx.draw_networkx_nodes(graph, places, ax=axes, **look)
+    nx.draw_networkx_nodes(graph, places, ax=axes, node_size=700, node_color=[colors[own] for own in pattern.labels])
     words = {v: "\n".join(_words(fields)) for v, fields in graph.nodes(data=True)}
     inside = short and not any(pattern.node_conditions)
     below = places if inside else {v: (x, y - 18) for v, (x, y) in places.items()}
@@ -148,23 +152,20 @@ def plot(pattern: "Pattern", ax: Any = None) -> Any:  # noqa: ANN401
     crowded = graph.is_multigraph() or any(graph.has_edge(v, u) for u, v in graph.edges() if graph.is_directed())
     most = max((graph.number_of_edges(u, v) for u, v in graph.edges()), default=1)
     bent = [f"arc3,rad={BEND * (k + 1)}" for k in range(most)] if crowded else "arc3"
-    nx.draw_networkx_edges(graph, places, ax=axes, node_size=700, connectionstyle=bent, **_arrows(graph, crowded))
+    nx.draw_networkx_edges(graph, places, ax=axes, node_size=700, arrows=True, connectionstyle=bent)
     keys = {"keys": True} if graph.is_multigraph() else {}
     told = {tuple(edge): "\n".join(_words(fields)) for *edge, fields in graph.edges(data=True, **keys)}
     if any(told.values()):
-        nx.draw_networkx_edge_labels(graph, places, _plain(told), ax=axes, font_size=8, connectionstyle=bent)
-    axes.margins(0.2)
+        look = {"font_size": 8, "rotate": False, "connectionstyle": bent}
+        nx.draw_networkx_edge_labels(graph, places, _plain(told), ax=axes, **look)
+    axes.margins(0.25)
     axes.set_axis_off()
     return axes
 
 
-def _arrows(graph: nx.Graph, crowded: bool) -> dict[str, Any]:
-    """Lines without heads stay lines where nothing bends: they are drawn faster and scale with the axes."""
-    return {"arrows": True, "arrowstyle": "-|>" if graph.is_directed() else "-"} if crowded else {"arrows": True}
-
-
 def _words(fields: dict[str, Any]) -> list[str]:
-    return [str(fields[name]) for name in ("label", "conditions") if fields.get(name) is not None]
+    """Label and conditions, each on a line; a single bond needs no word."""
+    return [str(fields[name]) for name in ("label", "conditions") if fields.get(name) not in (None, "-")]
 
 
 def _plain(words: dict[Any, str]) -> dict[Any, str]:

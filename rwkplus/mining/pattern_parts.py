@@ -30,12 +30,15 @@ class Condition(NamedTuple):
 
 
 def in_words(number: float | None) -> str:
-    """The shortest way to write a number that tells it from all others, with commas between thousands.
+    """The shortest way to write a number that tells it from all others; from 10,000 on with commas.
 
-    >>> in_words(10_000.0), in_words(0.1), in_words(1e-7)
-    ('10,000', '0.1', '1e-07')
+    >>> in_words(10_000.0), in_words(2026), in_words(0.1)
+    ('10,000', '2026', '0.1')
     """
-    return "" if number is None else f"{float(number):,}".removesuffix(".0")
+    if number is None:
+        return ""
+    value = float(number)
+    return (f"{value:,}" if abs(value) >= 10_000 else str(value)).removesuffix(".0")
 
 
 class Occurrence(NamedTuple):

@@ -16,7 +16,7 @@ from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.files import plain_number, read_json, write_whole
 from rwkplus.mining.contrast import ClassContrast, MeanDifference
 from rwkplus.mining.names import describe
-from rwkplus.mining.pattern_exports import cypher, plot, query_molecule, smiles
+from rwkplus.mining.pattern_exports import cypher, plot, query_molecule, smarts, smiles
 from rwkplus.mining.pattern_files import FORMAT, FORMATS, StoredPattern
 from rwkplus.mining.pattern_parts import Condition, Occurrences
 from rwkplus.mining.reading import PatternReader
@@ -210,9 +210,7 @@ class Pattern:
         >>> carbonyl.to_smarts()
         '[#6]=[#8]'
         """
-        from rdkit.Chem import MolToSmarts
-
-        return str(MolToSmarts(query_molecule(self)))
+        return smarts(self)
 
     def to_smiles(self) -> str:
         """Write the pattern as SMILES, where it is a molecule when hydrogens are added (extra: ``chem``).

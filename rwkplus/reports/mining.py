@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rwkplus.drawing import curve, draw, graphs_to_draw, label_colors
+from rwkplus.drawing import bars, curve, draw, graphs_to_draw, label_colors
 from rwkplus.files import write_whole
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.mining.contrast import ClassContrast
@@ -38,7 +38,7 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
                 f"{k}. {pattern.short_name}",
                 draw(pattern.to_networkx(), colors, title=pattern.short_name),
                 _facts(pattern),
-                [_example(miner, table, pattern, i, colors) for i in pattern.graphs[:EXAMPLES]],
+                [*_shares(pattern), *(_example(miner, table, pattern, i, colors) for i in pattern.graphs[:EXAMPLES])],
             )
             for k, pattern in enumerate(miner.patterns_, start=1)
         ],
@@ -81,11 +81,20 @@ def _example(miner: PatternMiner, table: GraphTable, pattern: Pattern, index: in
     return Figure(picture, title if len(close) == len(graph) else f"{title}: nodes {how_many_drawn(graph, close)}")
 
 
+def _shares(pattern: Pattern) -> list[Figure]:
+    """How many graphs of every class have the pattern."""
+    if not pattern.contrast:
+        return []
+    shares = {part.name: part.support / part.graphs for part in pattern.contrast}
+    return [Figure(bars(shares), "graphs that have it, by class")]
+
+
 def _facts(pattern: Pattern) -> dict[str, str]:
     more = "" if pattern.exhaustive else "more than "
     return {
         "graphs": f"{pattern.support} of {pattern.num_graphs} ({pattern.frequency:.0%})",
         "occurrences": f"{more}{len(pattern.occurrences)}",
+        **({} if pattern.mni is None else {"minimum image": f"{pattern.mni} nodes in its rarest place"}),
         "edges covered": f"{pattern.edge_coverage:.1%}; {pattern.gain:.1%} not covered before",
         "nodes covered": f"{pattern.node_coverage:.1%}",
         "score": f"{pattern.score:.0f} nats",
@@ -96,5 +105,5 @@ def _facts(pattern: Pattern) -> dict[str, str]:
 def _in_class(contrast: ClassContrast) -> str:
     return (
         f"{contrast.support} of {contrast.graphs} ({contrast.support / contrast.graphs:.0%}), "
-        f"odds ratio {contrast.odds_ratio:.2f}, p = {contrast.corrected:.2g}"
+        f"odds ratio {contrast.odds_ratio:.2f}, q = {contrast.corrected:.2g}"
     )

@@ -1,4 +1,6 @@
 import functools
+import sys
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -15,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from rwkplus.datasets import functional_groups
 from rwkplus.errors import MissingExtraError, ParameterError, RWKPlusWarning
-from rwkplus.mining import Pattern, PatternMiner
+from rwkplus.mining import Condition, Pattern, PatternMiner
 from rwkplus.mining.pattern_parts import Occurrences
 from rwkplus.mining.reading import PatternReader
 from rwkplus.table import GraphTable
@@ -158,6 +160,21 @@ def test_a_miner_is_a_fingerprint_in_a_pipeline():
     assert scores.tolist() == [1, 1, 1, 1]
 
 
+def test_conditions_and_parallel_edges_leave_similarity_to_labels(mined, molecules):
+    """The kernel compares labels: what a pattern asks of attributes is no label."""
+    similar = with_patterns(PatternMiner, molecules)
+    similar.patterns_ = mined.patterns_
+    plain = similar.transform(molecules[:5])
+    asked = ((Condition("mass", 2, None),), *((),) * (mined.patterns_[0].size - 1))
+    similar.patterns_ = [replace(mined.patterns_[0], node_conditions=asked), *mined.patterns_[1:]]
+    np.testing.assert_array_equal(similar.transform(molecules[:5]), plain)
+    first = mined.patterns_[0]
+    i, j, label = first.edges[0]
+    other = "=" if label == "-" else "-"
+    similar.patterns_ = [replace(first, edges=(*first.edges, (i, j, other))), *mined.patterns_[1:]]
+    np.testing.assert_array_equal(similar.transform(molecules[:5])[:, 1:], plain[:, 1:])
+
+
 # Tables
 
 
@@ -209,7 +226,7 @@ def test_occurrences_are_listed_with_the_ids_of_the_user():
 
 
 def test_without_pandas_that_is_what_is_missing(mined, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     for table in (mined.to_frame, mined.occurrences_frame):
         with pytest.raises(MissingExtraError, match="pip install pandas"):
             table()

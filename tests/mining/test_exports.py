@@ -1,3 +1,5 @@
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ PAID = pattern(
     (1, 2, "cash"),
     directed=True,
     node_conditions=((), (Condition("balance", None, 0.0),), ()),
-    edge_conditions=((), (Condition("amount", 50, 200), Condition("hour", 12, None)), ()),
+    edge_conditions=((), (Condition("amount", 50, 200), Condition("hour", 12.5, None)), ()),
 )
 
 
@@ -43,6 +45,7 @@ PAID = pattern(
     [
         (10_000, None, "amount >= 10,000"),
         (None, 50.0, "amount < 50"),
+        (2026, 9999.5, "amount 2026 to 9999.5"),
         (50, 200, "amount 50 to 200"),
         (0.1, 0.25, "amount 0.1 to 0.25"),
         (-1_234_567.5, None, "amount >= -1,234,567.5"),
@@ -79,7 +82,7 @@ def test_networkx_has_a_class_for_every_pattern(edges, directed, kind):
 def test_networkx_tells_conditions_where_there_are_any():
     graph = PAID.to_networkx()
     assert dict(graph.nodes(data="conditions")) == {0: None, 1: "balance < 0", 2: None}
-    assert graph.edges[0, 1] == {"label": "card", "conditions": "amount 50 to 200, hour >= 12"}
+    assert graph.edges[0, 1] == {"label": "card", "conditions": "amount 50 to 200, hour >= 12.5"}
     assert graph.edges[1, 0] == {"label": "cash"}
     assert PAID.to_data().num_nodes == 3
 
@@ -181,14 +184,23 @@ def test_what_is_no_part_of_a_molecule_is_told(other, message):
             export()
 
 
+def test_without_rdkit_the_extra_is_named(monkeypatch):
+    carbonyl = pattern("CO", (0, 1, "="))
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    for export in (carbonyl.to_mol, carbonyl.to_smarts, carbonyl.to_smiles):
+        with pytest.raises(MissingExtraError, match=r"rwkplus\[chem\]"):
+            export()
+    assert carbonyl.short_name == "path C=O"
+
+
 # Cypher
 
 
 def test_cypher_asks_for_labels_directions_conditions_and_distinct_nodes():
     assert PAID.to_cypher().split("\n") == [
         "MATCH (n1:`bank`)-[r0:`cash`]->(n0:`shop`), (n0)-[r1:`card`]->(n1), (n1)-[r2:`cash`]->(n2:`shop`)",
-        "WHERE n0 <> n1 AND n0 <> n2 AND n1 <> n2 AND n1.`balance` < 0.0"
-        " AND r1.`amount` >= 50.0 AND r1.`amount` < 200.0 AND r1.`hour` >= 12.0",
+        "WHERE n0 <> n1 AND n0 <> n2 AND n1 <> n2 AND n1.`balance` < 0"
+        " AND r1.`amount` >= 50 AND r1.`amount` < 200 AND r1.`hour` >= 12.5",
         "RETURN n0, n1, n2",
     ]
     assert pattern("ab", (0, 1, None)).to_cypher().startswith("MATCH (n0:`a`)-[r0]-(n1:`b`)\n")
@@ -240,6 +252,6 @@ def test_a_plot_shows_labels_edges_and_conditions(plt, shown):
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[plot\]"):
         PAID.plot()

@@ -42,6 +42,7 @@ def tailed(graph, host):
         (tailed(tailed(nx.cycle_graph(4), 0), 0), "ABBBCC", "4-ring A-B-B-B with 2 x C at A"),
         (fused(9, 0, 5), "C" * 9, "fused 5-ring and 6-ring C-C-C-C-C-C-C-C-C, joined 1-5"),
         (nx.Graph(BUTTERFLY), "AABCD", "triangle and triangle sharing a node: A-A-B, joined 3-C-D-3"),
+        (nx.Graph([*BUTTERFLY, (3, 5)]), "AABCDE", "triangle A-A-B, joined 3-C(D-3, E)"),
         (nx.Graph(BARBELL), "AABCDE", "triangle A-A-B with (triangle C-D-E) at B"),
         (nx.complete_bipartite_graph(2, 3), "AABBB", "4-ring A-B-A-B, joined 1-B-3"),
         (nx.wheel_graph(5), "HABAB", "5-ring A-B-A-B-H, joined 1-4, 2-5, 3-5"),

@@ -1,4 +1,6 @@
 import re
+from copy import copy
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import networkx as nx
@@ -6,7 +8,8 @@ import pytest
 
 from rwkplus.datasets import functional_groups
 from rwkplus.drawing import curve, draw, label_colors
-from rwkplus.mining import PatternMiner
+from rwkplus.mining import Condition, PatternMiner
+from rwkplus.mining.contrast import ClassContrast
 from rwkplus.reports import mining_report, write_mining_report
 from tests.strategies import pyg_graphs
 
@@ -110,3 +113,20 @@ def test_of_large_graphs_the_surroundings_of_an_occurrence_are_drawn():
     page = mining_report(miner, graphs, "tails")
     assert "graph 0: nodes 93, 60 of them drawn" in page
     assert page.count("</title></circle>") == 3 + 3 * 60  # the pattern and three examples
+
+
+def test_directions_conditions_and_classes_are_shown(miner, graphs):
+    fitted = copy(miner)
+    contrast = (ClassContrast("fraud", 3, 4, 5.25, 0.01, 0.02), ClassContrast("<b>usual", 1, 26, 0.19, 0.01, 0.02))
+    conditions = ((Condition("amount", 1e4, None),), *((),) * (len(miner.patterns_[0].edges) - 1))
+    fitted.patterns_ = [
+        replace(miner.patterns_[0], directed=True, contrast=contrast, edge_conditions=conditions, mni=17)
+    ]
+    page = mining_report(fitted, graphs, "payments")
+    assert "3 of 4 (75%), odds ratio 5.25, q = 0.02" in page
+    assert ">75%</text>" in page
+    assert "<b>" not in page
+    assert "amount &gt;= 10,000" in page
+    assert page.count("<polygon") >= len(miner.patterns_[0].edges)
+    assert "17 nodes in its rarest place" in page
+    assert "minimum image" not in mining_report(miner, graphs, "molecules")
