@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rwkplus.descriptive.palette import Paint, PaintedGraphs, paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, adjacency, refine
-from rwkplus.descriptive.walk_database import CompressedWalks, PlainWalks, WalkDatabase
+from rwkplus.descriptive.views import Paint, paint
+from rwkplus.descriptive.walk_database import WalkDatabase
 from rwkplus.errors import ParameterError
 from rwkplus.io.pyg import as_batch
 from rwkplus.table import Graphs
@@ -56,14 +56,7 @@ class ExplainedPatterns:
         return int(np.argmax(self.explained > self.explained.max() - 1e-9))
 
     def labels(self, restart: int) -> list[list[str]]:
-        """Labels of the nodes of each pattern.
-
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=2, epochs=20, kicks=2)
-        >>> sorted(found.labels(found.best)[0])
-        ['a', 'b', 'c']
-        """
+        """Labels of the nodes of each pattern."""
         return [[self.names[color] for color in pattern] for pattern in self.colors[restart]]
 
     def to_networkx(self, restart: int | None = None) -> list[nx.Graph]:
@@ -71,7 +64,7 @@ class ExplainedPatterns:
 
         >>> triangle = nx.cycle_graph(3)
         >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=2, epochs=20, kicks=2)
+        >>> found = explained_patterns([triangle] * 6, 1, 3, n_restarts=2, epochs=20, kicks=2)
         >>> sorted(found.to_networkx()[0].edges)
         [(0, 1), (0, 2), (1, 2)]
         """
@@ -86,37 +79,37 @@ class ExplainedPatterns:
 
 
 def explained_patterns(
-    graphs: Graphs,
+    X: Graphs,
     n_patterns: int,
     pattern_size: int,
     *,
-    restarts: int | Sequence[int] = 50,
+    n_restarts: int = 50,
+    first_restart: int = 0,
     steps: int = 3,
     closed: bool | Sequence[int] = True,
     epochs: int = 150,
     kicks: int = 12,
     random_state: int | np.random.RandomState | None = 0,
     view: Paint = "labels",
-    compress: bool = True,
     ignore: Sequence[str] = (),
     callback: Callback | None = None,
 ) -> ExplainedPatterns:
     """Learn small graphs whose walk features span as much as possible of those of a database.
 
     Args:
-        graphs: Whatever :func:`rwkplus.io.pyg.as_batch` reads: undirected graphs with node labels.
+        X: Whatever :func:`rwkplus.io.pyg.as_batch` reads: undirected graphs with node labels.
         n_patterns: Patterns per restart.
         pattern_size: Nodes of a pattern; some may stay without edges.
-        restarts: How many initializations to run side by side, or the numbers of those to run. What a restart finds
-            depends on its number and ``random_state``, not on its company.
+        n_restarts: How many initializations to run side by side. What a restart finds depends on its number and
+            ``random_state``, not on its company.
+        first_restart: Number of the first one.
         steps: Longest open walk, counted in edges.
         closed: Lengths of the closed walks to add, which see cycles that open walks cannot; True means 3.
         epochs: Steps of Adam.
         kicks: Random restarts of single hidden graphs during refinement; 0 for plain local search.
         random_state: Seed, scikit-learn's ``RandomState``, or None to draw one.
         view: Colors of the nodes: labels, or what tells apart nodes that no walk can; see
-            :func:`rwkplus.descriptive.palette.paint`.
-        compress: Work on color sequences instead of nodes and graphs: the same objective, much faster.
+            :func:`rwkplus.descriptive.views.paint`.
         ignore: Fields of the graphs to leave out on purpose, such as ``("edge_attr",)``.
         callback: Called after every tenth epoch (phase ``"epochs"``) and every kick (``"kicks"``) with the share that
             the best restart explains.
@@ -124,32 +117,39 @@ def explained_patterns(
     Example:
         >>> triangle = nx.cycle_graph(3)
         >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> found = explained_patterns([triangle] * 6, 1, 3, restarts=4, epochs=60, kicks=4)
+        >>> found = explained_patterns([triangle] * 6, 1, 3, n_restarts=4, epochs=60, kicks=4)
         >>> [sorted(labels) for labels in found.labels(found.best)]
         [['a', 'b', 'c']]
     """
-    if not isinstance(restarts, Collection):
-        check_integer("restarts", restarts, 1)
-        restarts = range(restarts)
-    numbers = list(restarts)
-    lengths = _check(numbers, n_patterns, pattern_size, steps, closed, epochs, kicks)
+    for name, value, least in (
+        ("n_patterns", n_patterns, 1),
+        ("pattern_size", pattern_size, 2),
+        ("n_restarts", n_restarts, 1),
+        ("first_restart", first_restart, 0),
+        ("epochs", epochs, 0),
+        ("kicks", kicks, 0),
+    ):
+        check_integer(name, value, least)
+    lengths = _closed_lengths(steps, closed)
     seed = seed_of(random_state)
-    painted = paint(as_batch(graphs, ignore=ignore), view, random_state=seed)
-    database = walk_database(painted, steps, lengths, compress=compress)
-    generators = [np.random.default_rng((seed, number)) for number in numbers]
-    return _mined(database, painted.names, generators, (n_patterns, pattern_size, epochs, kicks), callback)
+    painted = paint(as_batch(X, ignore=ignore), view, random_state=seed)
+    generators = [np.random.default_rng((seed, first_restart + number)) for number in range(n_restarts)]
+    database = WalkDatabase.of(painted, steps, lengths)
+    return _mined(database, painted.names, generators, n_patterns, pattern_size, epochs, kicks, callback)
 
 
 def _mined(
     database: WalkDatabase,
     names: tuple[str, ...],
     generators: list[np.random.Generator],
-    how: tuple[int, int, int, int],
+    n_patterns: int,
+    pattern_size: int,
+    epochs: int,
+    kicks: int,
     callback: Callback | None,
 ) -> ExplainedPatterns:
-    """Train, decode and refine one restart per generator: so many patterns of so many nodes, epochs and kicks."""
-    n_patterns, pattern_size, epochs, kicks = how
-    restarts, num_colors = len(generators), len(database.colors)
+    """Train, decode and refine one restart per generator."""
+    n_restarts, num_colors = len(generators), len(database.colors)
     edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, num_colors)
     history = _train(database.to(torch.float32), edge_logits, color_logits, epochs, callback)
     banks, decoded = _decode(database, edge_logits, color_logits)
@@ -161,18 +161,13 @@ def _mined(
         banks.colors.numpy(),
         names,
         explained.numpy(),
-        history[-1] if epochs else np.zeros(restarts),
+        history[-1] if epochs else np.zeros(n_restarts),
         decoded.numpy(),
         adjacency(torch.sigmoid(edge_logits / COLDEST).double(), pattern_size).numpy(),
         torch.softmax(color_logits / COLDEST, -1).double().numpy(),
         history.max(1, initial=0.0),
-        database.objective(*each.dense(database)).view(restarts, n_patterns).numpy(),
+        database.objective(*each.dense(database)).view(n_restarts, n_patterns).numpy(),
     )
-
-
-def walk_database(painted: PaintedGraphs, steps: int, closed: tuple[int, ...], *, compress: bool) -> WalkDatabase:
-    """Prepare painted graphs for the objective, compressed or node by node; float64."""
-    return (CompressedWalks if compress else PlainWalks).of(painted, steps, closed)
 
 
 def initial_logits(
@@ -244,21 +239,9 @@ def _decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -
     return best
 
 
-def _check(
-    restarts: list[int],
-    n_patterns: int,
-    pattern_size: int,
-    steps: int,
-    closed: bool | Sequence[int],
-    epochs: int,
-    kicks: int,
-) -> tuple[int, ...]:
-    """Refuse impossible arguments; return the lengths of closed walks."""
-    lowest = {"n_patterns": (n_patterns, 1), "pattern_size": (pattern_size, 2), "steps": (steps, 1)}
-    lowest |= {"restarts": (len(restarts), 1), "epochs": (epochs, 0), "kicks": (kicks, 0)}
-    for name, (value, least) in lowest.items():
-        if value < least:
-            raise ParameterError(f"{name} must be at least {least}, got {value}.")
+def _closed_lengths(steps: int, closed: bool | Sequence[int]) -> tuple[int, ...]:
+    """The lengths of closed walks that are meant; refuses walks that cannot be."""
+    check_integer("steps", steps, 1)
     if not isinstance(closed, bool | Collection):
         raise ParameterError(f"closed must be True, False or lengths such as (3, 4), got {closed!r}.")
     lengths = (CLOSED if closed else ()) if isinstance(closed, bool) else tuple(closed)

@@ -1,4 +1,4 @@
-r"""A graph database as the explained fraction sees it: kernels with any bank of hidden graphs, plain or compressed.
+r"""A graph database as the explained fraction sees it: kernels with any bank of hidden graphs, compressed.
 
 The objective reads a database only through the matrices :math:`\sum_G \phi(G) \phi(G)^\top / K_{GG}` over color
 sequences. Nodes of one color therefore merge into prefixes of sequences, graphs with equal walk features merge, and
@@ -6,7 +6,6 @@ a root of that matrix, of rank ``r``, stands for all graphs: :math:`K_{GW}` beco
 The compressed size does not grow with the database, and the compression is exact.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from rwkplus.descriptive.palette import PaintedGraphs
+from rwkplus.descriptive.views import PaintedGraphs
 from rwkplus.functional.explained import (
     PrefixLevel,
     explained_fraction,
@@ -28,7 +27,6 @@ from rwkplus.functional.explained import (
     sequence_closed_walks,
     sequence_walks,
 )
-from rwkplus.functional.kernels import rwk_plus
 from rwkplus.kernels.walk_sequences import Level, SequenceTree, count_walks
 from rwkplus.table.arrays import Ints
 
@@ -43,29 +41,56 @@ Kinds are numbered: open walks of 0 to ``steps`` edges, then closed walks by len
 
 
 @dataclass(frozen=True)
-class WalkDatabase(ABC):
-    """What is common to every form of a database: colors, kinds of walks, and the objective."""
+class WalkDatabase:
+    """Color sequences instead of nodes, a root of their second moments instead of graphs, and the objective."""
 
     colors: Tensor  # (C, D)
     steps: int
     closed: tuple[int, ...]  # lengths of closed walks
     terms: tuple[Term, ...]
+    prefixes: tuple[PrefixLevel, ...]
+    sequences: tuple[PrefixLevel, ...]
+    cycles: tuple[Tensor, ...]  # per closed length: (S, L)
+    roots: tuple[dict[int, Tensor], ...]  # per term and kind: (r, S)
 
-    @abstractmethod
+    @classmethod
+    def of(cls, graphs: PaintedGraphs, steps: int, closed: tuple[int, ...]) -> Self:
+        """Count walks by color sequence and compress; float64."""
+        features = WalkFeatures.of(graphs, steps, closed)
+        terms = _choose_terms(features.norms, steps, closed)
+        return cls(
+            graphs.colors,
+            steps,
+            closed,
+            terms,
+            tuple(_level(level) for level in features.tree.prefixes),
+            tuple(_level(level) for level in features.tree.sequences[1:]),
+            tuple(torch.from_numpy(cycles) for cycles in features.cycles),
+            tuple(_root(features, term) for term in terms),
+        )
+
+    def to(self, dtype: torch.dtype) -> Self:
+        """Return the database in another precision."""
+        roots = tuple({kind: root.to(dtype) for kind, root in term.items()} for term in self.roots)
+        return replace(self, colors=self.colors.to(dtype), roots=roots)
+
+    @property
+    def cost(self) -> int:
+        """Numbers that one hidden node needs in :meth:`loadings`; for choosing the size of blocks."""
+        return sum(level.prefix.numel() for level in (*self.prefixes, *self.sequences))
+
     def loadings(self, hidden_x: Tensor, hidden_adj: Tensor) -> list[Tensor]:
         """Per term, kernels of a bank ``(K, M, D)``, ``(K, M, M)`` with the database: ``(r, K)``.
 
         Scaled so that sums of squares over the rows, within the span of a bank, are mean explained fractions.
         """
-
-    @abstractmethod
-    def to(self, dtype: torch.dtype) -> Self:
-        """Return the database in another precision."""
-
-    @property
-    @abstractmethod
-    def cost(self) -> int:
-        """Numbers that one hidden node needs in :meth:`loadings`; for choosing the size of blocks."""
+        y0 = torch.einsum("cd,kmd->ckm", self.colors, hidden_x)
+        kinds = [
+            y0.square().sum(-1),
+            *sequence_walks(y0, hidden_adj, self.prefixes, self.sequences),
+            *(sequence_closed_walks(y0, hidden_adj, cycles) for cycles in self.cycles),
+        ]
+        return [reduce(add, (root @ kinds[kind] for kind, root in roots.items())) for roots in self.roots]
 
     def gram(self, x: Tensor, adj: Tensor, other_x: Tensor, other_adj: Tensor) -> list[Tensor]:
         """Per term, kernels of aligned pairs of hidden graphs; leading dimensions broadcast."""
@@ -143,21 +168,6 @@ class WalkFeatures:
                 norms.append(_norm(count, sequence, [2] * length, gram))
         return cls(walks.tree, tuple(cycles), (*open_counts, *counts), tuple(norms))
 
-    @staticmethod
-    def of_nodes(graphs: PaintedGraphs, closed: Sequence[int]) -> list[tuple[Ints, Floats]]:
-        """Per length, the nodes of all closed walks up to rotation and reversal, and how often each is walked."""
-        if not closed:
-            return []
-        arrays = graphs.arrays
-        numbered = replace(arrays, label=np.arange(arrays.num_nodes), num_labels=arrays.num_nodes)
-        returning = count_walks(numbered, max(closed), closed=True)
-        found = []
-        for length in closed:
-            distinct, place = canonical_cycles(_written(returning.tree, length)[:, :-1])
-            counts = np.asarray((returning.counts[length] @ _joins(place, len(distinct))).sum(0)).ravel()
-            found.append((distinct, counts))
-        return found
-
 
 def canonical_cycles(sequences: Ints) -> tuple[Ints, Ints]:
     """Merge cyclic sequences ``(S, L)`` that are rotations or reversals of one another.
@@ -206,123 +216,6 @@ def _norm(counts: sparse.csr_matrix, sequences: Ints, powers: Sequence[int], gra
     for column, power in zip(sequences.T, powers, strict=True):
         similar *= gram[np.ix_(column, column)] ** power
     return np.asarray(counts.multiply(counts @ similar).sum(1), float).ravel()
-
-
-@dataclass(frozen=True)
-class PlainWalks(WalkDatabase):
-    """Every node, edge and graph by itself: the plain way, and the oracle of the compressed one."""
-
-    x: Tensor  # (N, D)
-    edge_index: Tensor
-    edge_weight: Tensor | None
-    batch: Tensor
-    cycles: tuple[Tensor, ...]  # per length, nodes of closed walks up to rotation and reversal: (S, L)
-    returns: tuple[Tensor, ...]  # how often each is walked: (S,)
-    scale: Tensor  # (terms, B): root of the share of each graph in the mean, over the root of its norm
-
-    @classmethod
-    def of(cls, graphs: PaintedGraphs, steps: int, closed: tuple[int, ...]) -> "PlainWalks":
-        """Keep the graphs as they are; only their own norms are counted beforehand."""
-        features = WalkFeatures.of(graphs, steps, closed)
-        terms = _choose_terms(features.norms, steps, closed)
-        nodes = WalkFeatures.of_nodes(graphs, closed)
-        arrays = graphs.arrays
-        return cls(
-            graphs.colors,
-            steps,
-            closed,
-            terms,
-            graphs.colors[torch.from_numpy(arrays.label)],
-            torch.from_numpy(np.stack([arrays.source, arrays.target])),
-            None if arrays.weight is None else torch.from_numpy(arrays.weight),
-            torch.from_numpy(arrays.graph),
-            tuple(torch.from_numpy(cycles) for cycles, _ in nodes),
-            tuple(torch.from_numpy(counts) for _, counts in nodes),
-            torch.from_numpy(np.stack([_row_scale(features.norms, term) for term in terms])),
-        )
-
-    def loadings(self, hidden_x: Tensor, hidden_adj: Tensor) -> list[Tensor]:
-        """See :class:`WalkDatabase`; one row per graph."""
-        num_graphs = self.scale.size(1)
-        scores = rwk_plus(
-            self.x,
-            self.edge_index,
-            self.batch,
-            hidden_x,
-            hidden_adj,
-            steps=self.steps,
-            edge_weight=self.edge_weight,
-            include_zero_step=True,
-            num_graphs=num_graphs,
-        )
-        kinds = [*scores]
-        y0 = torch.einsum("nd,kmd->nkm", self.x, hidden_x)
-        for cycles, count in zip(self.cycles, self.returns, strict=True):
-            walked = sequence_closed_walks(y0, hidden_adj, cycles) * count.unsqueeze(1)
-            kinds.append(walked.new_zeros(num_graphs, walked.size(1)).index_add(0, self.batch[cycles[:, 0]], walked))
-        return [_combined(kinds, term) * scale.unsqueeze(1) for term, scale in zip(self.terms, self.scale, strict=True)]
-
-    def to(self, dtype: torch.dtype) -> "PlainWalks":
-        """Return the database in another precision."""
-        return replace(
-            self,
-            colors=self.colors.to(dtype),
-            x=self.x.to(dtype),
-            edge_weight=None if self.edge_weight is None else self.edge_weight.to(dtype),
-            returns=tuple(count.to(dtype) for count in self.returns),
-            scale=self.scale.to(dtype),
-        )
-
-    @property
-    def cost(self) -> int:
-        """See :class:`WalkDatabase`."""
-        return self.edge_index.size(1) + self.x.size(0)
-
-
-@dataclass(frozen=True)
-class CompressedWalks(WalkDatabase):
-    """Color sequences instead of nodes, and a root of their second moments instead of graphs."""
-
-    prefixes: tuple[PrefixLevel, ...]
-    sequences: tuple[PrefixLevel, ...]
-    cycles: tuple[Tensor, ...]  # per closed length: (S, L)
-    roots: tuple[dict[int, Tensor], ...]  # per term and kind: (r, S)
-
-    @classmethod
-    def of(cls, graphs: PaintedGraphs, steps: int, closed: tuple[int, ...]) -> "CompressedWalks":
-        """Count walks by color sequence and compress; float64."""
-        features = WalkFeatures.of(graphs, steps, closed)
-        terms = _choose_terms(features.norms, steps, closed)
-        return cls(
-            graphs.colors,
-            steps,
-            closed,
-            terms,
-            tuple(_level(level) for level in features.tree.prefixes),
-            tuple(_level(level) for level in features.tree.sequences[1:]),
-            tuple(torch.from_numpy(cycles) for cycles in features.cycles),
-            tuple(_root(features, term) for term in terms),
-        )
-
-    def loadings(self, hidden_x: Tensor, hidden_adj: Tensor) -> list[Tensor]:
-        """See :class:`WalkDatabase`; one row per dimension of the database's walk features."""
-        y0 = torch.einsum("cd,kmd->ckm", self.colors, hidden_x)
-        kinds = [
-            y0.square().sum(-1),
-            *sequence_walks(y0, hidden_adj, self.prefixes, self.sequences),
-            *(sequence_closed_walks(y0, hidden_adj, cycles) for cycles in self.cycles),
-        ]
-        return [reduce(add, (root @ kinds[kind] for kind, root in roots.items())) for roots in self.roots]
-
-    def to(self, dtype: torch.dtype) -> "CompressedWalks":
-        """Return the database in another precision."""
-        roots = tuple({kind: root.to(dtype) for kind, root in term.items()} for term in self.roots)
-        return replace(self, colors=self.colors.to(dtype), roots=roots)
-
-    @property
-    def cost(self) -> int:
-        """See :class:`WalkDatabase`."""
-        return sum(level.prefix.numel() for level in (*self.prefixes, *self.sequences))
 
 
 def _level(level: Level) -> PrefixLevel:

@@ -3,15 +3,15 @@ import pytest
 import torch
 
 from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.palette import paint
 from rwkplus.descriptive.refine import DiscreteBanks, Kicks, changed_objective, climb, refine, single_changes
-from rwkplus.descriptive.walk_database import CompressedWalks
+from rwkplus.descriptive.views import paint
+from rwkplus.descriptive.walk_database import WalkDatabase
 from rwkplus.io.pyg import as_batch
 
 
 @pytest.fixture(scope="module")
 def database():
-    return CompressedWalks.of(paint(as_batch(triangle_chains(20, "base"))), 3, (3,))
+    return WalkDatabase.of(paint(as_batch(triangle_chains(20, "base"))), 3, (3,))
 
 
 def random_banks(restarts=6, k=2, size=3, num_colors=4, seed=0):
