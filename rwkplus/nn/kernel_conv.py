@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from rwkplus.errors import ParameterError, Remedy, ShapeError
 from rwkplus.functional.kernels import Egonets, check_batch, egonet_scores, rwk_minus, rwk_plus, whole_graphs
 from rwkplus.nn.egonet_kernel import compiled_egonet_scores
+from rwkplus.nn.egonets import check_extent, extract_egonets, merge_egonets
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.norms import Placement, StepNorm
-from rwkplus.nn.transforms import check_extent, extract_egonets, merge_egonets
 from rwkplus.tensors import check_place, check_type, is_transformed, learns
 from rwkplus.types import Walks, check_choice, check_integer
 

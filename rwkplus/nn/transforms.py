@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
-from numbers import Integral
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError
 from rwkplus.functional.colors import return_probabilities
 from rwkplus.functional.kernels import Egonets
-from rwkplus.nn.egonet_search import edge_hashes, egonet_kinds, find_egonets, merge_kinds, row_hashes
+from rwkplus.nn.egonets import check_extent, edge_hashes, egonet_kinds, extract_egonets, row_hashes
 from rwkplus.tensors import check_edge_index
 from rwkplus.types import check_integer
 
@@ -199,61 +198,6 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
     return egonets if unchanged else egonets._replace(kind=None)
 
 
-def extract_egonets(
-    edge_index: Tensor,
-    num_nodes: int,
-    hops: int = 1,
-    max_nodes: int | None = None,
-    edge_weight: Tensor | None = None,
-    edge_attr: Tensor | None = None,
-) -> Egonets:
-    """Find the egonets of all nodes; see :class:`EgoNets` for their order. The search runs on the CPU.
-
-    Args:
-        edge_index: Directed edges ``(2, E)``; give undirected edges twice.
-        num_nodes: Number of nodes.
-        hops: Largest distance from the center.
-        max_nodes: Largest number of members; None for all.
-        edge_weight: Weights ``(E,)``.
-        edge_attr: Colors ``(E, C)`` or ``(E,)``.
-
-    >>> extract_egonets(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3, max_nodes=2).size
-    tensor([2, 2, 2])
-    """
-    check_extent(hops, max_nodes)
-    check_edge_index(edge_index, edge_weight=edge_weight, edge_attr=edge_attr)
-    limit = -1 if max_nodes is None else max_nodes
-    found = find_egonets(edge_index.cpu().long(), num_nodes, hops, limit)
-    *places, edge = (part.to(edge_index.device) for part in found)
-    weight, attr = _per_edge(edge_weight, 1), _per_edge(edge_attr, 2)
-    return Egonets(*places, *(None if part is None else part[edge] for part in (weight, attr)))
-
-
-def merge_egonets(egonets: Egonets) -> tuple[Egonets, Tensor]:
-    """Keep one of all egonets that are alike, which gives exactly the same scores in less time.
-
-    Only for features that are equal wherever those that ``kind`` was read off are equal: these features themselves, or
-    a function of each row. Not inside :func:`torch.compile`, because sizes depend on the data.
-
-    Returns:
-        The distinct egonets, and which of them each one is: ``scores[:, which]``.
-
-    Example:
-        >>> path = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> distinct, which = merge_egonets(egonets_of(EgoNets()(path), 1, None))
-        >>> distinct.size, which
-        (tensor([2, 3]), tensor([0, 1, 0]))
-    """
-    if egonets.kind is None:
-        raise ParameterError("egonets without kinds cannot be merged.", "EgoNets finds kinds in graphs with x.")
-    merged = merge_kinds(egonets.kind, *egonets[:4])
-    weight, attr = (None if part is None else part[merged.link_id] for part in (egonets.weight, egonets.attr))
-    distinct = Egonets(
-        merged.member, merged.size, merged.link, merged.link_count, weight, attr, multiplicity=merged.multiplicity
-    )
-    return distinct, merged.which
-
-
 def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
     """One number for all edges, which PyG batches to one for each graph; None for unknown.
 
@@ -283,21 +227,6 @@ def has_same_edges(data: Data | Batch, known: Tensor | None, *, bare: bool = Fal
     """
     now = None if known is None else edge_hash_of(data, bare=bare)
     return None if known is None or now is None else int(now) == int(known.sum())
-
-
-def check_extent(hops: object, max_nodes: object) -> None:
-    """Refuse egonets that cannot be.
-
-    >>> check_extent(hops=0, max_nodes=None)
-    Traceback (most recent call last):
-    rwkplus.errors.ParameterError: hops must be an integer of at least 1, got 0.
-    """
-    if not isinstance(hops, Integral) or hops < 1:
-        raise ParameterError(f"hops must be an integer of at least 1, got {hops!r}.")
-    if max_nodes is not None and (not isinstance(max_nodes, Integral) or max_nodes < 1):
-        raise ParameterError(
-            f"max_nodes must be None or an integer of at least 1, for a node is in its own egonet; got {max_nodes!r}."
-        )
 
 
 def _check_graph(data: Data) -> None:
@@ -357,10 +286,3 @@ def _extent(hops: int, max_nodes: int | None, device: torch.device | str) -> Ten
 
 def _is_rounded(*values: Tensor | None) -> bool:
     return any(value is not None and value.dtype in (torch.half, torch.bfloat16) for value in values)
-
-
-def _per_edge(values: Tensor | None, dim: int) -> Tensor | None:
-    """Weights as a vector and colors as a matrix, whichever way they were written."""
-    if values is None or values.dim() == dim:
-        return values
-    return values.squeeze(1) if dim == 1 else values.unsqueeze(1)
