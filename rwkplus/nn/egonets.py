@@ -68,10 +68,12 @@ def merge_egonets(egonets: Egonets) -> tuple[Egonets, Tensor]:
     kept = np.zeros(which.size, np.bool_)
     kept[first] = True
     members, links = (np.repeat(kept, part.numpy()) for part in (egonets.size, egonets.link_count))
-    places = zip(egonets[:6], (members, kept, links, kept, links, links), strict=True)
-    parts = [None if part is None else torch.from_numpy(part.detach().numpy()[place]) for part, place in places]
+    places = zip(egonets[:4], (members, kept, links, kept), strict=True)
+    member, size, link, link_count = (torch.from_numpy(part.numpy()[place]) for part, place in places)
+    weight, attr = (None if part is None else part[torch.from_numpy(links)] for part in egonets[4:6])
     multiplicity = torch.from_numpy(np.bincount(which))
-    return Egonets._make([*parts, None, multiplicity]), torch.from_numpy(which)
+    distinct = Egonets(member, size, link, link_count, weight, attr, multiplicity=multiplicity)
+    return distinct, torch.from_numpy(which)
 
 
 def check_extent(hops: object, max_nodes: object) -> None:
