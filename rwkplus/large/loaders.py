@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import ParameterError
 from rwkplus.large.csr_graph import CSRGraph, check_stored
 from rwkplus.large.node_numbers import Nodes, node_numbers
-from rwkplus.large.sampling import Part, Sampler
+from rwkplus.large.parts import Part, Sampler
 from rwkplus.loops.random_streams import new_key
 from rwkplus.tensors import share_of_batches
 from rwkplus.types import check_integer
@@ -92,7 +91,8 @@ class PartLoader(ABC):
         """The part of the graph for some items; draws depend on random_state, epoch and number of the batch."""
 
     def _data(self, part: Part, batch_size: int) -> Data:
-        rows = {name: torch.from_numpy(_take(values, part.nodes)) for name, values in self.arrays.items()}
+        # Rows in memory, whatever the arrays lie in.
+        rows = {name: torch.from_numpy(np.asarray(values)[part.nodes]) for name, values in self.arrays.items()}
         return Data(
             edge_index=torch.from_numpy(part.edge_index),
             n_id=torch.from_numpy(part.nodes),
@@ -219,8 +219,3 @@ class ClusterLoader(PartLoader):
 def _input_numbers(nodes: Nodes | None, num_nodes: int) -> Index:
     """Numbers of the nodes that ``input_nodes`` means, in their order; None means all."""
     return np.arange(num_nodes) if nodes is None else node_numbers(nodes, num_nodes, "input_nodes")
-
-
-def _take(values: NDArray[Any], nodes: Index) -> NDArray[Any]:
-    """Rows in memory, whatever the array lies in."""
-    return np.asarray(values)[nodes]

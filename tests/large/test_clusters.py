@@ -7,7 +7,7 @@ from torch_geometric.utils import from_networkx
 
 from rwkplus.errors import MissingExtraError, ParameterError
 from rwkplus.large.csr_graph import CSRGraph
-from rwkplus.large.node_clusters import breadth_first, clusters
+from rwkplus.large.parts import breadth_first, clusters
 
 
 def csr(graph):
@@ -91,7 +91,7 @@ def test_metis_takes_graphs_with_self_loops():
 
 
 def test_metis_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr("rwkplus.large.node_clusters.find_spec", lambda _: None)
+    monkeypatch.setattr("rwkplus.large.parts.find_spec", lambda _: None)
     arguments = np.array([0, 1, 2]), np.array([1, 0]), 2
     with pytest.raises(MissingExtraError, match=r"rwkplus\[metis\].*method='auto'"):
         clusters(*arguments, method="metis")
