@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rwkplus.descriptive.walk_database import WalkDatabase
-from rwkplus.functional.explained import RIDGE, explained_fraction
+from rwkplus.functional.objectives import RIDGE, explained_fraction
 from rwkplus.types import Callback, Progress
 
 GAIN = 1e-9

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rwkplus.descriptive.views import View, ViewedGraphs
-from rwkplus.functional.regularizers import diversity_penalty, feature_penalty, sparsity_penalty
+from rwkplus.functional.objectives import diversity_penalty, feature_penalty, sparsity_penalty
 from rwkplus.io.pyg import as_batch
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.kernel_conv import KernelLayer

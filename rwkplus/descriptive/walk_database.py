@@ -19,7 +19,7 @@ from scipy import sparse
 from torch import Tensor
 
 from rwkplus.descriptive.views import PaintedGraphs
-from rwkplus.functional.explained import (
+from rwkplus.functional.objectives import (
     PrefixLevel,
     explained_fraction,
     pair_closed_walks,

@@ -18,7 +18,7 @@ from torch_geometric.typing import Adj, SparseTensor
 from torch_geometric.utils import add_remaining_self_loops, is_torch_sparse_tensor, to_edge_index
 
 from rwkplus.errors import NumericError, ParameterError, Remedy, ShapeError
-from rwkplus.functional.convolution import Readout, rwk_plus_conv, split_by_color
+from rwkplus.functional.walks import Readout, rwk_plus_conv, split_by_color
 from rwkplus.nn.conv_operator import fused_conv, to_csr, transpose
 from rwkplus.tensors import can_look, check_edge_index, check_place, check_range, check_type, is_transformed
 from rwkplus.types import check_choice, check_integer

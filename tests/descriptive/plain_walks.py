@@ -15,8 +15,8 @@ from rwkplus.descriptive.walk_database import (
     _written,
     canonical_cycles,
 )
-from rwkplus.functional.explained import sequence_closed_walks
 from rwkplus.functional.kernels import rwk_plus
+from rwkplus.functional.objectives import sequence_closed_walks
 from rwkplus.kernels.walk_sequences import count_walks
 
 

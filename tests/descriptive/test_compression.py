@@ -10,7 +10,7 @@ from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.refine import adjacency
 from rwkplus.descriptive.views import paint
 from rwkplus.descriptive.walk_database import WalkDatabase, canonical_cycles
-from rwkplus.functional.explained import RIDGE
+from rwkplus.functional.objectives import RIDGE
 from rwkplus.io.pyg import as_batch
 from tests.descriptive.plain_walks import PlainWalks
 from tests.strategies import colored_graphs, data_list, random_graphs

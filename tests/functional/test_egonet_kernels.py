@@ -9,10 +9,10 @@ from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
 from rwkplus.functional import Egonets, bank_propagation, color_similarity
 from rwkplus.functional import egonet_scores as plain_scores
 from rwkplus.functional.kernels import walk_scores
-from rwkplus.functional.reference import product_scores
 from rwkplus.nn import egonets_of, extract_egonets
 from rwkplus.nn.egonet_kernel import StepNormState, compiled_egonet_scores
 from rwkplus.nn.egonet_loops import BLOCK
+from tests.oracles import product_scores
 from tests.strategies import as_data, bank, dense, random_graphs, real_graphs
 
 STEPS = 3
