@@ -1,6 +1,5 @@
 """Random walk kernels of sparse graphs, or of egonets of their nodes, with a bank of small graphs: ``(T, B, K)``."""
 
-from collections.abc import Iterator
 from math import isfinite
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -11,7 +10,6 @@ from torch import Tensor
 from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, ShapeError
 from rwkplus.functional.walks import (
     Normalize,
-    Propagate,
     bank_propagation,
     closed_walks,
     closed_walks_by_ends,
@@ -20,17 +18,8 @@ from rwkplus.functional.walks import (
 from rwkplus.tensors import can_look, check_edge_index, full_precision
 
 
-class WalkOptions(TypedDict, total=False):
-    """What the kernels may be told beyond nodes, edges and steps."""
-
-    edge_weight: Float[Tensor, " E"] | None
-    """Weights of the edges of the input graphs; 1 by default."""
-
-    edge_type: Int[Tensor, " E"] | None
-    """Discrete edge colors, matched at every step with the channels of ``hidden_edge_attr``."""
-
-    edge_attr: Float[Tensor, "E C"] | None
-    """Continuous edge colors, compared at every step with ``hidden_edge_attr`` by inner product."""
+class EgonetOptions(TypedDict, total=False):
+    """What kernels of egonets may be told beyond nodes, edges and steps."""
 
     hidden_edge_attr: Float[Tensor, "K M M C"] | None
     """Edge colors of the hidden graphs."""
@@ -44,14 +33,27 @@ class WalkOptions(TypedDict, total=False):
     include_zero_step: bool
     """Put the zero-edge term, the squared color similarities, before the first step."""
 
-    num_graphs: int | None
-    """Number of graphs; read off ``batch`` by default."""
-
     normalize: Normalize | None
     """Applied to the walks ``(N, K, M)`` of each step between lines 4 and 5, so that later steps see it."""
 
     readout: Normalize | None
     """Applied to the matched walks ``(N, K, M)`` of each step before they are summed; later steps do not see it."""
+
+
+class WalkOptions(EgonetOptions, total=False):
+    """What the kernels may be told beyond nodes, edges and steps."""
+
+    edge_weight: Float[Tensor, " E"] | None
+    """Weights of the edges of the input graphs; 1 by default."""
+
+    edge_type: Int[Tensor, " E"] | None
+    """Discrete edge colors, matched at every step with the channels of ``hidden_edge_attr``."""
+
+    edge_attr: Float[Tensor, "E C"] | None
+    """Continuous edge colors, compared at every step with ``hidden_edge_attr`` by inner product."""
+
+    num_graphs: int | None
+    """Number of graphs; read off ``batch`` by default."""
 
 
 class Egonets(NamedTuple):
@@ -205,11 +207,7 @@ def egonet_scores(
     *,
     steps: int,
     match_all: bool = True,
-    hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
-    closed: bool = False,
-    include_zero_step: bool = False,
-    normalize: Normalize | None = None,
-    readout: Normalize | None = None,
+    **options: Unpack[EgonetOptions],
 ) -> Float[Tensor, "T B K"]:
     r"""Kernel of the egonet of every node with every hidden graph, :math:`K^{(i)}(\mathrm{Sub}_G[v], W_j)`.
 
@@ -224,11 +222,8 @@ def egonet_scores(
         hidden_adj: Their weighted adjacencies.
         steps: Longest walk, counted in edges.
         match_all: Match every node of a walk (RWK+) or only its ends (RWK-).
-        hidden_edge_attr: Edge colors of the hidden graphs, compared with those of ``egonets`` by inner product.
-        closed: Count only walks that return to where they began.
-        include_zero_step: Put the zero-edge term before the first step.
-        normalize: Applied to the walks ``(R, K, M)`` of each step between lines 4 and 5, StepNorm's place.
-        readout: Applied to the matched walks ``(R, K, M)`` of each step before they are summed.
+        options: Edge colors of the hidden graphs, compared with those of ``egonets``, closed walks, and what is
+            applied to the walks ``(R, K, M)`` of each step: see :class:`WalkOptions`.
 
     Returns:
         One score per step, egonet and hidden graph.
@@ -239,6 +234,7 @@ def egonet_scores(
         >>> egonet_scores(x, extract_egonets(edges, 2), x[None], 1 - torch.eye(2)[None], steps=1).flatten()
         tensor([4., 4.])
     """
+    hidden_edge_attr = options.get("hidden_edge_attr")
     check_egonets(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
     return bank_scores(
@@ -250,12 +246,8 @@ def egonet_scores(
         match_all=match_all,
         edge_weight=egonets.weight,
         edge_attr=None if hidden_edge_attr is None else egonets.attr,
-        hidden_edge_attr=hidden_edge_attr,
-        closed=closed,
-        include_zero_step=include_zero_step,
         num_graphs=egonets.size.numel(),
-        normalize=normalize,
-        readout=readout,
+        **options,
     )
 
 
@@ -371,67 +363,27 @@ def bank_scores(
     readout: Normalize | None = None,
 ) -> Float[Tensor, "T B K"]:
     """Scores of graphs whose similarity to the hidden nodes is known; see :func:`rwk_plus` and :class:`WalkOptions`."""
-    propagate = bank_propagation(
-        edge_index,
-        hidden_adj,
-        edge_weight=edge_weight,
-        edge_type=edge_type,
-        edge_attr=edge_attr,
-        hidden_edge_attr=hidden_edge_attr,
-    )
-    num_graphs, walks = count_graphs(batch, num_graphs), None
-    if closed and not match_all and hidden_edge_attr is None:
-        walks = closed_walks_by_ends(
-            y0, edge_index, hidden_adj, batch, steps, edge_weight=edge_weight, num_graphs=num_graphs
-        )
-    return walk_scores(
-        y0,
-        propagate,
-        batch,
-        steps,
-        match_all=match_all,
-        closed=closed,
-        include_zero_step=include_zero_step,
-        num_graphs=num_graphs,
-        normalize=normalize,
-        readout=readout,
-        walks=walks,
-    )
-
-
-def walk_scores(
-    y0: Float[Tensor, "N K M"],
-    propagate: Propagate,
-    batch: Int[Tensor, " N"],
-    steps: int,
-    *,
-    num_graphs: int,
-    match_all: bool = True,
-    closed: bool = False,
-    include_zero_step: bool = False,
-    normalize: Normalize | None = None,
-    readout: Normalize | None = None,
-    walks: Iterator[Tensor] | None = None,
-) -> Float[Tensor, "T B K"]:
-    """Sum the walks of every graph step by step; arguments as in :func:`walk_steps` and :class:`WalkOptions`.
-
-    ``walks`` are matched walks ``(N, K, M)`` that were found in another way.
-    """
     if closed and normalize is not None:
         raise ParameterError(
             "closed walks are walked from one start after the other and cannot be normalized between their steps.",
             "Normalize the read-out.",
         )
-
-    def per_graph(y: Tensor) -> Tensor:
-        return y.new_zeros(num_graphs, y.size(1)).index_add(0, batch, y.sum(-1))
-
-    if walks is None and closed:
-        walks = closed_walks(y0, propagate, batch, steps, match_all=match_all, num_graphs=num_graphs)
-    elif walks is None:
+    colors = {"edge_type": edge_type, "edge_attr": edge_attr, "hidden_edge_attr": hidden_edge_attr}
+    propagate = bank_propagation(edge_index, hidden_adj, edge_weight=edge_weight, **colors)
+    number = count_graphs(batch, num_graphs)
+    if not closed:
         walks = walk_steps(y0, propagate, steps, match_all=match_all, normalize=normalize)
+    elif match_all or hidden_edge_attr is not None:
+        walks = closed_walks(y0, propagate, batch, steps, match_all=match_all, num_graphs=number)
+    else:
+        ends = edge_index, hidden_adj, batch, steps
+        walks = closed_walks_by_ends(y0, *ends, edge_weight=edge_weight, num_graphs=number)
     if readout is not None:
         walks = (readout(y, step) for step, y in enumerate(walks, 1))
+
+    def per_graph(y: Tensor) -> Tensor:
+        return y.new_zeros(number, y.size(1)).index_add(0, batch, y.sum(-1))
+
     with full_precision(y0):
         scores = [per_graph(y) for y in walks]
     if include_zero_step:
