@@ -173,12 +173,7 @@ def _mined(
 def initial_logits(
     generators: list[np.random.Generator], n_patterns: int, size: int, num_colors: int
 ) -> tuple[Tensor, Tensor]:
-    """Logits of edges ``(R, k, pairs)`` from U(-1, 1), of colors ``(R, k, M, C)`` from U(0, 1), as in the paper.
-
-    >>> edges, colors = initial_logits([np.random.default_rng(0)], n_patterns=2, size=3, num_colors=4)
-    >>> edges.shape, colors.shape
-    (torch.Size([1, 2, 3]), torch.Size([1, 2, 3, 4]))
-    """
+    """Logits of edges ``(R, k, pairs)`` from U(-1, 1), of colors ``(R, k, M, C)`` from U(0, 1), as in the paper."""
     pairs = size * (size - 1) // 2
     edges = np.stack([rng.uniform(-1, 1, (n_patterns, pairs)) for rng in generators])
     colors = np.stack([rng.uniform(0, 1, (n_patterns, size, num_colors)) for rng in generators])
@@ -226,17 +221,14 @@ def _train(
 def _decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple[DiscreteBanks, Tensor]:
     """Take each node's likeliest color and, of several thresholds for edges, the one that explains most."""
     colors = color_logits.argmax(-1)
-    best: tuple[DiscreteBanks, Tensor] | None = None
-    for threshold in THRESHOLDS:
-        banks = DiscreteBanks(torch.sigmoid(edge_logits) > threshold, colors)
-        score = database.objective(*banks.dense(database))
-        if best is None:
-            best = banks, score
-            continue
-        better = (score > best[1] + 1e-9).nonzero().squeeze(1)
-        best = best[0].changed(better, banks[better]), torch.maximum(score, best[1])
-    assert best is not None
-    return best
+    banks = DiscreteBanks(torch.sigmoid(edge_logits) > THRESHOLDS[0], colors)
+    best = database.objective(*banks.dense(database))
+    for threshold in THRESHOLDS[1:]:
+        others = DiscreteBanks(torch.sigmoid(edge_logits) > threshold, colors)
+        score = database.objective(*others.dense(database))
+        better = (score > best + 1e-9).nonzero().squeeze(1)
+        banks, best = banks.changed(better, others[better]), torch.maximum(score, best)
+    return banks, best
 
 
 def _closed_lengths(steps: int, closed: bool | Sequence[int]) -> tuple[int, ...]:

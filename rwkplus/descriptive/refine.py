@@ -25,12 +25,7 @@ BLOCK = 1_000_000
 
 @dataclass(frozen=True)
 class DiscreteBanks:
-    """``R`` banks of ``k`` hidden graphs with edges that are there or not and one color per node.
-
-    >>> bank = DiscreteBanks(torch.tensor([[[True]]]), torch.tensor([[[0, 1]]]))
-    >>> bank[torch.tensor([0])].colors
-    tensor([[[0, 1]]])
-    """
+    """``R`` banks of ``k`` hidden graphs with edges that are there or not and one color per node."""
 
     edges: Tensor  # (R, k, M(M-1)/2), bool: upper triangle, row by row
     colors: Tensor  # (R, k, M): numbers of colors
@@ -109,11 +104,8 @@ def refine(
 ) -> tuple[DiscreteBanks, Tensor]:
     """Improve every bank by single changes, then by kicks that are kept only where they help.
 
-    Args:
-        database: The database in float64.
-        banks: Where to begin.
-        kicks: Random restarts of single hidden graphs; a bank that explains everything is not kicked.
-        callback: Called after the first ascent and after every kick (phase ``"kicks"``).
+    A bank that explains everything is not kicked. ``callback`` is called after the first ascent and after every kick
+    (phase ``"kicks"``).
 
     Returns:
         The refined banks and their explained fractions ``(R,)``, never below those of ``banks``.

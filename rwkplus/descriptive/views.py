@@ -49,14 +49,8 @@ class ViewedGraphs:
     ) -> Self:
         """Color the nodes by every view in turn.
 
-        Args:
-            batch: What :func:`rwkplus.io.pyg.as_batch` returned.
-            views: ``"labels"`` the graphs' own features, ``"identity"`` the number of a node within its graph, or the
-                structural colors ``"gat"``, ``"gin"``, ``"random-walk"``.
-            generator: Source of the structural colors' weights.
-            dim: Number of structural colors.
-            whiten: Whether structural colors are whitened.
-            dtype: Precision of everything that follows.
+        ``"labels"`` are the graphs' own features, ``"identity"`` is the number of a node within its graph; structural
+        colors are drawn from ``generator``, ``dim`` of them, perhaps whitened.
         """
         if not views or not set(views) <= set(VIEWS):
             raise ParameterError(f"views must be some of {', '.join(VIEWS)}, got {tuple(views)}.")
@@ -148,13 +142,7 @@ class PaintedGraphs:
 
     @property
     def orthonormal(self) -> bool:
-        """Whether colors match themselves fully and each other not at all, as one-hot labels do.
-
-        >>> from torch_geometric.data import Batch, Data
-        >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
-        >>> paint(Batch.from_data_list([edge])).orthonormal
-        True
-        """
+        """Whether colors match themselves fully and each other not at all, as one-hot labels do."""
         return bool(torch.allclose(self.colors @ self.colors.T, torch.eye(len(self.colors)).double(), atol=1e-9))
 
 
