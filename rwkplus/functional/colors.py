@@ -102,12 +102,7 @@ def return_probabilities(
 
 
 def whitened(colors: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
-    """Replace the singular values of ``colors`` by 1, in the scale of rows of length 1 on average.
-
-    >>> whitened(torch.tensor([[3.0, 0.0], [0.0, 1.0]])).abs()
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
+    """Replace the singular values of ``colors`` by 1, in the scale of rows of length 1 on average."""
     u, s, vh = torch.linalg.svd(colors, full_matrices=False)
     kept = s > s.max() * 1e-5 if s.numel() else s > 0
     rank = max(int(kept.sum()), 1)

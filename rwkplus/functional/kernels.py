@@ -315,11 +315,7 @@ def whole_graphs(
 
 
 def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
-    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that.
-
-    >>> count_graphs(torch.tensor([0, 0, 2])), count_graphs(torch.tensor([0]), num_graphs=4)
-    (3, 4)
-    """
+    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that."""
     if num_graphs is None:
         return int(batch.max()) + 1 if batch.numel() else 0
     return num_graphs

@@ -226,9 +226,5 @@ def sparsity_penalty(
 
 
 def feature_penalty(hidden_x: Float[Tensor, "... M D"]) -> Float[Tensor, "..."]:
-    """L1 norm of the features of each hidden graph, for those who weigh it apart from the edges.
-
-    >>> feature_penalty(torch.tensor([[1.0, -2.0]]))
-    tensor(3.)
-    """
+    """L1 norm of the features of each hidden graph, for those who weigh it apart from the edges."""
     return hidden_x.abs().sum((-2, -1))

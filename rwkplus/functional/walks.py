@@ -245,13 +245,10 @@ def step_moments(
 ) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"], Float[Tensor, " K"]]:
     """Mean and variance of the walks of each hidden graph, and of how many values; 0 of none.
 
-    Args:
-        y: Walks of one step.
-        add_up: Adds up sums over all processes of a run; there is one by default.
+    ``add_up`` adds up sums over all processes of a run; there is one by default.
 
-    Example:
-        >>> step_moments(torch.tensor([[[1.0]], [[3.0]]]))
-        (tensor([2.]), tensor([1.]), tensor([2.]))
+    >>> step_moments(torch.tensor([[[1.0]], [[3.0]]]))
+    (tensor([2.]), tensor([1.]), tensor([2.]))
     """
     dtype, y = y.dtype, y.float() if y.dtype in (torch.half, torch.bfloat16) else y  # half cannot count to 100,000
     sums, number = y.sum((0, 2)), y.new_full((y.size(1),), y.size(0) * y.size(2))

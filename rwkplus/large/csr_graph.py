@@ -64,7 +64,8 @@ class CSRGraph:
         for name in ENDS:
             self._check_integers(name, getattr(self, name))
         ptr = self.indptr
-        if not ptr.size or ptr[0] != 0 or ptr[-1] != self.indices.size or not _is_rising(ptr):
+        rising = all(bool((part[1:] >= part[:-1]).all()) for part in _parts(ptr, overlap=1))
+        if not ptr.size or ptr[0] != 0 or ptr[-1] != self.indices.size or not rising:
             raise self._error("indptr", f"indptr must rise from 0 to the {self.indices.size} entries of indices")
         # Compiled loops do not look where they read: here is the last place to notice.
         if not all(0 <= part.min() <= part.max() < self.num_nodes for part in _parts(self.indices)):
@@ -156,7 +157,15 @@ class CSRGraph:
         """
         target = np.repeat(np.arange(self.num_nodes), np.diff(self.indptr))
         edge_index = torch.from_numpy(np.stack([self.indices.astype(np.int64), target]))
-        nodes = {name: _tensor(name, values) for name, values in self.nodes.items()}
+        nodes = {}
+        for name, values in self.nodes.items():
+            try:
+                nodes[name] = torch.from_numpy(values)
+            except (TypeError, ValueError) as error:
+                raise GraphError(
+                    f"{name} is {values.dtype}, which no tensor holds.",
+                    "Change it with .astype(), or leave it out of nodes.",
+                ) from error
         return Data(edge_index=edge_index, num_nodes=self.num_nodes, **nodes)
 
     @classmethod
@@ -192,12 +201,7 @@ class CSRGraph:
 
 
 def check_stored(graph: object) -> None:
-    """Refuse everything but a :class:`CSRGraph`.
-
-    >>> check_stored([])
-    Traceback (most recent call last):
-    rwkplus.errors.ParameterError: graph must be a CSRGraph, got list: give CSRGraph.of(data).
-    """
+    """Refuse everything but a :class:`CSRGraph`."""
     if not isinstance(graph, CSRGraph):
         raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
 
@@ -264,19 +268,6 @@ def _parts(values: Array, overlap: int = 0) -> Iterator[Array]:
     """Rows of an array of any size, some at a time, with the first ones of the next part."""
     for begin in range(0, len(values), ROWS):
         yield values[begin : begin + ROWS + overlap]
-
-
-def _is_rising(values: Array) -> bool:
-    return all(bool((part[1:] >= part[:-1]).all()) for part in _parts(values, overlap=1))
-
-
-def _tensor(name: str, values: Array) -> Tensor:
-    try:
-        return torch.from_numpy(values)
-    except (TypeError, ValueError) as error:
-        raise GraphError(
-            f"{name} is {values.dtype}, which no tensor holds.", "Change it with .astype(), or leave it out of nodes."
-        ) from error
 
 
 def _is_per_node(data: Data, key: str, value: object) -> bool:

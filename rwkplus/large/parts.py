@@ -66,13 +66,7 @@ class Sampler:
         return Part(*_sample(self.indptr, self.indices, seeds, np.array(fan_outs, np.int64), key, replace, self._place))
 
     def induced(self, nodes: Index) -> Part:
-        """All edges among distinct nodes, which keep their order.
-
-        >>> sampler = Sampler(np.array([0, 1, 2, 3]), np.array([1, 2, 0]))
-        >>> sampler.induced(np.array([2, 1])).edge_index
-        array([[0],
-               [1]])
-        """
+        """All edges among distinct nodes, which keep their order."""
         self._check(nodes)
         return Part(nodes, _induce(self.indptr, self.indices, nodes, self._place))
 

@@ -15,11 +15,7 @@ New = Callable[[str, tuple[int, ...], Any], Array]
 
 
 def index_type(num_nodes: int) -> type[np.int32] | type[np.int64]:
-    """The smallest type that numbers so many nodes.
-
-    >>> index_type(1000).__name__, index_type(2**40).__name__
-    ('int32', 'int64')
-    """
+    """The smallest type that numbers so many nodes."""
     return np.int32 if num_nodes <= np.iinfo(np.int32).max else np.int64
 
 

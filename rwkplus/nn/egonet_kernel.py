@@ -87,26 +87,11 @@ def compiled_egonet_scores(
 ) -> tuple[Float[Tensor, "T B K"], Float[Tensor, "3 t k"]]:
     """:func:`rwkplus.functional.egonet_scores` by compiled loops, for open walks in float32 or float64 on the CPU.
 
-    Args:
-        x: Node features.
-        egonets: Neighborhood of every node. Gradients by their edges are lost.
-        hidden_x: Node features of the hidden graphs.
-        hidden_adj: Their weighted adjacencies.
-        steps: Longest walk, counted in edges.
-        norm: StepNorm between lines 4 and 5, which counts egonets by their ``multiplicity``.
-        match_all: RWK+ if true, RWK- otherwise.
-        hidden_edge_attr: Edge colors of the hidden graphs.
-        include_zero_step: Put the zero-edge term before the first step.
+    There are no gradients by edges. ``norm`` is StepNorm between lines 4 and 5, which counts egonets by their
+    ``multiplicity``.
 
     Returns:
         Scores, and the mean, variance and number of the walks that were normalized in each step, for training.
-
-    Example:
-        >>> from rwkplus.nn import extract_egonets
-        >>> edges, x = torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 1)
-        >>> scores, _ = compiled_egonet_scores(x, extract_egonets(edges, 2), x[None], 1 - torch.eye(2)[None], steps=1)
-        >>> scores.flatten()
-        tensor([4., 4.])
     """
     check_egonets(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
     if learns(egonets.weight, None if hidden_edge_attr is None else egonets.attr):

@@ -77,12 +77,7 @@ def merge_egonets(egonets: Egonets) -> tuple[Egonets, Tensor]:
 
 
 def check_extent(hops: object, max_nodes: object) -> None:
-    """Refuse egonets that cannot be.
-
-    >>> check_extent(hops=0, max_nodes=None)
-    Traceback (most recent call last):
-    rwkplus.errors.ParameterError: hops must be an integer of at least 1, got 0.
-    """
+    """Refuse egonets that cannot be."""
     if not isinstance(hops, Integral) or hops < 1:
         raise ParameterError(f"hops must be an integer of at least 1, got {hops!r}.")
     if max_nodes is not None and (not isinstance(max_nodes, Integral) or max_nodes < 1):
@@ -105,23 +100,13 @@ def find_egonets(
     """Find the subgraph induced by the nodes within ``hops`` of every node.
 
     Nodes are visited breadth first along edges of either direction, the neighbors of a node in the order of their
-    numbers, and the first ``max_nodes`` are kept: neither the order of edges nor other graphs of a batch matter.
-
-    Args:
-        edge_index: Directed edges ``(2, E)``, int64.
-        num_nodes: Number of nodes N.
-        hops: Largest distance from the center.
-        max_nodes: Largest size of an egonet, its center included; any size if negative.
+    numbers, and the first ``max_nodes`` are kept, all if negative: neither the order of edges nor other graphs of a
+    batch matter.
 
     Returns:
         ``index (R,)``, the members of all egonets, each center first; ``size (N,)``, how many each egonet has;
         ``link (F, 2)``, the edges between members, as positions within their egonet; ``link_count (N,)``, how many
         each egonet has; ``edge (F,)``, which edge each link is.
-
-    Example:
-        >>> index, size, link, link_count, edge = find_egonets(torch.tensor([[0], [1]]), 2, 1, -1)
-        >>> index, size
-        (tensor([0, 1, 1, 0]), tensor([2, 2]))
     """
     check_edge_index(edge_index, num_nodes)  # compiled loops do not look where they read
     found = _find(edge_index.contiguous().numpy(), num_nodes, hops, max_nodes)
@@ -232,23 +217,15 @@ def _larger(array: Any, size: int) -> Any:
 
 
 def row_hashes(x: Tensor) -> Tensor:
-    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``.
-
-    >>> first, second, third = row_hashes(torch.tensor([[1.0], [2.0], [1.0]]))
-    >>> bool(first == third), bool(first == second)
-    (True, False)
-    """
+    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``."""
     return torch.from_numpy(_hash_rows(_bits(x)).view(np.int64))
 
 
 def edge_hashes(edge_index: Tensor, ptr: Tensor, weight: Tensor | None, attr: Tensor | None) -> Tensor:
     """Hash the edges of each graph into a number ``(B,)``, whatever order they are in.
 
-    Args:
-        edge_index: Directed edges ``(2, E)``.
-        ptr: First node of each graph, and the number of nodes ``(B + 1,)``.
-        weight: Weights; read in single precision, so that a change of type does not count.
-        attr: Colors, likewise.
+    ``ptr (B + 1,)`` is the first node of each graph, and the number of nodes. Weights and colors are read in single
+    precision, so that a change of type does not count.
     """
     given = [value for value in (weight, attr) if value is not None]
     kind = np.uint64((weight is not None) + 2 * (attr is not None))
@@ -260,25 +237,17 @@ def edge_hashes(edge_index: Tensor, ptr: Tensor, weight: Tensor | None, attr: Te
     return torch.from_numpy(hashes.view(np.int64))
 
 
-def egonet_kinds(
-    color: Tensor, member: Tensor, size: Tensor, link: Tensor, link_count: Tensor, *values: Tensor
-) -> Tensor:
+def egonet_kinds(color: Tensor, egonets: Egonets) -> Tensor:
     """Number the kinds of egonets: equal numbers for equal features and edges in the order of members ``(B,)``.
 
-    The numbers are hashes of 64 bits; different kinds share one with a chance of :math:`10^{-19}` per pair.
-
-    Args:
-        color: What :func:`row_hashes` made of the features of nodes ``(N,)``.
-        member: Members of all egonets.
-        size: How many each has.
-        link: Edges between members.
-        link_count: How many each has.
-        values: What else belongs to links, ``(F, ...)``.
+    The numbers are hashes of 64 bits; different kinds share one with a chance of :math:`10^{-19}` per pair. ``color``
+    is what :func:`row_hashes` made of the features of nodes.
     """
+    member, size, link, link_count, *values = (part.cpu() for part in egonets[:6] if part is not None)
     bits = np.concatenate([np.empty((link.size(0), 0), np.uint64), *(_bits(value) for value in values)], 1)
     places = [part.contiguous().numpy() for part in (member, size, link, link_count)]
-    kinds = _kinds(color.numpy().view(np.uint64), *places, bits)  # type: ignore[call-arg]
-    return torch.from_numpy(kinds.view(np.int64))
+    kinds = _kinds(color.cpu().numpy().view(np.uint64), *places, bits)  # type: ignore[call-arg]
+    return torch.from_numpy(kinds.view(np.int64)).to(color.device)
 
 
 def _bits(values: Tensor) -> Any:

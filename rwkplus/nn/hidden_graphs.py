@@ -80,13 +80,7 @@ class HiddenGraphs(nn.Module):
             self.edge_colors.uniform_(0, 1, generator=generator)
 
     def initialize(self, num_features: int) -> None:
-        """Learn the number of features if it was left open; otherwise do nothing.
-
-        >>> hidden = HiddenGraphs(2, 3, num_features=-1)
-        >>> hidden.initialize(5)
-        >>> hidden.x.shape
-        torch.Size([2, 3, 5])
-        """
+        """Learn the number of features if it was left open; otherwise do nothing."""
         if self.widths == (LAZY,):
             self.widths = (num_features,)
             (logits,) = self.node_logits
@@ -138,11 +132,7 @@ class HiddenGraphs(nn.Module):
 
     @property
     def views(self) -> list[Tensor]:
-        """Node features of every view: ``(K, M, D)`` each.
-
-        >>> [view.shape for view in HiddenGraphs(2, 3, num_features=(4, 1)).views]
-        [torch.Size([2, 3, 4]), torch.Size([2, 3, 1])]
-        """
+        """Node features of every view: ``(K, M, D)`` each."""
         return [_mapped(logits, how) for logits, how in zip(self.node_logits, self.features, strict=True)]
 
     @property
@@ -150,15 +140,9 @@ class HiddenGraphs(nn.Module):
         """Node features, all views side by side: ``(K, M, D)``."""
         return torch.cat(self.views, -1)
 
-    def extra_repr(self) -> str:
-        """Sizes and maps."""
-        return (
-            f"{self.num_hidden}, {self.hidden_nodes}, {sum(self.widths)}, adjacency={self.adjacency!r}, "
-            f"features={'+'.join(self.features)!r}"
-        )
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.extra_repr()})"
+        sizes, features = f"{self.num_hidden}, {self.hidden_nodes}, {sum(self.widths)}", "+".join(self.features)
+        return f"{type(self).__name__}({sizes}, adjacency={self.adjacency!r}, features={features!r})"
 
 
 class _LazyParameters(nn.ParameterList):

@@ -54,7 +54,9 @@ class EgoNets(BaseTransform):
         _check_graph(data)
         given = data.edge_index, data.num_nodes, data.x, data.get("edge_weight"), data.get("edge_attr")
         egonets, color = self._found(*given)
-        return self._keep(data, egonets, color, edge_hash_of(data), self._extent(data.edge_index.device))
+        return self._keep(
+            data, egonets, color, edge_hash_of(data), _extent(self.hops, self.max_nodes, data.edge_index.device)
+        )
 
     def batched(self, graphs: Sequence[Data]) -> list[Data]:
         """Transform many graphs at once: shallow copies of them, as one call for each would give.
@@ -82,7 +84,10 @@ class EgoNets(BaseTransform):
         hashes = None if _is_rounded(weight, attr) else edge_hashes(edge_index, bounds, weight, attr)
         colors = [None] * len(graphs) if color is None else color.split(nodes.tolist())
         known = [None] * len(graphs) if hashes is None else hashes.split(1)
-        parts, extent = zip(graphs, _cut(egonets, nodes), colors, known, strict=True), self._extent("cpu")
+        parts, extent = (
+            zip(graphs, _cut(egonets, nodes), colors, known, strict=True),
+            _extent(self.hops, self.max_nodes, "cpu"),
+        )
         return [self._keep(copy(data), own, color, edges, extent) for data, own, color, edges in parts]
 
     def _found(
@@ -92,11 +97,8 @@ class EgoNets(BaseTransform):
         color = None
         if x is not None:
             color = row_hashes(x.cpu()).to(x.device)
-            egonets = egonets._replace(kind=_kinds(color, egonets))
+            egonets = egonets._replace(kind=egonet_kinds(color, egonets))
         return egonets, color
-
-    def _extent(self, device: torch.device | str) -> Tensor:
-        return _extent(self.hops, self.max_nodes, device)
 
     def _keep(self, data: Data, egonets: Egonets, color: Tensor | None, edges: Tensor | None, extent: Tensor) -> Data:
         found = dict(zip(FIELDS, egonets, strict=False))
@@ -199,12 +201,7 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
 
 
 def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
-    """One number for all edges, which PyG batches to one for each graph; None for unknown.
-
-    Args:
-        data: A graph or batch.
-        bare: Leave out weights and colors.
-    """
+    """One number for all edges, or bare ones without weights and colors, which PyG batches; None for unknown."""
     weight, attr = (None if bare else data.get(field) for field in PER_EDGE)
     ptr = data.get("ptr")
     if _is_rounded(weight, attr) or (ptr is None and data.get("batch") is not None):  # where graphs begin is not known
@@ -217,14 +214,7 @@ def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
 
 
 def has_same_edges(data: Data | Batch, known: Tensor | None, *, bare: bool = False) -> bool | None:
-    """Whether graphs have the edges of which ``known`` is the hash, one number for each graph; None for unknown.
-
-    >>> edge = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
-    >>> known = edge_hash_of(edge)
-    >>> edge.edge_index = edge.edge_index.flip(0)
-    >>> has_same_edges(edge, known)
-    False
-    """
+    """Whether graphs have the edges of which ``known`` is the hash, one number for each graph; None for unknown."""
     now = None if known is None else edge_hash_of(data, bare=bare)
     return None if known is None or now is None else int(now) == int(known.sum())
 
@@ -263,21 +253,9 @@ def _cut(egonets: Egonets, nodes: Tensor) -> Iterator[Egonets]:
     bounds = [[slice(*ends) for ends in pairwise(part[of_nodes].tolist())] for part in (members, links)]
     own = [slice(*ends) for ends in pairwise(of_nodes.tolist())]
     for node, member, link in zip(own, *bounds, strict=True):
-        weight, attr = (None if part is None else part[link] for part in (egonets.weight, egonets.attr))
-        yield Egonets(
-            egonets.member[member] - node.start,
-            egonets.size[node],
-            egonets.link[link],
-            egonets.link_count[node],
-            weight,
-            attr,
-            None if egonets.kind is None else egonets.kind[node],
-        )
-
-
-def _kinds(color: Tensor, egonets: Egonets) -> Tensor:
-    parts = [part.cpu() for part in (color, *egonets[:6]) if part is not None]
-    return egonet_kinds(*parts).to(color.device)
+        places = zip(egonets[:7], (member, node, link, node, link, link, node), strict=True)
+        parts = Egonets._make([*(None if part is None else part[place] for part, place in places), None])
+        yield parts._replace(member=parts.member - node.start)
 
 
 def _extent(hops: int, max_nodes: int | None, device: torch.device | str) -> Tensor:
