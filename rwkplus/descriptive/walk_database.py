@@ -150,7 +150,9 @@ class WalkFeatures:
     def of(cls, graphs: PaintedGraphs, steps: int, closed: Sequence[int]) -> "WalkFeatures":
         """Count open walks of up to ``steps`` edges and closed walks of the given lengths."""
         walks = count_walks(graphs.arrays, steps)
-        open_counts = [_by_color(graphs, walks.counts[0], walks.tree), *walks.counts[1:]]
+        # A column for every color, met or not.
+        by_color = walks.counts[0] @ _joins(walks.tree.sequences[0].label, len(graphs.colors))
+        open_counts = [by_color, *walks.counts[1:]]
         written = [np.arange(len(graphs.colors))[:, None], *(_written(walks.tree, i) for i in range(1, steps + 1))]
         gram = None if graphs.orthonormal else (graphs.colors @ graphs.colors.T).numpy()
         norms = [
@@ -193,13 +195,6 @@ def _joins(place: Ints, num_classes: int) -> sparse.csr_matrix:
     return sparse.csr_matrix((np.ones(place.size), (np.arange(place.size), place)), shape=(place.size, num_classes))
 
 
-def _by_color(graphs: PaintedGraphs, counts: sparse.csr_matrix, tree: SequenceTree) -> sparse.csr_matrix:
-    """Number of nodes of each color: a column for every color, met or not."""
-    label = tree.sequences[0].label
-    columns = sparse.csr_matrix((np.ones(label.size), (np.arange(label.size), label)), (label.size, len(graphs.colors)))
-    return counts @ columns
-
-
 def _written(tree: SequenceTree, length: int) -> Ints:
     """Colors of all sequences of ``length`` edges: ``(S, length + 1)``."""
     before = np.empty((1, 0), np.int64)
@@ -226,19 +221,13 @@ def _root(features: WalkFeatures, term: Term) -> dict[int, Tensor]:
     """Root of the second moments of the graphs' features, cut by kind of walk."""
     scale = _row_scale(features.norms, term)
     parts = [features.counts[kind].toarray() * weight for kind, weight in term.items()]
-    rows = _distinct_rows(np.concatenate(parts, 1) * scale[:, None])
-    _, singular, right = np.linalg.svd(rows, full_matrices=False)
+    # Graphs with equal features are merged; a row that stands for n graphs counts n times in squares.
+    rows, count = np.unique(np.concatenate(parts, 1) * scale[:, None], axis=0, return_counts=True)
+    _, singular, right = np.linalg.svd(rows * np.sqrt(count)[:, None], full_matrices=False)
     kept = singular > RANK_TOLERANCE * singular.max(initial=0)
     root = right[kept] * singular[kept, None]
     cuts = np.cumsum([part.shape[1] for part in parts])[:-1]
     return {kind: torch.from_numpy(part) for kind, part in zip(term, np.split(root, cuts, 1), strict=True)}
-
-
-def _distinct_rows(rows: Floats) -> Floats:
-    """Merge graphs with equal features; a row that stands for n graphs counts n times in squares."""
-    distinct, count = np.unique(rows, axis=0, return_counts=True)
-    merged: Floats = distinct * np.sqrt(count)[:, None]
-    return merged
 
 
 def _row_scale(norms: Sequence[Floats], term: Term) -> NDArray[np.float64]:

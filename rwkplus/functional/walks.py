@@ -100,20 +100,17 @@ def closed_walks_by_ends(
     Nothing ties the two walkers together on their way, so their returns multiply:
     :math:`s(v, h)^2 (A_G^i)_{vv} (A_H^i)_{hh}`. This saves the product graph, a factor :math:`K M^2`.
     """
+    # Closed walks of every node are those shared with a graph of one node and a loop.
+    loop = torch.ones(1, 1, 1, dtype=y0.dtype, device=batch.device)
+    propagate, everywhere = (
+        bank_propagation(edge_index, loop, edge_weight=edge_weight),
+        loop.expand(batch.numel(), 1, 1),
+    )
+    walks = closed_walks(everywhere, propagate, batch, steps, match_all=False, num_graphs=num_graphs)
     matched, power = y0 * y0, hidden_adj
-    for step, returns in enumerate(_returns(edge_index, batch, steps, edge_weight, num_graphs, y0.dtype)):
+    for step, returns in enumerate(walks):
         power = power @ hidden_adj if step else power
         yield matched * returns * power.diagonal(dim1=1, dim2=2)
-
-
-def _returns(
-    edge_index: Tensor, batch: Tensor, steps: int, weight: Tensor | None, num_graphs: int, dtype: torch.dtype
-) -> Iterator[Float[Tensor, "N 1 1"]]:
-    """Closed walks of every node, step by step: those shared with a graph of one node and a loop."""
-    loop = torch.ones(1, 1, 1, dtype=dtype, device=batch.device)
-    propagate = bank_propagation(edge_index, loop, edge_weight=weight)
-    everywhere = loop.expand(batch.numel(), 1, 1)
-    return closed_walks(everywhere, propagate, batch, steps, match_all=False, num_graphs=num_graphs)
 
 
 def node_ranks(batch: Int[Tensor, " N"]) -> Int[Tensor, " N"]:

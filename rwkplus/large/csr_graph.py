@@ -318,36 +318,17 @@ def _map(folder: Path, name: str, shape: list[int], dtype: str) -> Array:
     if not path.is_file():
         raise DataError(f"{path} is missing, though {HEADER} lists it.")
     try:
-        there = _layout(path)
-        if list(there.shape) == shape and there.dtype.str == dtype:
-            return there.map(path)
+        found, kind, order, begin = _layout(path)
+        if list(found) == shape and kind.str == dtype:
+            # Nothing cannot be mapped.
+            return np.zeros(found, kind) if 0 in found else np.memmap(path, kind, "c", begin, found, order)
     except (OSError, ValueError) as error:
         raise DataError(f"{path} is damaged or not complete ({path.stat().st_size} bytes): {error}.") from error
-    raise DataError(f"{path} holds {there.dtype.str} {list(there.shape)} but {HEADER} says {dtype} {shape}.")
+    raise DataError(f"{path} holds {kind.str} {list(found)} but {HEADER} says {dtype} {shape}.")
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """What the first bytes of an ``.npy`` file say about the others."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    order: Literal["C", "F"]
-    begin: int
-
-    def map(self, path: Path) -> Array:
-        """Give the values without reading them."""
-        if 0 in self.shape:  # nothing cannot be mapped
-            return np.zeros(self.shape, self.dtype)
-        return np.memmap(path, self.dtype, "c", self.begin, self.shape, self.order)
-
-
-def _layout(path: Path) -> _Layout:
-    """Read the first bytes of an ``.npy`` file as numpy writes it, and refuse one of another length than they say.
-
-    Raises:
-        ValueError: Nothing but the reason.
-    """
+def _layout(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "F"], int]:
+    """Shape, type and order of an ``.npy`` file as numpy writes it, and where values begin; refuses another length."""
     with path.open("rb") as file:
         try:
             if read_magic(file) != (1, 0):
@@ -362,4 +343,4 @@ def _layout(path: Path) -> _Layout:
         raise ValueError(f"{dtype.str} {list(shape)} is nothing that rwkplus writes")
     if size != begin + math.prod(shape) * dtype.itemsize:
         raise ValueError(f"{dtype.str} {list(shape)} takes {begin + math.prod(shape) * dtype.itemsize} bytes")
-    return _Layout(shape, dtype, "F" if by_columns else "C", begin)
+    return shape, dtype, "F" if by_columns else "C", begin
