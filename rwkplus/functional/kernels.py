@@ -147,7 +147,8 @@ def rwk_plus(
         >>> rwk_plus(x, edge_index, torch.zeros(2).long(), x[None], edge, steps=2).flatten()
         tensor([4., 4.])
     """
-    return _rwk(x, edge_index, batch, hidden_x, hidden_adj, steps, match_all=True, **options)
+    y0 = _similarity(x, edge_index, batch, hidden_x, hidden_adj, steps, options)
+    return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=True, **options)
 
 
 def rwk_minus(
@@ -172,7 +173,8 @@ def rwk_minus(
     >>> rwk_minus(x, edge_index, torch.zeros(2).long(), torch.ones(1, 2, 1), edge, steps=2).flatten()
     tensor([ 8., 10.])
     """
-    return _rwk(x, edge_index, batch, hidden_x, hidden_adj, steps, match_all=False, **options)
+    y0 = _similarity(x, edge_index, batch, hidden_x, hidden_adj, steps, options)
+    return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=False, **options)
 
 
 def classical_rwk(
@@ -321,23 +323,15 @@ def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int
     return num_graphs
 
 
-def _rwk(
-    x: Tensor,
-    edge_index: Tensor,
-    batch: Tensor,
-    hidden_x: Tensor,
-    hidden_adj: Tensor,
-    steps: int,
-    *,
-    match_all: bool,
-    **options: Unpack[WalkOptions],
+def _similarity(
+    x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int, options: WalkOptions
 ) -> Tensor:
+    """Similarity of nodes to hidden nodes, of arguments that fit together."""
     check_bank(x, hidden_x, hidden_adj, steps)
     check_batch(x, batch)
     if x.device.type == "cpu" and can_look():  # an accelerator would have to wait
         graphs_of_edges(edge_index, batch, options.get("num_graphs"))
-    y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
-    return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=match_all, **options)
+    return color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
 
 
 def bank_scores(

@@ -52,23 +52,14 @@ def rwk_plus_by_product_graph(
     hidden_adj: Float[Tensor, "K M M"],
     *,
     steps: int,
-    edge_weight: Float[Tensor, " E"] | None = None,
-    edge_attr: Float[Tensor, "E C"] | None = None,
-    hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
+    **edges: Float[Tensor, "..."] | None,
 ) -> Float[Tensor, "T B K"]:
     r"""Evaluate :math:`\mathbf{1}^\top (\mathbf{s}\mathbf{s}^\top \odot A_{G \otimes H})^i \mathbf{1}` literally.
 
-    The same numbers as :func:`rwkplus.functional.rwk_plus`, at :math:`O(E K M^2)` time and memory.
+    The same numbers as :func:`rwkplus.functional.rwk_plus`, at :math:`O(E K M^2)` time and memory; ``edges`` are
+    weights and colors as in :func:`product_graph`.
     """
-    pairs, weight = product_graph(
-        x,
-        edge_index,
-        hidden_x,
-        hidden_adj,
-        edge_weight=edge_weight,
-        edge_attr=edge_attr,
-        hidden_edge_attr=hidden_edge_attr,
-    )
+    pairs, weight = product_graph(x, edge_index, hidden_x, hidden_adj, **edges)
     num_graphs = count_graphs(batch)
     num_hidden, size = hidden_x.shape[:2]
     walks = x.new_ones(x.size(0) * num_hidden * size)

@@ -169,7 +169,11 @@ class RWKPlusConv(MessagePassing):
         """Draw all parameters anew and forget the cached adjacency."""
         super().reset_parameters()
         self.hidden_x.reset_parameters()
-        _draw_hidden_adj(self.hidden_adj)
+        glorot(self.hidden_adj)
+        with torch.no_grad():
+            self.hidden_adj.mul_(GAIN)
+            if self.out_channels > 1:  # a single hidden node has nothing to be balanced with
+                self.hidden_adj.sub_(self.hidden_adj.mean(-1, keepdim=True))
         zeros(self.bias)
         self.reset_cache()
 
@@ -370,15 +374,6 @@ class _HiddenColors(Linear):
         super().reset_parameters()
         if self.in_channels > 0:
             self.weight *= GAIN
-
-
-@torch.no_grad()
-def _draw_hidden_adj(hidden_adj: Tensor) -> None:
-    """Fill adjacencies ``(C, M, M)``; a single hidden node has nothing to be balanced with."""
-    glorot(hidden_adj)
-    hidden_adj *= GAIN
-    if hidden_adj.size(-1) > 1:
-        hidden_adj -= hidden_adj.mean(-1, keepdim=True)
 
 
 def _check_nodes(x: Tensor | tuple[Tensor, ...], linear: Linear) -> None:
