@@ -7,10 +7,8 @@ import torch
 
 from benchmarks.measure import cpu_seconds, record
 from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.gradient import explained_patterns, initial_logits
-from rwkplus.descriptive.refine import adjacency
-from rwkplus.descriptive.views import paint
-from rwkplus.descriptive.walk_database import WalkDatabase
+from rwkplus.descriptive.gradient import adjacency, explained_patterns, initial_logits
+from rwkplus.descriptive.views import WalkDatabase, paint
 from rwkplus.io.pyg import as_batch
 from tests.descriptive.plain_walks import PlainWalks
 

@@ -19,8 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rwkplus.errors import ParameterError
-from rwkplus.large.csr_graph import CSRGraph, GraphFiles, new_graph
-from rwkplus.large.undirected import Edges, undirected_csr
+from rwkplus.large.csr_graph import CSRGraph, Edges, GraphFiles, new_graph, undirected_csr
 from rwkplus.loops.random_streams import advance, new_key, stream, uniform
 from rwkplus.types import check_integer
 

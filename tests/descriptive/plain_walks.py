@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rwkplus.descriptive.walk_database import (
+from rwkplus.descriptive.views import (
     WalkDatabase,
     WalkFeatures,
     _combined,

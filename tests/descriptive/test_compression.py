@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from experiments.testbeds import bipartite_graphs, copies, prism
 from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.refine import adjacency
-from rwkplus.descriptive.views import paint
-from rwkplus.descriptive.walk_database import WalkDatabase, canonical_cycles
+from rwkplus.descriptive.gradient import adjacency
+from rwkplus.descriptive.views import WalkDatabase, canonical_cycles, paint
 from rwkplus.functional.objectives import RIDGE
 from rwkplus.io.pyg import as_batch
 from tests.descriptive.plain_walks import PlainWalks

@@ -3,9 +3,8 @@ import pytest
 import torch
 
 from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.refine import DiscreteBanks, Kicks, changed_objective, climb, refine, single_changes
-from rwkplus.descriptive.views import paint
-from rwkplus.descriptive.walk_database import WalkDatabase
+from rwkplus.descriptive.gradient import DiscreteBanks, Kicks, changed_objective, climb, refine, single_changes
+from rwkplus.descriptive.views import WalkDatabase, paint
 from rwkplus.io.pyg import as_batch
 
 
@@ -82,7 +81,7 @@ def test_a_restart_does_not_depend_on_its_company(database):
 def test_a_small_block_gives_the_same_answer(database, monkeypatch):
     banks = random_banks()
     expected, value = climb(database, banks, score(database, banks))
-    monkeypatch.setattr("rwkplus.descriptive.refine.BLOCK", 1)
+    monkeypatch.setattr("rwkplus.descriptive.gradient.CHANGES", 1)
     reached, again = climb(database, banks, score(database, banks))
     assert torch.equal(reached.edges, expected.edges)
     assert torch.equal(reached.colors, expected.colors)
