@@ -7,7 +7,7 @@ import torch
 
 from benchmarks.measure import cpu_seconds, record
 from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.gradient import adjacency, explained_patterns, initial_logits
+from rwkplus.descriptive.gradient import _initial_logits, adjacency, explained_patterns
 from rwkplus.descriptive.views import WalkDatabase, paint
 from rwkplus.io.pyg import as_batch
 from tests.descriptive.plain_walks import PlainWalks
@@ -20,7 +20,7 @@ def check_objective(graphs):
     """The compressed objective and its gradients are the plain ones, to rounding, for all restarts."""
     painted = paint(as_batch(graphs))
     generators = [np.random.default_rng((0, number)) for number in range(RESTARTS)]
-    logits = initial_logits(generators, PATTERNS, SIZE, len(painted.colors))
+    logits = _initial_logits(generators, PATTERNS, SIZE, len(painted.colors))
     edges, colors = (part.double().requires_grad_() for part in logits)
     values = []
     for kind in (WalkDatabase, PlainWalks):

@@ -44,7 +44,11 @@ def can_look() -> bool:
 
 
 def learns(*tensors: Tensor | None) -> bool:
-    """Whether gradients by any of these are wanted."""
+    """Whether gradients by any of these are wanted.
+
+    >>> learns(None, torch.ones(2)), learns(torch.ones(2, requires_grad=True))
+    (False, True)
+    """
     return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 

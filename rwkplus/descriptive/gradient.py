@@ -171,12 +171,12 @@ def _mined(
 ) -> ExplainedPatterns:
     """Train, decode and refine one restart per generator."""
     n_restarts, num_colors = len(generators), len(database.colors)
-    edge_logits, color_logits = initial_logits(generators, n_patterns, pattern_size, num_colors)
+    edge_logits, color_logits = _initial_logits(generators, n_patterns, pattern_size, num_colors)
     history = _train(database.to(torch.float32), edge_logits, color_logits, epochs, callback)
     banks, decoded = _decode(database, edge_logits, color_logits)
-    plan = Kicks.draw(generators, kicks, n_patterns, pattern_size, num_colors)
-    banks, explained = refine(database, banks, plan, callback)
-    each = DiscreteBanks(banks.edges.flatten(0, 1).unsqueeze(1), banks.colors.flatten(0, 1).unsqueeze(1))
+    plan = _Kicks.draw(generators, kicks, n_patterns, pattern_size, num_colors)
+    banks, explained = _refine(database, banks, plan, callback)
+    each = _DiscreteBanks(banks.edges.flatten(0, 1).unsqueeze(1), banks.colors.flatten(0, 1).unsqueeze(1))
     return ExplainedPatterns(
         adjacency(banks.edges.long(), pattern_size).numpy(),
         banks.colors.numpy(),
@@ -191,7 +191,7 @@ def _mined(
     )
 
 
-def initial_logits(
+def _initial_logits(
     generators: list[np.random.Generator], n_patterns: int, size: int, num_colors: int
 ) -> tuple[Tensor, Tensor]:
     """Logits of edges ``(R, k, pairs)`` from U(-1, 1), of colors ``(R, k, M, C)`` from U(0, 1), as in the paper."""
@@ -239,13 +239,13 @@ def _train(
     return history
 
 
-def _decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple["DiscreteBanks", Tensor]:
+def _decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -> tuple["_DiscreteBanks", Tensor]:
     """Take each node's likeliest color and, of several thresholds for edges, the one that explains most."""
     colors = color_logits.argmax(-1)
-    banks = DiscreteBanks(torch.sigmoid(edge_logits) > THRESHOLDS[0], colors)
+    banks = _DiscreteBanks(torch.sigmoid(edge_logits) > THRESHOLDS[0], colors)
     best = database.objective(*banks.dense(database))
     for threshold in THRESHOLDS[1:]:
-        others = DiscreteBanks(torch.sigmoid(edge_logits) > threshold, colors)
+        others = _DiscreteBanks(torch.sigmoid(edge_logits) > threshold, colors)
         score = database.objective(*others.dense(database))
         better = (score > best + 1e-9).nonzero().squeeze(1)
         banks, best = banks.changed(better, others[better]), torch.maximum(score, best)
@@ -253,29 +253,29 @@ def _decode(database: WalkDatabase, edge_logits: Tensor, color_logits: Tensor) -
 
 
 @dataclass(frozen=True)
-class DiscreteBanks:
+class _DiscreteBanks:
     """``R`` banks of ``k`` hidden graphs with edges that are there or not and one color per node."""
 
     edges: Tensor  # (R, k, M(M-1)/2), bool: upper triangle, row by row
     colors: Tensor  # (R, k, M): numbers of colors
 
-    def __getitem__(self, rows: Tensor) -> "DiscreteBanks":
-        return DiscreteBanks(self.edges[rows], self.colors[rows])
+    def __getitem__(self, rows: Tensor) -> "_DiscreteBanks":
+        return _DiscreteBanks(self.edges[rows], self.colors[rows])
 
     def dense(self, database: WalkDatabase) -> tuple[Tensor, Tensor]:
         """Features ``(..., M, D)`` and adjacencies ``(..., M, M)``."""
         x = database.colors[self.colors]
         return x, adjacency(self.edges.to(x.dtype), self.colors.size(-1))
 
-    def changed(self, rows: Tensor, banks: "DiscreteBanks") -> "DiscreteBanks":
+    def changed(self, rows: Tensor, banks: "_DiscreteBanks") -> "_DiscreteBanks":
         """Return a copy with some rows replaced."""
         edges, colors = self.edges.clone(), self.colors.clone()
         edges[rows], colors[rows] = banks.edges, banks.colors
-        return DiscreteBanks(edges, colors)
+        return _DiscreteBanks(edges, colors)
 
 
 @dataclass(frozen=True)
-class Kicks:
+class _Kicks:
     """What each restart tries after it has come to a standstill, drawn beforehand: ``(kicks, R, ...)``."""
 
     chosen: Tensor  # (kicks, R): the hidden graph that is kicked
@@ -288,7 +288,7 @@ class Kicks:
     @classmethod
     def draw(
         cls, generators: list[np.random.Generator], kicks: int, n_patterns: int, size: int, num_colors: int
-    ) -> "Kicks":
+    ) -> "_Kicks":
         """Draw the kicks of each restart from its own generator: half are fresh graphs, half change three things."""
         pairs, share = size * (size - 1) // 2, 3 / max(size * (size - 1) / 2 + size, 3)
         parts = [
@@ -304,14 +304,14 @@ class Kicks:
         ]
         return cls(*(torch.from_numpy(np.stack(part, 1)) for part in zip(*parts, strict=True)))
 
-    def apply(self, i: int, banks: DiscreteBanks, rows: Tensor) -> DiscreteBanks:
+    def apply(self, i: int, banks: _DiscreteBanks, rows: Tensor) -> _DiscreteBanks:
         """Kick the banks of the restarts ``rows`` for the ``i``-th time."""
         at = torch.arange(rows.numel()), self.chosen[i, rows]
         fresh = self.fresh[i, rows].unsqueeze(1)
         edges, colors = banks.edges.clone(), banks.colors.clone()
         edges[at] = torch.where(fresh, self.edges[i, rows], edges[at] ^ self.flipped[i, rows])
         colors[at] = torch.where(fresh | self.repainted[i, rows], self.colors[i, rows], colors[at])
-        return DiscreteBanks(edges, colors)
+        return _DiscreteBanks(edges, colors)
 
 
 def adjacency(edges: Tensor, size: int) -> Tensor:
@@ -328,9 +328,9 @@ def adjacency(edges: Tensor, size: int) -> Tensor:
     return adj + adj.mT
 
 
-def refine(
-    database: WalkDatabase, banks: DiscreteBanks, kicks: Kicks, callback: Callback | None = None
-) -> tuple[DiscreteBanks, Tensor]:
+def _refine(
+    database: WalkDatabase, banks: _DiscreteBanks, kicks: _Kicks, callback: Callback | None = None
+) -> tuple[_DiscreteBanks, Tensor]:
     """Improve every bank by single changes, then by kicks that are kept only where they help.
 
     A bank that explains everything is not kicked. ``callback`` is called after the first ascent and after every kick
@@ -345,14 +345,14 @@ def refine(
         if callback is not None:
             callback(Progress("kicks", done, total, {"explained": float(score.max())}))
 
-    best, score = climb(database, banks, database.objective(*banks.dense(database)))
+    best, score = _climb(database, banks, database.objective(*banks.dense(database)))
     tell(0)
     for i in range(total):
         rows = (score < EXPLAINED).nonzero().squeeze(1)
         if not rows.numel():
             break
         kicked = kicks.apply(i, best[rows], rows)
-        kicked, reached = climb(database, kicked, database.objective(*kicked.dense(database)))
+        kicked, reached = _climb(database, kicked, database.objective(*kicked.dense(database)))
         better = reached > score[rows] + GAIN
         best = best.changed(rows[better], kicked[better])
         score = score.index_put((rows[better],), reached[better])
@@ -360,7 +360,7 @@ def refine(
     return best, score
 
 
-def climb(database: WalkDatabase, banks: DiscreteBanks, score: Tensor) -> tuple[DiscreteBanks, Tensor]:
+def _climb(database: WalkDatabase, banks: _DiscreteBanks, score: Tensor) -> tuple[_DiscreteBanks, Tensor]:
     """Take the best single change of every bank until none helps."""
     rows = torch.arange(score.numel())
     size, num_colors = banks.colors.size(-1), len(database.colors)
@@ -369,29 +369,21 @@ def climb(database: WalkDatabase, banks: DiscreteBanks, score: Tensor) -> tuple[
     while rows.numel():
         moved = []
         for part in rows.split(block):
-            candidates, owner = single_changes(banks[part], num_colors)
-            reached, chosen = changed_objective(database, banks[part], candidates, owner).max(1)
+            candidates, owner = _single_changes(banks[part], num_colors)
+            reached, chosen = _changed_objective(database, banks[part], candidates, owner).max(1)
             better = reached > score[part] + GAIN
             at, chosen, part = better.nonzero().squeeze(1), chosen[better], part[better]
             edges, colors = banks.edges.clone(), banks.colors.clone()
             edges[part, owner[chosen]] = candidates.edges[at, chosen]
             colors[part, owner[chosen]] = candidates.colors[at, chosen]
-            banks, score = DiscreteBanks(edges, colors), score.index_put((part,), reached[better])
+            banks, score = _DiscreteBanks(edges, colors), score.index_put((part,), reached[better])
             moved.append(part)
         rows = torch.cat(moved)
     return banks, score
 
 
-def single_changes(banks: DiscreteBanks, num_colors: int) -> tuple[DiscreteBanks, Tensor]:
-    """All hidden graphs one edge or color away, ``(R, n, ...)``, and the place in the bank each is for: ``(n,)``.
-
-    >>> bank = DiscreteBanks(torch.tensor([[[True]]]), torch.tensor([[[0, 1]]]))
-    >>> changed, _ = single_changes(bank, num_colors=2)
-    >>> changed.edges.flatten(), changed.colors
-    (tensor([False,  True,  True]), tensor([[[0, 1],
-             [1, 1],
-             [0, 0]]]))
-    """
+def _single_changes(banks: _DiscreteBanks, num_colors: int) -> tuple[_DiscreteBanks, Tensor]:
+    """All hidden graphs one edge or color away, ``(R, n, ...)``, and the place in the bank each is for: ``(n,)``."""
     restarts, k, pairs = banks.edges.shape
     size = banks.colors.size(-1)
     count = pairs + size * (num_colors - 1)
@@ -404,10 +396,12 @@ def single_changes(banks: DiscreteBanks, num_colors: int) -> tuple[DiscreteBanks
     at = (slice(None), slice(None), pairs + recolored, node)
     colors[at] = (colors[at] + shift) % num_colors
     owner = torch.arange(k).repeat_interleave(count)
-    return DiscreteBanks(edges.view(restarts, k * count, pairs), colors.view(restarts, k * count, size)), owner
+    return _DiscreteBanks(edges.view(restarts, k * count, pairs), colors.view(restarts, k * count, size)), owner
 
 
-def changed_objective(database: WalkDatabase, banks: DiscreteBanks, candidates: DiscreteBanks, owner: Tensor) -> Tensor:
+def _changed_objective(
+    database: WalkDatabase, banks: _DiscreteBanks, candidates: _DiscreteBanks, owner: Tensor
+) -> Tensor:
     """Objective of every bank when each candidate, alone, takes the place ``owner`` in it: ``(R, n)``."""
     restarts, n = candidates.edges.shape[:2]
     x, adj = banks.dense(database)

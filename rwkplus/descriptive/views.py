@@ -272,7 +272,7 @@ class WalkDatabase:
     @classmethod
     def of(cls, graphs: PaintedGraphs, steps: int, closed: tuple[int, ...]) -> Self:
         """Count walks by color sequence and compress; float64."""
-        features = WalkFeatures.of(graphs, steps, closed)
+        features = _WalkFeatures.of(graphs, steps, closed)
         terms = _choose_terms(features.norms, steps, closed)
         return cls(
             graphs.colors,
@@ -354,7 +354,7 @@ def _choose_terms(norms: Sequence[Floats], steps: int, closed: Sequence[int]) ->
 
 
 @dataclass(frozen=True)
-class WalkFeatures:
+class _WalkFeatures:
     """Counts by kind of walk: open walks of 0 to ``steps`` edges, then closed walks by length."""
 
     tree: SequenceTree  # sequences of the open walks
@@ -363,7 +363,7 @@ class WalkFeatures:
     norms: tuple[Floats, ...]  # per kind, the kernel of each graph with itself: (B,)
 
     @classmethod
-    def of(cls, graphs: PaintedGraphs, steps: int, closed: Sequence[int]) -> "WalkFeatures":
+    def of(cls, graphs: PaintedGraphs, steps: int, closed: Sequence[int]) -> "_WalkFeatures":
         """Count open walks of up to ``steps`` edges and closed walks of the given lengths."""
         walks = count_walks(graphs.arrays, steps)
         # A column for every color, met or not.
@@ -433,7 +433,7 @@ def _level(level: Level) -> PrefixLevel:
     return PrefixLevel(torch.from_numpy(level.prefix), torch.from_numpy(level.label))
 
 
-def _root(features: WalkFeatures, term: Term) -> dict[int, Tensor]:
+def _root(features: _WalkFeatures, term: Term) -> dict[int, Tensor]:
     """Root of the second moments of the graphs' features, cut by kind of walk."""
     scale = _row_scale(features.norms, term)
     parts = [features.counts[kind].toarray() * weight for kind, weight in term.items()]

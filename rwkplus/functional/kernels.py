@@ -148,7 +148,7 @@ def rwk_plus(
         tensor([4., 4.])
     """
     y0 = _similarity(x, edge_index, batch, hidden_x, hidden_adj, steps, options)
-    return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=True, **options)
+    return _bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=True, **options)
 
 
 def rwk_minus(
@@ -174,7 +174,7 @@ def rwk_minus(
     tensor([ 8., 10.])
     """
     y0 = _similarity(x, edge_index, batch, hidden_x, hidden_adj, steps, options)
-    return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=False, **options)
+    return _bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=False, **options)
 
 
 def classical_rwk(
@@ -198,7 +198,7 @@ def classical_rwk(
     if steps < 1:
         raise ParameterError(f"steps must be at least 1, got {steps}.")
     y0 = (label.view(-1, 1, 1) == hidden_label) & (hidden_label >= 0)
-    return bank_scores(y0.to(hidden_adj.dtype), edge_index, batch, hidden_adj, steps, num_graphs=num_graphs)
+    return _bank_scores(y0.to(hidden_adj.dtype), edge_index, batch, hidden_adj, steps, num_graphs=num_graphs)
 
 
 def egonet_scores(
@@ -239,7 +239,7 @@ def egonet_scores(
     hidden_edge_attr = options.get("hidden_edge_attr")
     check_egonets(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
-    return bank_scores(
+    return _bank_scores(
         y0.index_select(0, egonets.member),
         egonets.edge_index,
         egonets.owner,
@@ -269,7 +269,7 @@ def check_batch(x: Float[Tensor, "N D"], batch: Int[Tensor, " N"]) -> None:
         raise ShapeError(f"batch must name a graph for each of the {x.size(0)} nodes, got {tuple(batch.shape)}.")
 
 
-def graphs_of_edges(
+def _graphs_of_edges(
     edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"], num_graphs: int | None = None
 ) -> Int[Tensor, "2 E"]:
     """Graph of both ends of every edge; refuses edges between graphs, and more graphs than there should be."""
@@ -302,7 +302,7 @@ def whole_graphs(
     """
     check_edge_index(edge_index, edge_weight=weight, edge_attr=attr)
     size = torch.bincount(batch, minlength=num_graphs or 0)
-    ends = graphs_of_edges(edge_index, batch, num_graphs)
+    ends = _graphs_of_edges(edge_index, batch, num_graphs)
     first, member = size.cumsum(0) - size, torch.arange(batch.numel(), device=batch.device)
     position = member
     if bool((batch[1:] < batch[:-1]).any()):
@@ -327,14 +327,14 @@ def _similarity(
     x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int, options: WalkOptions
 ) -> Tensor:
     """Similarity of nodes to hidden nodes, of arguments that fit together."""
-    check_bank(x, hidden_x, hidden_adj, steps)
+    _check_bank(x, hidden_x, hidden_adj, steps)
     check_batch(x, batch)
     if x.device.type == "cpu" and can_look():  # an accelerator would have to wait
-        graphs_of_edges(edge_index, batch, options.get("num_graphs"))
+        _graphs_of_edges(edge_index, batch, options.get("num_graphs"))
     return color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
 
 
-def bank_scores(
+def _bank_scores(
     y0: Float[Tensor, "N K M"],
     edge_index: Int[Tensor, "2 E"],
     batch: Int[Tensor, " N"],
@@ -381,7 +381,7 @@ def bank_scores(
     return finite_scores(torch.stack(scores))
 
 
-def check_bank(x: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> None:
+def _check_bank(x: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> None:
     """Refuse nodes and hidden graphs that do not fit together, and walks without an edge."""
     if steps < 1:
         raise ParameterError(f"steps must be at least 1 (it counts the edges of a walk), got {steps}.")
@@ -402,7 +402,7 @@ def check_egonets(
     x: Tensor, egonets: Egonets, hidden_x: Tensor, hidden_adj: Tensor, hidden_edge_attr: Tensor | None, steps: int
 ) -> None:
     """Refuse nodes, egonets and hidden graphs that do not fit together."""
-    check_bank(x, hidden_x, hidden_adj, steps)
+    _check_bank(x, hidden_x, hidden_adj, steps)
     if hidden_edge_attr is not None:
         colors = 0 if egonets.attr is None else egonets.attr.size(1)
         if colors != hidden_edge_attr.size(-1):

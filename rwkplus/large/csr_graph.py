@@ -131,7 +131,7 @@ class CSRGraph:
         source, target = data.edge_index.numpy(force=True)
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(target, minlength=n), out=indptr[1:])
-        indices = source[np.argsort(target, kind="stable")].astype(index_type(n))
+        indices = source[np.argsort(target, kind="stable")].astype(_index_type(n))
         nodes = {key: value.numpy(force=True) for key, value in data.items() if _is_per_node(data, key, value)}
         return cls(indptr, indices, nodes)
 
@@ -351,7 +351,7 @@ def _layout(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "F
     return shape, dtype, "F" if by_columns else "C", begin
 
 
-def index_type(num_nodes: int) -> type[np.int32] | type[np.int64]:
+def _index_type(num_nodes: int) -> type[np.int32] | type[np.int64]:
     """The smallest type that numbers so many nodes."""
     return np.int32 if num_nodes <= np.iinfo(np.int32).max else np.int64
 
@@ -377,7 +377,7 @@ def undirected_csr(chunks: Callable[[], Iterable[Edges]], num_nodes: int, new: N
     for source, target in chunks():
         _count(source, target, counts)
     ends = np.cumsum(counts)
-    repeated = new("repeated", (int(counts.sum()),), index_type(num_nodes))
+    repeated = new("repeated", (int(counts.sum()),), _index_type(num_nodes))
     free = ends - counts
     for source, target in chunks():
         _fill(source, target, free, repeated)

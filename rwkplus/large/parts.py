@@ -192,7 +192,7 @@ def clusters(
         )
     if num_clusters > 1 and installed and method != "restreaming":
         return _by_metis(indptr, indices, num_clusters)
-    order = breadth_first(indptr, indices)
+    order = _breadth_first(indptr, indices)
     cluster = np.full(num_nodes, -1, np.int32)
     for _ in range(passes if num_clusters > 1 else 1):
         _stream(indptr, indices, order, num_clusters, cluster)
@@ -211,7 +211,7 @@ def _by_metis(indptr: NDArray[Any], indices: NDArray[Any], num_clusters: int) ->
 
 
 @njit(cache=True, nogil=True)
-def breadth_first(indptr: Any, indices: Any) -> Any:
+def _breadth_first(indptr: Any, indices: Any) -> Any:
     """All nodes in breadth-first order, component by component."""
     order, seen = np.empty(indptr.size - 1, np.int64), np.zeros(indptr.size - 1, np.bool_)
     end = 0

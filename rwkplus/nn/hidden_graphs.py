@@ -80,7 +80,13 @@ class HiddenGraphs(nn.Module):
             self.edge_colors.uniform_(0, 1, generator=generator)
 
     def initialize(self, num_features: int) -> None:
-        """Learn the number of features if it was left open; otherwise do nothing."""
+        """Learn the number of features if it was left open; otherwise do nothing.
+
+        >>> hidden = HiddenGraphs(2, 3, num_features=-1)
+        >>> hidden.initialize(5)
+        >>> hidden.x.shape
+        torch.Size([2, 3, 5])
+        """
         if self.widths == (LAZY,):
             self.widths = (num_features,)
             (logits,) = self.node_logits
@@ -132,7 +138,11 @@ class HiddenGraphs(nn.Module):
 
     @property
     def views(self) -> list[Tensor]:
-        """Node features of every view: ``(K, M, D)`` each."""
+        """Node features of every view: ``(K, M, D)`` each.
+
+        >>> [view.shape for view in HiddenGraphs(2, 3, num_features=(4, 1)).views]
+        [torch.Size([2, 3, 4]), torch.Size([2, 3, 1])]
+        """
         return [_mapped(logits, how) for logits, how in zip(self.node_logits, self.features, strict=True)]
 
     @property

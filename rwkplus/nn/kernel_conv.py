@@ -120,7 +120,11 @@ class KernelModule(nn.Module):
 
     @property
     def in_channels(self) -> int:
-        """Features of a node; -1 before the first input of a lazy layer."""
+        """Features of a node; -1 before the first input of a lazy layer.
+
+        >>> KernelConv(-1, 8).in_channels, KernelLayer((3, 2), 8).in_channels
+        (-1, 5)
+        """
         return sum(self.hidden.widths)
 
     @property
@@ -150,7 +154,12 @@ class KernelModule(nn.Module):
         return "compiled" if wanted and known and not learned and not is_transformed() else "torch"
 
     def combined(self, scores: Tensor) -> Tensor:
-        """Turn the scores ``(T, B, K)`` of all steps into outputs ``(B, num_outputs)``."""
+        """Turn the scores ``(T, B, K)`` of all steps into outputs ``(B, num_outputs)``.
+
+        >>> layer = KernelLayer(1, 2, steps=2, combine="last")
+        >>> layer.combined(torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]]))
+        tensor([[3., 4.]])
+        """
         if self.combine == "concat":
             return scores.transpose(0, 1).flatten(1)
         if self.combine == "last":
@@ -388,7 +397,12 @@ class KernelLayer(KernelModule):
         edge_weight: Tensor | None = None,
         num_graphs: int | None = None,
     ) -> Tensor:
-        """Outputs by each view of a node: ``(V, B, num_outputs)``."""
+        """Outputs by each view of a node: ``(V, B, num_outputs)``.
+
+        >>> layer = KernelLayer((2, 1), 4, steps=1)
+        >>> layer.view_scores(torch.rand(3, 3), torch.tensor([[0], [1]]), torch.zeros(3).long()).shape
+        torch.Size([2, 1, 4])
+        """
         self._expect(x)
         views = zip(x.split(self.hidden.widths, 1), self.hidden.views, strict=True)
         edges = {"edge_weight": edge_weight, "num_graphs": num_graphs}

@@ -116,6 +116,11 @@ class StepNorm(nn.Module):
         """Move the running statistics towards those of a batch, its variance taken without bias.
 
         Where a batch has no values, or some that are not finite, it says nothing, and they stay.
+
+        >>> norm = StepNorm(num_hidden=1, steps=1)
+        >>> norm.update(0, mean=torch.tensor([2.0]), var=torch.tensor([1.0]), count=torch.tensor([10.0]))
+        >>> norm.running_mean
+        tensor([[0.2000]])
         """
         unbiased = var.detach() * count / (count - 1).clamp(min=1)
         moved = [
@@ -135,7 +140,11 @@ class StepNorm(nn.Module):
         return self.sync and self.training and rank_and_world()[1] > 1
 
     def extra_repr(self) -> str:
-        """Sizes and placement."""
+        """Sizes and placement.
+
+        >>> StepNorm(8, steps=2)
+        StepNorm(8, steps=2, placement='propagate')
+        """
         return f"{self.num_hidden}, steps={self.steps}, placement={self.placement!r}"
 
 

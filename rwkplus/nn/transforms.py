@@ -55,7 +55,7 @@ class EgoNets(BaseTransform):
         given = data.edge_index, data.num_nodes, data.x, data.get("edge_weight"), data.get("edge_attr")
         egonets, color = self._found(*given)
         return self._keep(
-            data, egonets, color, edge_hash_of(data), _extent(self.hops, self.max_nodes, data.edge_index.device)
+            data, egonets, color, _edge_hash_of(data), _extent(self.hops, self.max_nodes, data.edge_index.device)
         )
 
     def batched(self, graphs: Sequence[Data]) -> list[Data]:
@@ -140,7 +140,7 @@ class ClosedWalks(BaseTransform):
         if graph is None:
             graph = data.edge_index.new_zeros(data.num_nodes)
         data.closed_walks = return_probabilities(data.edge_index, graph, self.steps)
-        data.closed_walk_edges = edge_hash_of(data, bare=True)
+        data.closed_walk_edges = _edge_hash_of(data, bare=True)
         return data
 
     def of(self, data: Data | Batch) -> Tensor:
@@ -161,7 +161,7 @@ class ClosedWalks(BaseTransform):
             return False
         if torch.compiler.is_compiling():  # a look at the edges would break the graph
             return True
-        return bool(has_same_edges(data, edges, bare=True))
+        return bool(_has_same_edges(data, edges, bare=True))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(steps={self.steps})"
@@ -190,7 +190,7 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
         known = data.ego_extent.unique(dim=0).tolist()
         found = " and ".join(f"EgoNets(hops={h}, max_nodes={None if m < 0 else m})" for h, m in known)
         raise GraphError(f"the graphs were transformed by {found} but {wanted} is wanted.")
-    if has_same_edges(data, data.get("ego_edges")) is False:
+    if _has_same_edges(data, data.get("ego_edges")) is False:
         raise GraphError(
             "edge_index, edge_weight or edge_attr have changed since egonets were found.", f"Apply {wanted} again."
         )
@@ -200,7 +200,7 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
     return egonets if unchanged else egonets._replace(kind=None)
 
 
-def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
+def _edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
     """One number for all edges, or bare ones without weights and colors, which PyG batches; None for unknown."""
     weight, attr = (None if bare else data.get(field) for field in PER_EDGE)
     ptr = data.get("ptr")
@@ -213,9 +213,9 @@ def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
     return value.to(data.edge_index.device)
 
 
-def has_same_edges(data: Data | Batch, known: Tensor | None, *, bare: bool = False) -> bool | None:
+def _has_same_edges(data: Data | Batch, known: Tensor | None, *, bare: bool = False) -> bool | None:
     """Whether graphs have the edges of which ``known`` is the hash, one number for each graph; None for unknown."""
-    now = None if known is None else edge_hash_of(data, bare=bare)
+    now = None if known is None else _edge_hash_of(data, bare=bare)
     return None if known is None or now is None else int(now) == int(known.sum())
 
 

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from rwkplus.descriptive.views import (
     WalkDatabase,
-    WalkFeatures,
     _combined,
     _joins,
     _row_scale,
+    _WalkFeatures,
     _written,
     canonical_cycles,
 )
@@ -47,7 +47,7 @@ class PlainWalks(WalkDatabase):
     @classmethod
     def of(cls, graphs, steps, closed):
         compressed, arrays = WalkDatabase.of(graphs, steps, closed), graphs.arrays
-        norms = WalkFeatures.of(graphs, steps, closed).norms
+        norms = _WalkFeatures.of(graphs, steps, closed).norms
         return cls(
             **vars(compressed),
             x=graphs.colors[torch.from_numpy(arrays.label)],
