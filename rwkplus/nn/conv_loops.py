@@ -3,36 +3,31 @@
 # ruff: noqa: ANN401, C901 -- numba infers the types of compiled loops
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
-from itertools import pairwise
-from os import getpid
+from threading import Lock
 from typing import Any
 
+import numba
 import numpy as np
 import torch
-from numba import njit
+from numba import njit, prange
 
 # Multiplications worth another thread: about a millisecond.
 WORK_OF_A_THREAD = 4_000_000
+_one_at_a_time = Lock()  # numba's fallback without OpenMP does not like launches from two threads
 
 
 def over_rows(loop: Callable[..., None], num_rows: int, work: int, *arguments: Any) -> None:
     """Run a loop of this module over all rows, on as many of torch's threads as its multiplications are worth."""
-    threads = min(torch.get_num_threads(), 1 + work // WORK_OF_A_THREAD)
+    threads = min(torch.get_num_threads(), 1 + work // WORK_OF_A_THREAD, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     if threads == 1:
         loop(0, num_rows, *arguments)
         return
-    bounds = np.linspace(0, num_rows, 4 * threads + 1).astype(np.int64)  # finer than threads: rows differ in length
-    pool = _pool(getpid(), threads)
-    for done in [pool.submit(loop, *ends, *arguments) for ends in pairwise(bounds.tolist())]:
-        done.result()
-
-
-@lru_cache(maxsize=1)
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Threads, for loops that release the GIL; they do not survive a fork."""
-    return ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,))
+    bounds = np.linspace(0, num_rows, 8 * threads + 1).astype(np.int64)  # finer than threads: rows differ in length
+    before = numba.get_num_threads()
+    with _one_at_a_time:
+        numba.set_num_threads(threads)
+        IN_BLOCKS[loop](bounds, *arguments)
+        numba.set_num_threads(before)
 
 
 @njit(cache=True, nogil=True)
@@ -137,6 +132,36 @@ def _gather(row: Any, ptr: Any, col: Any, value: Any, dense: Any, r: int) -> Non
         e += 1
 
 
+@njit(cache=True, nogil=True, parallel=True)
+def _match_step_in_blocks(bounds: Any, *arguments: Any) -> None:
+    for i in prange(bounds.size - 1):
+        match_step(bounds[i], bounds[i + 1], *arguments)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _sparse_product_in_blocks(bounds: Any, *arguments: Any) -> None:
+    for i in prange(bounds.size - 1):
+        sparse_product(bounds[i], bounds[i + 1], *arguments)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _first_backward_in_blocks(bounds: Any, *arguments: Any) -> None:
+    for i in prange(bounds.size - 1):
+        first_backward(bounds[i], bounds[i + 1], *arguments)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _step_backward_in_blocks(bounds: Any, *arguments: Any) -> None:
+    for i in prange(bounds.size - 1):
+        step_backward(bounds[i], bounds[i + 1], *arguments)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _last_backward_in_blocks(bounds: Any, *arguments: Any) -> None:
+    for i in prange(bounds.size - 1):
+        last_backward(bounds[i], bounds[i + 1], *arguments)
+
+
 @njit(cache=True, nogil=True)
 def counting_sort(row: Any, col: Any, value: Any, ptr: Any, by_row: Any, ordered: Any) -> None:
     """Sort the entries of a sparse matrix by row."""
@@ -151,3 +176,14 @@ def counting_sort(row: Any, col: Any, value: Any, ptr: Any, by_row: Any, ordered
         free[row[e]] += 1
         by_row[place] = col[e]
         ordered[place] = value[e]
+
+
+# Written out: numba cannot cache functions made by functions. Python's threads would compete with those of torch.mm,
+# which spin for a while after their work: 1.2 x the time of a layer on two cores.
+IN_BLOCKS = {
+    match_step: _match_step_in_blocks,
+    sparse_product: _sparse_product_in_blocks,
+    first_backward: _first_backward_in_blocks,
+    step_backward: _step_backward_in_blocks,
+    last_backward: _last_backward_in_blocks,
+}
