@@ -1,14 +1,16 @@
 """Gradient-trained mining: restarts one after the other, side by side, and side by side on the compressed database."""
 
+from unittest.mock import patch
+
 import numpy as np
 import torch
 
 from benchmarks.measure import cpu_seconds, record
 from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.gradient import explained_patterns, initial_logits, walk_database
-from rwkplus.descriptive.palette import paint
-from rwkplus.descriptive.refine import adjacency
+from rwkplus.descriptive.gradient import _initial_logits, adjacency, explained_patterns
+from rwkplus.descriptive.views import WalkDatabase, paint
 from rwkplus.io.pyg import as_batch
+from tests.descriptive.plain_walks import PlainWalks
 
 RESTARTS, PATTERNS, SIZE = 50, 2, 3
 SETTINGS = {"epochs": 150, "kicks": 0}
@@ -18,12 +20,12 @@ def check_objective(graphs):
     """The compressed objective and its gradients are the plain ones, to rounding, for all restarts."""
     painted = paint(as_batch(graphs))
     generators = [np.random.default_rng((0, number)) for number in range(RESTARTS)]
-    logits = initial_logits(generators, PATTERNS, SIZE, len(painted.colors))
+    logits = _initial_logits(generators, PATTERNS, SIZE, len(painted.colors))
     edges, colors = (part.double().requires_grad_() for part in logits)
     values = []
-    for compress in (True, False):
+    for kind in (WalkDatabase, PlainWalks):
         bank = torch.softmax(colors, -1) @ painted.colors, adjacency(torch.sigmoid(edges), SIZE)
-        score = walk_database(painted, 3, (3,), compress=compress).objective(*bank)
+        score = kind.of(painted, 3, (3,)).objective(*bank)
         values.append((score.detach(), *torch.autograd.grad(score.sum(), (edges, colors))))
     for compressed, plain in zip(*values, strict=True):
         torch.testing.assert_close(compressed, plain)
@@ -35,15 +37,18 @@ def main():
     graphs = triangle_chains(100, "rand", random_state=0)
     check_objective(graphs)
 
-    def mine(restarts, compress):
-        return explained_patterns(graphs, PATTERNS, SIZE, restarts=restarts, compress=compress, **SETTINGS)
+    def mine(kind, n_restarts=RESTARTS, first_restart=0):
+        with patch("rwkplus.descriptive.gradient.WalkDatabase", kind):
+            return explained_patterns(
+                graphs, PATTERNS, SIZE, n_restarts=n_restarts, first_restart=first_restart, **SETTINGS
+            )
 
-    mine(2, True)  # compile and warm up
+    mine(WalkDatabase, 2)  # compile and warm up
     ways = {
-        "one after the other": lambda: [mine([r], False) for r in range(RESTARTS)],
-        "side by side": lambda: [mine(RESTARTS, False)],
-        "one after the other, compressed": lambda: [mine([r], True) for r in range(RESTARTS)],
-        "side by side, compressed": lambda: [mine(RESTARTS, True)],
+        "one after the other": lambda: [mine(PlainWalks, 1, r) for r in range(RESTARTS)],
+        "side by side": lambda: [mine(PlainWalks)],
+        "one after the other, compressed": lambda: [mine(WalkDatabase, 1, r) for r in range(RESTARTS)],
+        "side by side, compressed": lambda: [mine(WalkDatabase)],
     }
     seconds, explained = {}, {}
     for name, way in ways.items():

@@ -16,7 +16,7 @@ from experiments.recovery import copied_patterns, majority_label, recovered
 from rwkplus.cli.console import progress
 from rwkplus.datasets.generators import Linking, triangle_chains
 from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
-from rwkplus.descriptive.palette import Paint
+from rwkplus.descriptive.views import Paint
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
 
 FIRST_SEED = 1000
@@ -82,7 +82,7 @@ def _task_1_1(seeds: Sequence[int], restarts: int, tell: Tell) -> tuple[list[Row
     hits, leaders = [], []
     for seed in seeds:
         found = explained_patterns(
-            testbeds.bipartite_graphs(seed=seed), 1, 4, restarts=restarts, random_state=seed, **TASK_1
+            testbeds.bipartite_graphs(seed=seed), 1, 4, n_restarts=restarts, random_state=seed, **TASK_1
         )
         hit = np.array([any(recovered(graphs, t, strict=True) for t in targets) for graphs in _every(found)])
         hits.append(hit)
@@ -98,7 +98,7 @@ def _task_1_2(seeds: Sequence[int], restarts: int, tell: Tell, *, ablate: bool) 
             tell(f"task 1-2, {linking}, k = {k}")
             first, second, both, leaders = [], [], [], []
             for seed, graphs in zip(seeds, databases, strict=True):
-                found = explained_patterns(graphs, k, 3, restarts=restarts, random_state=seed, **TASK_1)
+                found = explained_patterns(graphs, k, 3, n_restarts=restarts, random_state=seed, **TASK_1)
                 p1, p2 = _chain_hits(found)
                 first.append(p1)
                 second.append(p2)
@@ -115,7 +115,7 @@ def _task_1_2(seeds: Sequence[int], restarts: int, tell: Tell, *, ablate: bool) 
 def _ablated(graphs: Sequence[nx.Graph], k: int, restarts: int, seed: int) -> Row:
     row = {}
     for name, change in ABLATIONS.items():
-        found = explained_patterns(graphs, k, 3, restarts=restarts, random_state=seed, **TASK_1 | change)
+        found = explained_patterns(graphs, k, 3, n_restarts=restarts, random_state=seed, **TASK_1 | change)
         p1, p2 = _chain_hits(found)
         row[f"both, {name}"] = _percent([p1 & p2])
     return row
@@ -139,7 +139,9 @@ def _task_2(seeds: Sequence[int], restarts: int, tell: Tell) -> tuple[list[Row],
 def _distances(name: str, target: nx.Graph, steps: int, view: Paint, restarts: int, seed: int, tell: Tell) -> Row:
     tell(f"task 2, {name}, {steps} steps, {view}")
     graphs, size = testbeds.copies(target), len(target)
-    found = explained_patterns(graphs, 1, size, restarts=restarts, steps=steps, random_state=seed, view=view, **TASK_2)
+    found = explained_patterns(
+        graphs, 1, size, n_restarts=restarts, steps=steps, random_state=seed, view=view, **TASK_2
+    )
     rng = np.random.default_rng(seed)
     random = [np.triu(rng.random((size, size)), 1) for _ in range(restarts)]
     majority = [str(majority_label(graphs))] * size

@@ -113,7 +113,7 @@ def our_miner(
     **options: Any,  # noqa: ANN401
 ) -> list[list[nx.Graph]]:
     """:func:`~rwkplus.descriptive.gradient.explained_patterns`, every restart by itself."""
-    found = explained_patterns(graphs, n_patterns, pattern_size, restarts=restarts, random_state=seed, **options)
+    found = explained_patterns(graphs, n_patterns, pattern_size, n_restarts=restarts, random_state=seed, **options)
     return [found.to_networkx(restart) for restart in range(restarts)]
 
 

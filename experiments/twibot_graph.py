@@ -34,8 +34,7 @@ from rwkplus.cli.console import check_output, err
 from rwkplus.cli.console import out as console
 from rwkplus.errors import DataError, MissingExtraError, ParameterError
 from rwkplus.files import damaged, read_json, write_whole
-from rwkplus.large.csr_graph import CSRGraph, GraphFiles
-from rwkplus.large.undirected import Edges, undirected_csr
+from rwkplus.large.csr_graph import CSRGraph, Edges, GraphFiles, undirected_csr
 from rwkplus.types import check_integer
 
 FOLLOWS = ("followers", "following")

@@ -26,7 +26,7 @@ MiningObjective = Literal["explained", "similarity"]
 OWN = ("n_patterns", "pattern_size", "steps", "n_restarts", "first_restart", "epochs", "random_state", "ignore")
 """Arguments of the network that are arguments of the miner, or of no use to it."""
 PARAMS = {
-    "explained": ("closed", "kicks", "view", "compress"),
+    "explained": ("closed", "kicks", "view"),
     "similarity": tuple(name for name in signature(DescriptiveKCN).parameters if name not in OWN),
 }
 """What ``model_params`` may hold, by objective."""
@@ -196,7 +196,7 @@ def _explained(miner: GradientMiner, graphs: GraphTable, seed: int, callback: Ca
         graphs,
         miner.n_patterns,
         miner.pattern_size,
-        restarts=miner.n_restarts,
+        n_restarts=miner.n_restarts,
         steps=miner.steps,
         epochs=miner.epochs,
         random_state=seed,
@@ -259,7 +259,7 @@ def decoded_shapes(
     history: NDArray[np.float64] = np.empty(0)
     for size in range(max(3, sizes[0]), min(sizes[1], LARGEST_HIDDEN) + 1):
         trained = explained_patterns(
-            graphs, BANKS, size, restarts=RESTARTS, epochs=80, kicks=0, random_state=seed, ignore=("edge_attr",)
+            graphs, BANKS, size, n_restarts=RESTARTS, epochs=80, kicks=0, random_state=seed, ignore=("edge_attr",)
         )
         history = trained.history
         for adjacency, colors in zip(trained.adjacency, trained.colors, strict=True):

@@ -1,7 +1,7 @@
 """RWK+CN and RWNN trained without labels: the paper's pattern miner, all restarts in one tensor."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rwkplus.descriptive.views import View, ViewedGraphs
-from rwkplus.functional.regularizers import diversity_penalty, feature_penalty, sparsity_penalty
+from rwkplus.functional.objectives import diversity_penalty, feature_penalty, sparsity_penalty
 from rwkplus.io.pyg import as_batch
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.kernel_conv import KernelLayer
@@ -87,11 +87,7 @@ class Objective:
 def similarity(scores: Tensor, count: Tensor, loss: Loss, average: Average) -> Tensor:
     """Similarity of each hidden graph to a database, added over views: ``(V, B, K)`` to ``(K,)``.
 
-    Args:
-        scores: Kernels by view, graph and hidden graph.
-        count: How often each graph occurs: ``(B,)``.
-        loss: Logarithm of the similarity, or the similarity itself.
-        average: Whether the logarithm is taken of the database's mean or of each graph.
+    ``count (B,)`` is how often each graph occurs.
 
     >>> scores = torch.tensor([[[2.0], [4.0]]])  # one view, two graphs, one hidden graph
     >>> similarity(scores, torch.ones(2), "raw", "graph")
@@ -110,6 +106,7 @@ def _log(kernel: Tensor) -> Tensor:
     return kernel.clamp_min(torch.finfo(kernel.dtype).tiny).log()
 
 
+@dataclass(eq=False, repr=False)
 class DescriptiveKCN(BaseEstimator):
     """Learn the small graphs that describe a database, by gradient, as the paper does (its section 4).
 
@@ -162,67 +159,41 @@ class DescriptiveKCN(BaseEstimator):
     ((3, 1, 2, 2), (3,))
     """
 
-    def __init__(
-        self,
-        n_patterns: int = 2,
-        pattern_size: int = 3,
-        *,
-        kernel: Literal["rwk+", "rwk-"] = "rwk+",
-        steps: int = 3,
-        combine: Literal["sum", "last"] = "last",
-        include_zero_step: bool = False,
-        views: Sequence[View] = ("labels",),
-        features: FeatureMap | Sequence[FeatureMap] = "softmax",
-        adjacency: AdjacencyMap = "sigmoid",
-        whiten: bool = False,
-        structural_dim: int = 16,
-        loss: Loss = "log",
-        average: Average = "graph",
-        diversity: float = 0.0,
-        diversity_loss: DiversityLoss = "raw",
-        sparsity: float = 0.1,
-        feature_sparsity: float = 0.0,
-        epochs: int = 200,
-        lr: float = 0.01,
-        momentum: float = 0.9,
-        n_restarts: int = 50,
-        first_restart: int = 0,
-        random_state: int | np.random.RandomState | None = 0,
-        dtype: Precision = "float32",
-        ignore: Sequence[str] = (),
-    ) -> None:
-        self.n_patterns = n_patterns
-        self.pattern_size = pattern_size
-        self.kernel = kernel
-        self.steps = steps
-        self.combine = combine
-        self.include_zero_step = include_zero_step
-        self.views = views
-        self.features = features
-        self.adjacency = adjacency
-        self.whiten = whiten
-        self.structural_dim = structural_dim
-        self.loss = loss
-        self.average = average
-        self.diversity = diversity
-        self.diversity_loss = diversity_loss
-        self.sparsity = sparsity
-        self.feature_sparsity = feature_sparsity
-        self.epochs = epochs
-        self.lr = lr
-        self.momentum = momentum
-        self.n_restarts = n_restarts
-        self.first_restart = first_restart
-        self.random_state = random_state
-        self.dtype = dtype
-        self.ignore = ignore
+    n_patterns: int = 2
+    pattern_size: int = 3
+    _: KW_ONLY
+    kernel: Literal["rwk+", "rwk-"] = "rwk+"
+    steps: int = 3
+    combine: Literal["sum", "last"] = "last"
+    include_zero_step: bool = False
+    views: Sequence[View] = ("labels",)
+    features: FeatureMap | Sequence[FeatureMap] = "softmax"
+    adjacency: AdjacencyMap = "sigmoid"
+    whiten: bool = False
+    structural_dim: int = 16
+    loss: Loss = "log"
+    average: Average = "graph"
+    diversity: float = 0.0
+    diversity_loss: DiversityLoss = "raw"
+    sparsity: float = 0.1
+    feature_sparsity: float = 0.0
+    epochs: int = 200
+    lr: float = 0.01
+    momentum: float = 0.9
+    n_restarts: int = 50
+    first_restart: int = 0
+    random_state: int | np.random.RandomState | None = 0
+    dtype: Precision = "float32"
+    ignore: Sequence[str] = ()
 
     def fit(self, X: Graphs, y: object = None, *, callback: Callback | None = None) -> Self:
         """Train all restarts on ``X``; ``callback`` is called after every epoch with the lowest loss before it."""
         self._check()
         batch = as_batch(X, ignore=self.ignore)
         seed = seed_of(self.random_state)
-        seen = self._seen(batch, seed).merged()
+        dtype, generator = getattr(torch, self.dtype), torch.Generator().manual_seed(seed)
+        colors = {"dim": self.structural_dim, "whiten": self.whiten, "dtype": dtype}
+        seen = ViewedGraphs.of(batch, self.views, generator=generator, **colors).merged()
         model = self._model(seen.widths, seed)
         names = ("loss", "average", "diversity", "diversity_loss", "sparsity", "feature_sparsity")
         objective = Objective(**{name: getattr(self, name) for name in names})
@@ -244,14 +215,7 @@ class DescriptiveKCN(BaseEstimator):
         return self
 
     def labels(self, restart: int | None = None) -> list[list[str]]:
-        """Strongest color of every node of every hidden graph of a restart, the best one by default.
-
-        >>> from torch_geometric.data import Data
-        >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
-        >>> network = DescriptiveKCN(1, 2, n_restarts=3, epochs=50).fit([edge])
-        >>> sorted(network.labels()[0])
-        ['0', '1']
-        """
+        """Strongest color of every node of every hidden graph of a restart, the best one by default."""
         check_is_fitted(self, "colors_")
         colors = self.colors_[self.best_ if restart is None else restart]
         return [[self.label_names_[c] for c in graph] for graph in colors.argmax(-1).tolist()]
@@ -275,17 +239,6 @@ class DescriptiveKCN(BaseEstimator):
         ).to(getattr(torch, self.dtype))
         _draw_restarts(model.hidden, self.n_restarts, seed, self.first_restart)
         return model
-
-    def _seen(self, batch: object, seed: int) -> ViewedGraphs:
-        generator = torch.Generator().manual_seed(seed)
-        return ViewedGraphs.of(
-            batch,
-            self.views,
-            generator=generator,
-            dim=self.structural_dim,
-            whiten=self.whiten,
-            dtype=getattr(torch, self.dtype),
-        )
 
     def _check(self) -> None:
         for name in ("n_patterns", "pattern_size", "steps", "n_restarts", "structural_dim"):

@@ -5,7 +5,6 @@ Imports :mod:`rwkplus.tensors` and errors, nothing else of this library.
 
 import rwkplus.tensors  # noqa: F401
 from rwkplus.functional.colors import return_probabilities, structural_colors
-from rwkplus.functional.convolution import rwk_plus_conv
 from rwkplus.functional.kernels import (
     Egonets,
     WalkOptions,
@@ -15,9 +14,9 @@ from rwkplus.functional.kernels import (
     rwk_minus,
     rwk_plus,
 )
+from rwkplus.functional.objectives import diversity_penalty, sparsity_penalty
 from rwkplus.functional.reference import product_graph, rwk_plus_by_product_graph
-from rwkplus.functional.regularizers import diversity_penalty, sparsity_penalty
-from rwkplus.functional.walks import bank_propagation, sparse_product, walk_steps
+from rwkplus.functional.walks import bank_propagation, rwk_plus_conv, sparse_product, walk_steps
 
 __all__ = [
     "Egonets",

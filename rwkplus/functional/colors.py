@@ -60,7 +60,7 @@ def structural_colors(
             colors = elu(colors) if i < layers - 1 else colors
     else:
         raise ParameterError(f"kind must be gat, gin or random-walk, got {kind!r}.")
-    return whitened(colors) if whiten else colors
+    return _whitened(colors) if whiten else colors
 
 
 def identity_colors(batch: Int[Tensor, " N"], width: int | None = None) -> Float[Tensor, "N W"]:
@@ -101,13 +101,8 @@ def return_probabilities(
     return torch.stack(columns, 1)
 
 
-def whitened(colors: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
-    """Replace the singular values of ``colors`` by 1, in the scale of rows of length 1 on average.
-
-    >>> whitened(torch.tensor([[3.0, 0.0], [0.0, 1.0]])).abs()
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
+def _whitened(colors: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+    """Replace the singular values of ``colors`` by 1, in the scale of rows of length 1 on average."""
     u, s, vh = torch.linalg.svd(colors, full_matrices=False)
     kept = s > s.max() * 1e-5 if s.numel() else s > 0
     rank = max(int(kept.sum()), 1)

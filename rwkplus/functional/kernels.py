@@ -1,6 +1,5 @@
 """Random walk kernels of sparse graphs, or of egonets of their nodes, with a bank of small graphs: ``(T, B, K)``."""
 
-from collections.abc import Iterator
 from math import isfinite
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -11,7 +10,6 @@ from torch import Tensor
 from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, ShapeError
 from rwkplus.functional.walks import (
     Normalize,
-    Propagate,
     bank_propagation,
     closed_walks,
     closed_walks_by_ends,
@@ -20,17 +18,8 @@ from rwkplus.functional.walks import (
 from rwkplus.tensors import can_look, check_edge_index, full_precision
 
 
-class WalkOptions(TypedDict, total=False):
-    """What the kernels may be told beyond nodes, edges and steps."""
-
-    edge_weight: Float[Tensor, " E"] | None
-    """Weights of the edges of the input graphs; 1 by default."""
-
-    edge_type: Int[Tensor, " E"] | None
-    """Discrete edge colors, matched at every step with the channels of ``hidden_edge_attr``."""
-
-    edge_attr: Float[Tensor, "E C"] | None
-    """Continuous edge colors, compared at every step with ``hidden_edge_attr`` by inner product."""
+class EgonetOptions(TypedDict, total=False):
+    """What kernels of egonets may be told beyond nodes, edges and steps."""
 
     hidden_edge_attr: Float[Tensor, "K M M C"] | None
     """Edge colors of the hidden graphs."""
@@ -44,14 +33,27 @@ class WalkOptions(TypedDict, total=False):
     include_zero_step: bool
     """Put the zero-edge term, the squared color similarities, before the first step."""
 
-    num_graphs: int | None
-    """Number of graphs; read off ``batch`` by default."""
-
     normalize: Normalize | None
     """Applied to the walks ``(N, K, M)`` of each step between lines 4 and 5, so that later steps see it."""
 
     readout: Normalize | None
     """Applied to the matched walks ``(N, K, M)`` of each step before they are summed; later steps do not see it."""
+
+
+class WalkOptions(EgonetOptions, total=False):
+    """What the kernels may be told beyond nodes, edges and steps."""
+
+    edge_weight: Float[Tensor, " E"] | None
+    """Weights of the edges of the input graphs; 1 by default."""
+
+    edge_type: Int[Tensor, " E"] | None
+    """Discrete edge colors, matched at every step with the channels of ``hidden_edge_attr``."""
+
+    edge_attr: Float[Tensor, "E C"] | None
+    """Continuous edge colors, compared at every step with ``hidden_edge_attr`` by inner product."""
+
+    num_graphs: int | None
+    """Number of graphs; read off ``batch`` by default."""
 
 
 class Egonets(NamedTuple):
@@ -145,7 +147,8 @@ def rwk_plus(
         >>> rwk_plus(x, edge_index, torch.zeros(2).long(), x[None], edge, steps=2).flatten()
         tensor([4., 4.])
     """
-    return _rwk(x, edge_index, batch, hidden_x, hidden_adj, steps, match_all=True, **options)
+    y0 = _similarity(x, edge_index, batch, hidden_x, hidden_adj, steps, options)
+    return _bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=True, **options)
 
 
 def rwk_minus(
@@ -170,7 +173,8 @@ def rwk_minus(
     >>> rwk_minus(x, edge_index, torch.zeros(2).long(), torch.ones(1, 2, 1), edge, steps=2).flatten()
     tensor([ 8., 10.])
     """
-    return _rwk(x, edge_index, batch, hidden_x, hidden_adj, steps, match_all=False, **options)
+    y0 = _similarity(x, edge_index, batch, hidden_x, hidden_adj, steps, options)
+    return _bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=False, **options)
 
 
 def classical_rwk(
@@ -194,7 +198,7 @@ def classical_rwk(
     if steps < 1:
         raise ParameterError(f"steps must be at least 1, got {steps}.")
     y0 = (label.view(-1, 1, 1) == hidden_label) & (hidden_label >= 0)
-    return bank_scores(y0.to(hidden_adj.dtype), edge_index, batch, hidden_adj, steps, num_graphs=num_graphs)
+    return _bank_scores(y0.to(hidden_adj.dtype), edge_index, batch, hidden_adj, steps, num_graphs=num_graphs)
 
 
 def egonet_scores(
@@ -205,11 +209,7 @@ def egonet_scores(
     *,
     steps: int,
     match_all: bool = True,
-    hidden_edge_attr: Float[Tensor, "K M M C"] | None = None,
-    closed: bool = False,
-    include_zero_step: bool = False,
-    normalize: Normalize | None = None,
-    readout: Normalize | None = None,
+    **options: Unpack[EgonetOptions],
 ) -> Float[Tensor, "T B K"]:
     r"""Kernel of the egonet of every node with every hidden graph, :math:`K^{(i)}(\mathrm{Sub}_G[v], W_j)`.
 
@@ -224,11 +224,8 @@ def egonet_scores(
         hidden_adj: Their weighted adjacencies.
         steps: Longest walk, counted in edges.
         match_all: Match every node of a walk (RWK+) or only its ends (RWK-).
-        hidden_edge_attr: Edge colors of the hidden graphs, compared with those of ``egonets`` by inner product.
-        closed: Count only walks that return to where they began.
-        include_zero_step: Put the zero-edge term before the first step.
-        normalize: Applied to the walks ``(R, K, M)`` of each step between lines 4 and 5, StepNorm's place.
-        readout: Applied to the matched walks ``(R, K, M)`` of each step before they are summed.
+        options: Edge colors of the hidden graphs, compared with those of ``egonets``, closed walks, and what is
+            applied to the walks ``(R, K, M)`` of each step: see :class:`WalkOptions`.
 
     Returns:
         One score per step, egonet and hidden graph.
@@ -239,9 +236,10 @@ def egonet_scores(
         >>> egonet_scores(x, extract_egonets(edges, 2), x[None], 1 - torch.eye(2)[None], steps=1).flatten()
         tensor([4., 4.])
     """
+    hidden_edge_attr = options.get("hidden_edge_attr")
     check_egonets(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
     y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
-    return bank_scores(
+    return _bank_scores(
         y0.index_select(0, egonets.member),
         egonets.edge_index,
         egonets.owner,
@@ -250,12 +248,8 @@ def egonet_scores(
         match_all=match_all,
         edge_weight=egonets.weight,
         edge_attr=None if hidden_edge_attr is None else egonets.attr,
-        hidden_edge_attr=hidden_edge_attr,
-        closed=closed,
-        include_zero_step=include_zero_step,
         num_graphs=egonets.size.numel(),
-        normalize=normalize,
-        readout=readout,
+        **options,
     )
 
 
@@ -275,7 +269,7 @@ def check_batch(x: Float[Tensor, "N D"], batch: Int[Tensor, " N"]) -> None:
         raise ShapeError(f"batch must name a graph for each of the {x.size(0)} nodes, got {tuple(batch.shape)}.")
 
 
-def graphs_of_edges(
+def _graphs_of_edges(
     edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"], num_graphs: int | None = None
 ) -> Int[Tensor, "2 E"]:
     """Graph of both ends of every edge; refuses edges between graphs, and more graphs than there should be."""
@@ -308,7 +302,7 @@ def whole_graphs(
     """
     check_edge_index(edge_index, edge_weight=weight, edge_attr=attr)
     size = torch.bincount(batch, minlength=num_graphs or 0)
-    ends = graphs_of_edges(edge_index, batch, num_graphs)
+    ends = _graphs_of_edges(edge_index, batch, num_graphs)
     first, member = size.cumsum(0) - size, torch.arange(batch.numel(), device=batch.device)
     position = member
     if bool((batch[1:] < batch[:-1]).any()):
@@ -323,36 +317,24 @@ def whole_graphs(
 
 
 def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
-    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that.
-
-    >>> count_graphs(torch.tensor([0, 0, 2])), count_graphs(torch.tensor([0]), num_graphs=4)
-    (3, 4)
-    """
+    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that."""
     if num_graphs is None:
         return int(batch.max()) + 1 if batch.numel() else 0
     return num_graphs
 
 
-def _rwk(
-    x: Tensor,
-    edge_index: Tensor,
-    batch: Tensor,
-    hidden_x: Tensor,
-    hidden_adj: Tensor,
-    steps: int,
-    *,
-    match_all: bool,
-    **options: Unpack[WalkOptions],
+def _similarity(
+    x: Tensor, edge_index: Tensor, batch: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int, options: WalkOptions
 ) -> Tensor:
-    check_bank(x, hidden_x, hidden_adj, steps)
+    """Similarity of nodes to hidden nodes, of arguments that fit together."""
+    _check_bank(x, hidden_x, hidden_adj, steps)
     check_batch(x, batch)
     if x.device.type == "cpu" and can_look():  # an accelerator would have to wait
-        graphs_of_edges(edge_index, batch, options.get("num_graphs"))
-    y0 = color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
-    return bank_scores(y0, edge_index, batch, hidden_adj, steps, match_all=match_all, **options)
+        _graphs_of_edges(edge_index, batch, options.get("num_graphs"))
+    return color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
 
 
-def bank_scores(
+def _bank_scores(
     y0: Float[Tensor, "N K M"],
     edge_index: Int[Tensor, "2 E"],
     batch: Int[Tensor, " N"],
@@ -371,67 +353,27 @@ def bank_scores(
     readout: Normalize | None = None,
 ) -> Float[Tensor, "T B K"]:
     """Scores of graphs whose similarity to the hidden nodes is known; see :func:`rwk_plus` and :class:`WalkOptions`."""
-    propagate = bank_propagation(
-        edge_index,
-        hidden_adj,
-        edge_weight=edge_weight,
-        edge_type=edge_type,
-        edge_attr=edge_attr,
-        hidden_edge_attr=hidden_edge_attr,
-    )
-    num_graphs, walks = count_graphs(batch, num_graphs), None
-    if closed and not match_all and hidden_edge_attr is None:
-        walks = closed_walks_by_ends(
-            y0, edge_index, hidden_adj, batch, steps, edge_weight=edge_weight, num_graphs=num_graphs
-        )
-    return walk_scores(
-        y0,
-        propagate,
-        batch,
-        steps,
-        match_all=match_all,
-        closed=closed,
-        include_zero_step=include_zero_step,
-        num_graphs=num_graphs,
-        normalize=normalize,
-        readout=readout,
-        walks=walks,
-    )
-
-
-def walk_scores(
-    y0: Float[Tensor, "N K M"],
-    propagate: Propagate,
-    batch: Int[Tensor, " N"],
-    steps: int,
-    *,
-    num_graphs: int,
-    match_all: bool = True,
-    closed: bool = False,
-    include_zero_step: bool = False,
-    normalize: Normalize | None = None,
-    readout: Normalize | None = None,
-    walks: Iterator[Tensor] | None = None,
-) -> Float[Tensor, "T B K"]:
-    """Sum the walks of every graph step by step; arguments as in :func:`walk_steps` and :class:`WalkOptions`.
-
-    ``walks`` are matched walks ``(N, K, M)`` that were found in another way.
-    """
     if closed and normalize is not None:
         raise ParameterError(
             "closed walks are walked from one start after the other and cannot be normalized between their steps.",
             "Normalize the read-out.",
         )
-
-    def per_graph(y: Tensor) -> Tensor:
-        return y.new_zeros(num_graphs, y.size(1)).index_add(0, batch, y.sum(-1))
-
-    if walks is None and closed:
-        walks = closed_walks(y0, propagate, batch, steps, match_all=match_all, num_graphs=num_graphs)
-    elif walks is None:
+    colors = {"edge_type": edge_type, "edge_attr": edge_attr, "hidden_edge_attr": hidden_edge_attr}
+    propagate = bank_propagation(edge_index, hidden_adj, edge_weight=edge_weight, **colors)
+    number = count_graphs(batch, num_graphs)
+    if not closed:
         walks = walk_steps(y0, propagate, steps, match_all=match_all, normalize=normalize)
+    elif match_all or hidden_edge_attr is not None:
+        walks = closed_walks(y0, propagate, batch, steps, match_all=match_all, num_graphs=number)
+    else:
+        ends = edge_index, hidden_adj, batch, steps
+        walks = closed_walks_by_ends(y0, *ends, edge_weight=edge_weight, num_graphs=number)
     if readout is not None:
         walks = (readout(y, step) for step, y in enumerate(walks, 1))
+
+    def per_graph(y: Tensor) -> Tensor:
+        return y.new_zeros(number, y.size(1)).index_add(0, batch, y.sum(-1))
+
     with full_precision(y0):
         scores = [per_graph(y) for y in walks]
     if include_zero_step:
@@ -439,7 +381,7 @@ def walk_scores(
     return finite_scores(torch.stack(scores))
 
 
-def check_bank(x: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> None:
+def _check_bank(x: Tensor, hidden_x: Tensor, hidden_adj: Tensor, steps: int) -> None:
     """Refuse nodes and hidden graphs that do not fit together, and walks without an edge."""
     if steps < 1:
         raise ParameterError(f"steps must be at least 1 (it counts the edges of a walk), got {steps}.")
@@ -460,7 +402,7 @@ def check_egonets(
     x: Tensor, egonets: Egonets, hidden_x: Tensor, hidden_adj: Tensor, hidden_edge_attr: Tensor | None, steps: int
 ) -> None:
     """Refuse nodes, egonets and hidden graphs that do not fit together."""
-    check_bank(x, hidden_x, hidden_adj, steps)
+    _check_bank(x, hidden_x, hidden_adj, steps)
     if hidden_edge_attr is not None:
         colors = 0 if egonets.attr is None else egonets.attr.size(1)
         if colors != hidden_edge_attr.size(-1):

@@ -1,21 +1,24 @@
-"""Algorithm 1 one step at a time (RWK+), its end-matching relative (RWK-), closed walks, and what goes in between.
+"""Algorithm 1 one step at a time (RWK+), its end-matching relative (RWK-), closed walks, and walks as a convolution.
 
 Line 4 of Algorithm 1 is one step of both walkers at once, ``Y <- A_G Y A_H^T``; :func:`bank_propagation` makes it, also
 for colored edges. StepNorm, BatchNorm over hidden graphs and then a sigmoid, has its place after it.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, einsum
 
 from rwkplus.errors import ShapeError
-from rwkplus.tensors import check_edge_index
+from rwkplus.tensors import can_look, check_edge_index
 
 Propagate = Callable[[Tensor], Tensor]
 Normalize = Callable[[Tensor, int], Tensor]
 """Maps the walks ``(N, K, M)`` of a step, counted from 1, such as :class:`rwkplus.nn.StepNorm`."""
+Readout = Literal["last", "sum", "concat"]
 
 
 def walk_steps(
@@ -97,20 +100,17 @@ def closed_walks_by_ends(
     Nothing ties the two walkers together on their way, so their returns multiply:
     :math:`s(v, h)^2 (A_G^i)_{vv} (A_H^i)_{hh}`. This saves the product graph, a factor :math:`K M^2`.
     """
+    # Closed walks of every node are those shared with a graph of one node and a loop.
+    loop = torch.ones(1, 1, 1, dtype=y0.dtype, device=batch.device)
+    propagate, everywhere = (
+        bank_propagation(edge_index, loop, edge_weight=edge_weight),
+        loop.expand(batch.numel(), 1, 1),
+    )
+    walks = closed_walks(everywhere, propagate, batch, steps, match_all=False, num_graphs=num_graphs)
     matched, power = y0 * y0, hidden_adj
-    for step, returns in enumerate(_returns(edge_index, batch, steps, edge_weight, num_graphs, y0.dtype)):
+    for step, returns in enumerate(walks):
         power = power @ hidden_adj if step else power
         yield matched * returns * power.diagonal(dim1=1, dim2=2)
-
-
-def _returns(
-    edge_index: Tensor, batch: Tensor, steps: int, weight: Tensor | None, num_graphs: int, dtype: torch.dtype
-) -> Iterator[Float[Tensor, "N 1 1"]]:
-    """Closed walks of every node, step by step: those shared with a graph of one node and a loop."""
-    loop = torch.ones(1, 1, 1, dtype=dtype, device=batch.device)
-    propagate = bank_propagation(edge_index, loop, edge_weight=weight)
-    everywhere = loop.expand(batch.numel(), 1, 1)
-    return closed_walks(everywhere, propagate, batch, steps, match_all=False, num_graphs=num_graphs)
 
 
 def node_ranks(batch: Int[Tensor, " N"]) -> Int[Tensor, " N"]:
@@ -242,13 +242,10 @@ def step_moments(
 ) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"], Float[Tensor, " K"]]:
     """Mean and variance of the walks of each hidden graph, and of how many values; 0 of none.
 
-    Args:
-        y: Walks of one step.
-        add_up: Adds up sums over all processes of a run; there is one by default.
+    ``add_up`` adds up sums over all processes of a run; there is one by default.
 
-    Example:
-        >>> step_moments(torch.tensor([[[1.0]], [[3.0]]]))
-        (tensor([2.]), tensor([1.]), tensor([2.]))
+    >>> step_moments(torch.tensor([[[1.0]], [[3.0]]]))
+    (tensor([2.]), tensor([1.]), tensor([2.]))
     """
     dtype, y = y.dtype, y.float() if y.dtype in (torch.half, torch.bfloat16) else y  # half cannot count to 100,000
     sums, number = y.sum((0, 2)), y.new_full((y.size(1),), y.size(0) * y.size(2))
@@ -276,3 +273,63 @@ def step_norm(
     """
     scale = (weight * (var + eps).rsqrt()).unsqueeze(-1)
     return torch.sigmoid((y - mean.unsqueeze(-1)) * scale + bias.unsqueeze(-1))
+
+
+def rwk_plus_conv(
+    logits: Float[Tensor, "... N M"], propagate: Propagate, *, steps: int, combine: Readout = "last"
+) -> Float[Tensor, "... N _M"]:
+    r"""Walks that end at each node and match a hidden graph of M nodes in every color.
+
+    .. math:: Y^{(1)} = Y_0 \odot p(Y_0), \qquad Y^{(i)} = Y_0 \odot p(Y_0 \odot Y^{(i-1)}), \qquad Y_0 = \sigma(L)
+
+    Two things differ from the kernel: a sigmoid keeps similarities within (0, 1), and the walks of a node are not
+    added up over the hidden nodes.
+
+    Args:
+        logits: Similarity :math:`L` of every node to every hidden node.
+        propagate: One step of both walkers, :math:`p(Y) = A_G Y A_H^\top + b`.
+        steps: Longest walk, counted in edges.
+        combine: The ``"last"`` step, the ``"sum"`` over all, or all side by side (``"concat"``).
+
+    Example:
+        One node with a loop and one hidden node with a loop, similarity 1/2.
+
+        >>> rwk_plus_conv(torch.zeros(1, 1), lambda y: y, steps=2, combine="concat")
+        tensor([[0.2500, 0.0625]])
+    """
+    y0 = torch.sigmoid(logits).unsqueeze(-2)  # a bank of one hidden graph
+    bank = walk_steps(y0, lambda y: propagate(y.squeeze(-2)).unsqueeze(-2), steps)
+    walks = (matched.squeeze(-2) for matched in bank)
+    if combine == "last":
+        return deque(walks, maxlen=1)[0]
+    matched = tuple(walks)
+    return torch.stack(matched).sum(0) if combine == "sum" else torch.cat(matched, -1)
+
+
+def split_by_color(
+    row: Int[Tensor, " E"],
+    col: Int[Tensor, " E"],
+    weight: Float[Tensor, " E"],
+    edge_attr: Int[Tensor, " E"] | Float[Tensor, "E C"],
+    num_colors: int,
+) -> tuple[Int[Tensor, " F"], Int[Tensor, " F"], Float[Tensor, " F"]]:
+    r"""Entries of the matrices :math:`A^{(c)}_{ij} = A_{ij} e_{ij}[c]`, one beside the other by column.
+
+    Column ``j * C + c`` of the wide matrix is column ``j`` of :math:`A^{(c)}`, so that the edge-colored step
+    :math:`\sum_c A^{(c)} Y A_H^{(c)\top}` is a single sparse product with ``(N * C, M)`` rows of
+    :math:`Y A_H^{(c)\top}`. Integers name the one color of an edge. Of floats, zeros are left out where no gradient
+    asks for them, so that one-hot colors cost no more than integers.
+
+    >>> one = torch.tensor([0])
+    >>> split_by_color(one, one + 1, torch.ones(1), torch.tensor([[0.0, 0.5]]), num_colors=2)
+    (tensor([0]), tensor([3]), tensor([0.5000]))
+    """
+    if not edge_attr.is_floating_point():
+        return row, col * num_colors + edge_attr, weight
+    colors = torch.arange(num_colors, device=col.device)
+    row, col = row.repeat_interleave(num_colors), (col.unsqueeze(-1) * num_colors + colors).flatten()
+    weight = (weight.unsqueeze(-1) * edge_attr.to(weight.dtype)).flatten()
+    if weight.requires_grad or not can_look():
+        return row, col, weight
+    present = weight.nonzero().flatten()
+    return row[present], col[present], weight[present]

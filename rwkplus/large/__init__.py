@@ -6,7 +6,7 @@ Imports the table's plumbing, :mod:`rwkplus.loops` and :mod:`rwkplus.tensors`; n
 import rwkplus.tensors  # noqa: F401
 from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.large.loaders import ClusterLoader, NeighborLoader
-from rwkplus.large.node_clusters import clusters
+from rwkplus.large.parts import clusters
 from rwkplus.large.web_graph import WebGraph
 
 __all__ = ["CSRGraph", "ClusterLoader", "NeighborLoader", "WebGraph", "clusters"]

@@ -1,13 +1,16 @@
 """A graph of any size in a folder: one ``.npy`` file per array, opened without being read.
 
 Processes that open the same folder share its pages, so that a machine holds one copy however many of them train.
+Edges that come in chunks are sorted by rows without ever being in memory together.
 """
+
+# ruff: noqa: ANN401 -- numba infers the types of compiled loops
 
 import hashlib
 import json
 import math
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import torch
+from numba import njit
 from numpy.lib.format import open_memmap, read_array_header_1_0, read_magic
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
@@ -23,7 +27,6 @@ from torch_geometric.data import Data
 from rwkplus.errors import DataError, GraphError, ParameterError
 from rwkplus.files import damaged, read_json, write_whole
 from rwkplus.io.pyg_checks import NAME_FIELDS
-from rwkplus.large.undirected import index_type
 from rwkplus.tensors import check_edge_index
 
 HEADER, FORMAT = "graph.json", "rwkplus graph 1"
@@ -31,6 +34,8 @@ ENDS = ("indptr", "indices")
 ROWS = 1 << 16
 """That are read at a time."""
 Array = NDArray[Any]
+Edges = tuple[Array, Array]
+New = Callable[[str, tuple[int, ...], Any], Array]
 Mapped = np.memmap[Any, np.dtype[Any]]
 
 
@@ -64,7 +69,8 @@ class CSRGraph:
         for name in ENDS:
             self._check_integers(name, getattr(self, name))
         ptr = self.indptr
-        if not ptr.size or ptr[0] != 0 or ptr[-1] != self.indices.size or not _is_rising(ptr):
+        rising = all(bool((part[1:] >= part[:-1]).all()) for part in _parts(ptr, overlap=1))
+        if not ptr.size or ptr[0] != 0 or ptr[-1] != self.indices.size or not rising:
             raise self._error("indptr", f"indptr must rise from 0 to the {self.indices.size} entries of indices")
         # Compiled loops do not look where they read: here is the last place to notice.
         if not all(0 <= part.min() <= part.max() < self.num_nodes for part in _parts(self.indices)):
@@ -125,7 +131,7 @@ class CSRGraph:
         source, target = data.edge_index.numpy(force=True)
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(target, minlength=n), out=indptr[1:])
-        indices = source[np.argsort(target, kind="stable")].astype(index_type(n))
+        indices = source[np.argsort(target, kind="stable")].astype(_index_type(n))
         nodes = {key: value.numpy(force=True) for key, value in data.items() if _is_per_node(data, key, value)}
         return cls(indptr, indices, nodes)
 
@@ -156,7 +162,15 @@ class CSRGraph:
         """
         target = np.repeat(np.arange(self.num_nodes), np.diff(self.indptr))
         edge_index = torch.from_numpy(np.stack([self.indices.astype(np.int64), target]))
-        nodes = {name: _tensor(name, values) for name, values in self.nodes.items()}
+        nodes = {}
+        for name, values in self.nodes.items():
+            try:
+                nodes[name] = torch.from_numpy(values)
+            except (TypeError, ValueError) as error:
+                raise GraphError(
+                    f"{name} is {values.dtype}, which no tensor holds.",
+                    "Change it with .astype(), or leave it out of nodes.",
+                ) from error
         return Data(edge_index=edge_index, num_nodes=self.num_nodes, **nodes)
 
     @classmethod
@@ -192,12 +206,7 @@ class CSRGraph:
 
 
 def check_stored(graph: object) -> None:
-    """Refuse everything but a :class:`CSRGraph`.
-
-    >>> check_stored([])
-    Traceback (most recent call last):
-    rwkplus.errors.ParameterError: graph must be a CSRGraph, got list: give CSRGraph.of(data).
-    """
+    """Refuse everything but a :class:`CSRGraph`."""
     if not isinstance(graph, CSRGraph):
         raise ParameterError(f"graph must be a CSRGraph, got {type(graph).__name__}: give CSRGraph.of(data).")
 
@@ -266,19 +275,6 @@ def _parts(values: Array, overlap: int = 0) -> Iterator[Array]:
         yield values[begin : begin + ROWS + overlap]
 
 
-def _is_rising(values: Array) -> bool:
-    return all(bool((part[1:] >= part[:-1]).all()) for part in _parts(values, overlap=1))
-
-
-def _tensor(name: str, values: Array) -> Tensor:
-    try:
-        return torch.from_numpy(values)
-    except (TypeError, ValueError) as error:
-        raise GraphError(
-            f"{name} is {values.dtype}, which no tensor holds.", "Change it with .astype(), or leave it out of nodes."
-        ) from error
-
-
 def _is_per_node(data: Data, key: str, value: object) -> bool:
     return isinstance(value, Tensor) and bool(data.is_node_attr(key))
 
@@ -327,36 +323,17 @@ def _map(folder: Path, name: str, shape: list[int], dtype: str) -> Array:
     if not path.is_file():
         raise DataError(f"{path} is missing, though {HEADER} lists it.")
     try:
-        there = _layout(path)
-        if list(there.shape) == shape and there.dtype.str == dtype:
-            return there.map(path)
+        found, kind, order, begin = _layout(path)
+        if list(found) == shape and kind.str == dtype:
+            # Nothing cannot be mapped.
+            return np.zeros(found, kind) if 0 in found else np.memmap(path, kind, "c", begin, found, order)
     except (OSError, ValueError) as error:
         raise DataError(f"{path} is damaged or not complete ({path.stat().st_size} bytes): {error}.") from error
-    raise DataError(f"{path} holds {there.dtype.str} {list(there.shape)} but {HEADER} says {dtype} {shape}.")
+    raise DataError(f"{path} holds {kind.str} {list(found)} but {HEADER} says {dtype} {shape}.")
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """What the first bytes of an ``.npy`` file say about the others."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    order: Literal["C", "F"]
-    begin: int
-
-    def map(self, path: Path) -> Array:
-        """Give the values without reading them."""
-        if 0 in self.shape:  # nothing cannot be mapped
-            return np.zeros(self.shape, self.dtype)
-        return np.memmap(path, self.dtype, "c", self.begin, self.shape, self.order)
-
-
-def _layout(path: Path) -> _Layout:
-    """Read the first bytes of an ``.npy`` file as numpy writes it, and refuse one of another length than they say.
-
-    Raises:
-        ValueError: Nothing but the reason.
-    """
+def _layout(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "F"], int]:
+    """Shape, type and order of an ``.npy`` file as numpy writes it, and where values begin; refuses another length."""
     with path.open("rb") as file:
         try:
             if read_magic(file) != (1, 0):
@@ -371,4 +348,79 @@ def _layout(path: Path) -> _Layout:
         raise ValueError(f"{dtype.str} {list(shape)} is nothing that rwkplus writes")
     if size != begin + math.prod(shape) * dtype.itemsize:
         raise ValueError(f"{dtype.str} {list(shape)} takes {begin + math.prod(shape) * dtype.itemsize} bytes")
-    return _Layout(shape, dtype, "F" if by_columns else "C", begin)
+    return shape, dtype, "F" if by_columns else "C", begin
+
+
+def _index_type(num_nodes: int) -> type[np.int32] | type[np.int64]:
+    """The smallest type that numbers so many nodes."""
+    return np.int32 if num_nodes <= np.iinfo(np.int32).max else np.int64
+
+
+def undirected_csr(chunks: Callable[[], Iterable[Edges]], num_nodes: int, new: New) -> Edges:
+    """Both directions of all edges by rows, ascending, each once and without self-loops.
+
+    Args:
+        chunks: Gives sources and targets, ``(E,)`` each, chunk by chunk; asked twice, with the same answer.
+        num_nodes: Number of nodes N.
+        new: Makes an array of zeros from name, shape and type, perhaps on disk: ``indptr``, ``indices`` and
+            ``repeated``, which may be thrown away.
+
+    Returns:
+        ``indptr (N + 1,)`` and ``indices (E,)``.
+
+    Example:
+        >>> edges = np.array([0, 1, 1]), np.array([1, 0, 2])
+        >>> undirected_csr(lambda: [edges], 3, lambda name, shape, dtype: np.zeros(shape, dtype))
+        (array([0, 1, 3, 4]), array([1, 0, 2, 1], dtype=int32))
+    """
+    counts = np.zeros(num_nodes, np.int64)
+    for source, target in chunks():
+        _count(source, target, counts)
+    ends = np.cumsum(counts)
+    repeated = new("repeated", (int(counts.sum()),), _index_type(num_nodes))
+    free = ends - counts
+    for source, target in chunks():
+        _fill(source, target, free, repeated)
+    indptr = new("indptr", (num_nodes + 1,), np.int64)
+    _unique(ends - counts, ends, repeated, indptr)
+    indices = new("indices", (int(indptr[-1]),), repeated.dtype)
+    _pack(ends - counts, repeated, indptr, indices)
+    return indptr, indices
+
+
+@njit(cache=True, nogil=True)
+def _count(source: Any, target: Any, counts: Any) -> None:
+    for u, v in zip(source, target):  # noqa: B905 -- numba knows no strict
+        if u != v:
+            counts[u] += 1
+            counts[v] += 1
+
+
+@njit(cache=True, nogil=True)
+def _fill(source: Any, target: Any, free: Any, indices: Any) -> None:
+    for u, v in zip(source, target):  # noqa: B905
+        if u != v:
+            indices[free[u]] = v
+            indices[free[v]] = u
+            free[u] += 1
+            free[v] += 1
+
+
+@njit(cache=True, nogil=True)
+def _unique(begins: Any, ends: Any, indices: Any, indptr: Any) -> None:
+    """Sort every row in place, distinct numbers first, and add up how many they are."""
+    for v in range(begins.size):
+        row = np.sort(indices[begins[v] : ends[v]])
+        place = begins[v]
+        for k in range(row.size):
+            if k == 0 or row[k] != row[k - 1]:
+                indices[place] = row[k]
+                place += 1
+        indptr[v + 1] = indptr[v] + place - begins[v]
+
+
+@njit(cache=True, nogil=True)
+def _pack(begins: Any, repeated: Any, indptr: Any, indices: Any) -> None:
+    for v in range(begins.size):
+        for k in range(indptr[v + 1] - indptr[v]):
+            indices[indptr[v] + k] = repeated[begins[v] + k]

@@ -3,17 +3,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch_geometric.data import Data
 
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.large.csr_graph import CSRGraph, check_stored
-from rwkplus.large.node_numbers import Nodes, node_numbers
-from rwkplus.large.sampling import Part, Sampler
+from rwkplus.large.parts import Part, Sampler
 from rwkplus.loops.random_streams import new_key
 from rwkplus.tensors import share_of_batches
 from rwkplus.types import check_integer
@@ -22,6 +22,8 @@ Index = NDArray[np.int64]
 OWN = ("edge_index", "n_id", "batch_size", "num_nodes")
 """What a batch is given beside the arrays of the graph."""
 Share = Callable[[], tuple[int, int]]
+Nodes: TypeAlias = Tensor | NDArray[Any] | Sequence[int] | Sequence[bool]
+"""Some nodes of a graph: a mask ``(N,)`` or their numbers."""
 
 
 def alone() -> tuple[int, int]:
@@ -92,7 +94,8 @@ class PartLoader(ABC):
         """The part of the graph for some items; draws depend on random_state, epoch and number of the batch."""
 
     def _data(self, part: Part, batch_size: int) -> Data:
-        rows = {name: torch.from_numpy(_take(values, part.nodes)) for name, values in self.arrays.items()}
+        # Rows in memory, whatever the arrays lie in.
+        rows = {name: torch.from_numpy(np.asarray(values)[part.nodes]) for name, values in self.arrays.items()}
         return Data(
             edge_index=torch.from_numpy(part.edge_index),
             n_id=torch.from_numpy(part.nodes),
@@ -221,6 +224,49 @@ def _input_numbers(nodes: Nodes | None, num_nodes: int) -> Index:
     return np.arange(num_nodes) if nodes is None else node_numbers(nodes, num_nodes, "input_nodes")
 
 
-def _take(values: NDArray[Any], nodes: Index) -> NDArray[Any]:
-    """Rows in memory, whatever the array lies in."""
-    return np.asarray(values)[nodes]
+def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
+    """Numbers of the nodes that are meant, in their order, each once; ``name`` says in errors what was read.
+
+    Raises:
+        ShapeError: A mask is not one for all nodes.
+        ParameterError: There are neither truth values nor numbers, or numbers of nodes that are not there, or twice.
+
+    Example:
+        >>> node_numbers(np.array([True, False, True]), 3, "train_mask"), node_numbers([2, 0], 3, "train_mask")
+        (array([0, 2]), array([2, 0]))
+    """
+    given = nodes.numpy(force=True) if isinstance(nodes, Tensor) else np.asarray(nodes)
+    if given.dtype == bool:
+        return _of_mask(given, num_nodes, name)
+    if given.size == 0:  # of no particular type
+        return np.zeros(0, np.int64)
+    # Bytes are masks of earlier days: they would be read as the numbers 0 and 1.
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or given.dtype == np.uint8:
+        raise ParameterError(
+            f"{name} must be a mask (N,) of bool or node numbers (n,), got {given.dtype} {given.shape}.",
+            "Call .bool() on a mask of other numbers.",
+        )
+    if given.min() < 0 or given.max() >= num_nodes:
+        raise ParameterError(
+            f"{name} holds numbers from {given.min()} to {given.max()} but the nodes are 0 to {num_nodes - 1}.",
+            "Give numbers of nodes in the whole graph.",
+        )
+    numbers = given.astype(np.int64)
+    times = np.bincount(numbers)
+    if times.max() > 1:  # most likely a mask of 0 and 1, which would be read as the first two nodes
+        raise ParameterError(
+            f"{name} names node {times.argmax()} more than once.",
+            "Call numpy.unique on numbers, or .bool() on a mask.",
+        )
+    return numbers
+
+
+def _of_mask(mask: NDArray[np.bool_], num_nodes: int, name: str) -> NDArray[np.int64]:
+    if mask.ndim == 2:
+        raise ShapeError(f"{name} holds {mask.shape[1]} splits, one per column.", "Choose one, such as mask[:, 0].")
+    if mask.shape != (num_nodes,):
+        raise ShapeError(
+            f"the mask {name} is {mask.shape} but the graph has {num_nodes} nodes.",
+            "Give one bool for each, or the numbers of nodes.",
+        )
+    return np.flatnonzero(mask)

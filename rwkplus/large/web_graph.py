@@ -19,8 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rwkplus.errors import ParameterError
-from rwkplus.large.csr_graph import CSRGraph, GraphFiles, new_graph
-from rwkplus.large.undirected import Edges, undirected_csr
+from rwkplus.large.csr_graph import CSRGraph, Edges, GraphFiles, new_graph, undirected_csr
 from rwkplus.loops.random_streams import advance, new_key, stream, uniform
 from rwkplus.types import check_integer
 
@@ -36,7 +35,7 @@ class WebGraph:
 
     Args:
         nodes: Number of users.
-        seed: Seed of everything.
+        random_state: Seed of everything.
         links: Mean number of links a user makes; each is an edge in both directions.
         channels: Width of the features.
         bots: Share of bots.
@@ -57,7 +56,7 @@ class WebGraph:
     """
 
     nodes: int = 1_000_000
-    seed: int = 0
+    random_state: int = 0
     links: float = 6.0
     channels: int = 32
     bots: float = 0.14
@@ -74,7 +73,7 @@ class WebGraph:
         for name in ("channels", "community_size", "farm_size"):
             check_integer(name, getattr(self, name), 1)
         check_integer("nodes", self.nodes, 2 * self.farm_size)
-        check_integer("seed", self.seed, 0)
+        check_integer("random_state", self.random_state, 0)
         if self.links < 1 or self.exponent <= 2:
             raise ParameterError(
                 f"links must be at least 1 and exponent more than 2; got {self.links} and {self.exponent}."
@@ -97,7 +96,7 @@ class _Users:
     """All that is drawn for every user; a few numbers each."""
 
     def __init__(self, graph: WebGraph) -> None:
-        draw = np.random.default_rng(new_key(graph.seed, 0))
+        draw = np.random.default_rng(new_key(graph.random_state, 0))
         n = graph.nodes
         self.bot = draw.random(n) < graph.bots
         if self.bot.all() or not self.bot.any():
@@ -109,7 +108,8 @@ class _Users:
         self.community = draw.choice(sizes.size, n, p=sizes / sizes.sum())
         farms = max(2, round(n * graph.bots) // graph.farm_size)
         self.farm = np.where(self.bot, draw.integers(0, farms, n), -1)
-        self.habits = np.cumsum([[1 - graph.loyalty, graph.loyalty, 0.0], _bot_shares(graph)], 1)
+        bots = [1 - graph.camouflage - graph.collusion, graph.camouflage, graph.collusion]
+        self.habits = np.cumsum([[1 - graph.loyalty, graph.loyalty, 0.0], bots], 1)
         everyone = np.zeros(n, np.int64)
         # Farms do not care for popularity: their bots follow each other evenly.
         self.places = (
@@ -120,14 +120,10 @@ class _Users:
 
     def edges(self, graph: WebGraph) -> Iterator[Edges]:
         """All links, chunk by chunk, the same ones at every call."""
-        key, group = new_key(graph.seed, 1), self.bot.astype(np.int64)
+        key, group = new_key(graph.random_state, 1), self.bot.astype(np.int64)
         for begin in range(0, graph.nodes, CHUNK):
             end = min(begin + CHUNK, graph.nodes)
             yield _draw_links(begin, end, key, self.links, group, self.habits, self.places)
-
-
-def _bot_shares(graph: WebGraph) -> list[float]:
-    return [1 - graph.camouflage - graph.collusion, graph.camouflage, graph.collusion]
 
 
 def _power_law(draw: np.random.Generator, size: int, exponent: float) -> Numbers:
@@ -148,7 +144,7 @@ def _places(group: Index, popularity: Numbers) -> tuple[Index, Numbers, Index, I
 def _write_nodes(graph: WebGraph, users: _Users, files: GraphFiles) -> None:
     """Features, classes and splits, a chunk of users at a time."""
     n, width = graph.nodes, graph.channels
-    draw = np.random.default_rng(new_key(graph.seed, 2))
+    draw = np.random.default_rng(new_key(graph.random_state, 2))
     number = {name: int(getattr(users, name).max()) + 1 for name in ("community", "farm")}
     topics, scripts = (graph.voice * _directions(draw, groups, width) for groups in number.values())
     shift = graph.signal * _directions(draw, 1, width)
@@ -178,15 +174,8 @@ def _directions(draw: np.random.Generator, number: int, width: int) -> Numbers:
 def _draw_links(begin: int, end: int, key: Any, links: Any, group: Any, habits: Any, places: Any) -> Any:
     """Sources and targets of all links that the nodes from ``begin`` to ``end - 1`` make.
 
-    Args:
-        begin: First node.
-        end: One after the last.
-        key: Names the draw.
-        links: Number of links each node makes: ``(N,)``.
-        group: Which habits a node has: ``(N,)``.
-        habits: Cumulative shares of links that go anywhere, into the community and into the farm: ``(groups, 3)``.
-        places: For each of these three, members ``(n,)`` in the order of their groups, cumulative popularity
-            ``(n + 1,)``, and for every node the first and last place of its own group: ``(N,)`` each.
+    ``habits (groups, 3)`` are cumulative shares of links that go anywhere, into the community and into the farm;
+    ``places`` has what :func:`_places` gives for each of these three.
     """
     total = links[begin:end].sum()
     source, target = np.empty(total, np.int64), np.empty(total, np.int64)

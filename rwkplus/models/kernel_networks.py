@@ -9,8 +9,9 @@ from torch_geometric.nn import global_add_pool
 from rwkplus.errors import ParameterError
 from rwkplus.functional.kernels import Egonets
 from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm, node_features, takes_kernel_options
+from rwkplus.nn.egonets import extract_egonets
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv, KernelLayer, KernelOptions
-from rwkplus.nn.transforms import EgoNets, egonets_of, extract_egonets
+from rwkplus.nn.transforms import EgoNets, egonets_of
 from rwkplus.tensors import learns
 from rwkplus.types import check_integer
 

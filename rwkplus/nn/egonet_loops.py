@@ -99,10 +99,10 @@ def hidden_bank(colors: Any, hidden: Any) -> Any:
 def hidden_bank_backward(bank: Any, grads: Any, grad_hidden: Any) -> None:
     """Complete the gradient of the colors, and write that of the hidden graphs."""
     count, size, _, channels = grad_hidden.shape
-    moved = np.empty_like(bank.colors)
+    moved, grad_colors = np.empty_like(bank.colors), grads.colors
     for c in range(channels):
         _multiply(grads.ahead[c], bank.mix[c], moved)
-        _add_rows(moved, grads.colors)
+        grad_colors += moved
         _add_outer(grads.ahead[c], bank.colors, grads.mix[c])
         for v in range(size):
             for w in range(size):
@@ -125,41 +125,16 @@ def _add_outer(left: Any, right: Any, out: Any) -> None:
     product = np.empty_like(out)
     for i in range(0, left.shape[0], count):
         np.dot(left[i : i + count].T, right[i : i + count], product)
-        _add_rows(product, out)
+        out += product
 
 
 @njit(**LOOP)
-def _add_rows(rows: Any, out: Any) -> None:
-    """Add a matrix."""
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            out[i, j] += rows[i, j]
-
-
-@njit(**LOOP)
-def _clear(rows: Any, count: int) -> None:
-    """Set the first rows to 0."""
-    for i in range(count):
-        for j in range(rows.shape[1]):
-            rows[i, j] = 0
-
-
-@njit(**LOOP)
-def _reach(plan: Any, block: int, c: int, origin: Any, at: Any, reached: Any) -> None:
-    """Line 4, the step on G along edges of color c: every member of a block gathers from where its links lead."""
+def _carry(plan: Any, block: int, c: int, starts: Any, origin: Any, ends: Any, out: Any) -> None:
+    """Add rows of ``origin`` to rows of ``out`` along the links of a block that have color c."""
     for e in range(plan.link[plan.block[block]], plan.link[plan.block[block + 1]]):
-        row, end, weight = plan.source[e], at[e], plan.value[e, c]
+        start, end, weight = starts[e], ends[e], plan.value[e, c]
         for j in range(origin.shape[1]):
-            reached[row, j] += weight * origin[end, j]
-
-
-@njit(**LOOP)
-def _reach_backward(plan: Any, block: int, c: int, reached: Any, at: Any, origin: Any) -> None:
-    """Spread gradients back along the links."""
-    for e in range(plan.link[plan.block[block]], plan.link[plan.block[block + 1]]):
-        row, end, weight = plan.source[e], at[e], plan.value[e, c]
-        for j in range(origin.shape[1]):
-            origin[end, j] += weight * reached[row, j]
+            out[end, j] += weight * origin[start, j]
 
 
 @njit(**LOOP)
@@ -199,15 +174,15 @@ def take_step(
     for block in range(plan.block.size - 1):
         begin, end = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
         rows = reached[begin:end]
-        _clear(rows, end - begin)
+        rows[:] = 0
         if not first:
             _leave(plan, begin, end - begin, bank, match_all, normal[begin:end], walkers)
         for c in range(channels):
             if first:
-                _reach(plan, block, c, bank.ahead[c], plan.target_node, rows)
+                _carry(plan, block, c, plan.target_node, bank.ahead[c], plan.source, rows)
             else:
                 _multiply(walkers[: end - begin], bank.mix[c].T, moved[: end - begin])
-                _reach(plan, block, c, moved, plan.target, rows)
+                _carry(plan, block, c, plan.target, moved, plan.source, rows)
         if measure:
             _add_moments(plan, block, rows, moments)
 
@@ -322,7 +297,7 @@ def take_step_backward(
     walkers, spare = np.empty((plan.rows, width), grad.dtype), np.empty((plan.rows, width), grad.dtype)
     for block in range(plan.block.size - 1):
         begin, end = plan.slot[plan.block[block]], plan.slot[plan.block[block + 1]]
-        rows = end - begin
+        rows, own = end - begin, grad[begin:end]
         for v in range(plan.block[block], plan.block[block + 1]):
             count = plan.count[v]
             for row in range(plan.slot[v], plan.slot[v + 1]):
@@ -331,13 +306,13 @@ def take_step_backward(
                     over[row - begin, j] = lines[0, j] * grad[row, j] + count * line
         if not first:
             _leave(plan, begin, rows, bank, match_all, normal[begin:end], walkers)
-            _clear(grad[begin:end], rows)
+            own[:] = 0
         for c in range(bank.mix.shape[0]):
             if first:
-                _reach_backward(plan, block, c, over, plan.target_node, grads.ahead[c])
+                _carry(plan, block, c, plan.source, over, plan.target_node, grads.ahead[c])
                 continue
-            _clear(moved, rows)
-            _reach_backward(plan, block, c, over, plan.target, moved)
+            moved[:rows] = 0
+            _carry(plan, block, c, plan.source, over, plan.target, moved)
             _add_outer(moved[:rows], walkers[:rows], grads.mix[c])
             _multiply(moved[:rows], bank.mix[c], spare[:rows])
-            _add_rows(spare[:rows], grad[begin:end])
+            own += spare[:rows]

@@ -150,15 +150,9 @@ class HiddenGraphs(nn.Module):
         """Node features, all views side by side: ``(K, M, D)``."""
         return torch.cat(self.views, -1)
 
-    def extra_repr(self) -> str:
-        """Sizes and maps."""
-        return (
-            f"{self.num_hidden}, {self.hidden_nodes}, {sum(self.widths)}, adjacency={self.adjacency!r}, "
-            f"features={'+'.join(self.features)!r}"
-        )
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.extra_repr()})"
+        sizes, features = f"{self.num_hidden}, {self.hidden_nodes}, {sum(self.widths)}", "+".join(self.features)
+        return f"{type(self).__name__}({sizes}, adjacency={self.adjacency!r}, features={features!r})"
 
 
 class _LazyParameters(nn.ParameterList):

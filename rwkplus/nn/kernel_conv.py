@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from rwkplus.errors import ParameterError, Remedy, ShapeError
 from rwkplus.functional.kernels import Egonets, check_batch, egonet_scores, rwk_minus, rwk_plus, whole_graphs
 from rwkplus.nn.egonet_kernel import compiled_egonet_scores
+from rwkplus.nn.egonets import check_extent, extract_egonets, merge_egonets
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.norms import Placement, StepNorm
-from rwkplus.nn.transforms import check_extent, extract_egonets, merge_egonets
 from rwkplus.tensors import check_place, check_type, is_transformed, learns
 from rwkplus.types import Walks, check_choice, check_integer
 
@@ -170,13 +170,7 @@ class KernelModule(nn.Module):
         """Compare every egonet with every hidden graph, step by step: ``(T, B, K)``."""
         graphs = x, egonets, self.hidden.x, self.hidden.adj
         if self.route(egonets.weight, egonets.attr) == "torch":
-            return egonet_scores(
-                *graphs,
-                closed=self.walks == "closed",
-                normalize=self.norm.normalize,
-                readout=self.norm.readout,
-                **self._options(),
-            )
+            return egonet_scores(*graphs, **(self._options() | self._options_of_torch()))
         normalizes = self.norm.placement == "propagate"
         scores, moments = compiled_egonet_scores(
             *graphs, norm=self.norm.state if normalizes else None, **self._options()
@@ -191,6 +185,13 @@ class KernelModule(nn.Module):
             "match_all": self.kernel == "rwk+",
             "hidden_edge_attr": self.hidden.edge_attr,
             "include_zero_step": self.include_zero_step,
+        }
+
+    def _options_of_torch(self) -> dict[str, Any]:
+        return {
+            "closed": self.walks == "closed",
+            "normalize": self.norm.normalize,
+            "readout": self.norm.readout,
         }
 
     def _learns_edges(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
@@ -381,7 +382,8 @@ class KernelLayer(KernelModule):
             graphs = whole_graphs(edge_index, batch, num_graphs, edge_weight, edge_attr)
             return self.combined(self.scores(x, graphs))
         colors = None if self.hidden.edge_colors is None else edge_attr
-        return self._walked(x, self.hidden.x, edge_index, batch, edge_weight, num_graphs, edge_attr=colors)
+        edges = {"edge_weight": edge_weight, "edge_attr": colors, "num_graphs": num_graphs}
+        return self._walked(x, self.hidden.x, edge_index, batch, **edges)
 
     def route(self, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None) -> Route:
         """Which way walks along these edges take; loops over whole graphs do not fit into compiled models."""
@@ -403,37 +405,16 @@ class KernelLayer(KernelModule):
         """
         self._expect(x)
         views = zip(x.split(self.hidden.widths, 1), self.hidden.views, strict=True)
-        rest = edge_index, batch, edge_weight, num_graphs
-        return torch.stack([self._walked(part, hidden_x, *rest) for part, hidden_x in views])
+        edges = {"edge_weight": edge_weight, "num_graphs": num_graphs}
+        return torch.stack([self._walked(part, hidden_x, edge_index, batch, **edges) for part, hidden_x in views])
 
     def _walked(
-        self,
-        x: Tensor,
-        hidden_x: Tensor,
-        edge_index: Tensor,
-        batch: Tensor,
-        edge_weight: Tensor | None,
-        num_graphs: int | None,
-        *,
-        edge_attr: Tensor | None = None,
+        self, x: Tensor, hidden_x: Tensor, edge_index: Tensor, batch: Tensor, **edges: Tensor | int | None
     ) -> Tensor:
         """Outputs by torch's operations."""
-        options = self._options()
-        scores = (rwk_plus if options.pop("match_all") else rwk_minus)(
-            x,
-            edge_index,
-            batch,
-            hidden_x,
-            self.hidden.adj,
-            edge_weight=edge_weight,
-            edge_attr=edge_attr,
-            closed=self.walks == "closed",
-            num_graphs=num_graphs,
-            normalize=self.norm.normalize,
-            readout=self.norm.readout,
-            **options,
-        )
-        return self.combined(scores)
+        options = self._options() | self._options_of_torch() | edges
+        kernel = rwk_plus if options.pop("match_all") else rwk_minus
+        return self.combined(kernel(x, edge_index, batch, hidden_x, self.hidden.adj, **options))
 
 
 def _compact(x: Tensor, egonets: Egonets) -> tuple[Tensor, Egonets]:

@@ -98,14 +98,16 @@ class StepNorm(nn.Module):
             )
         i = step - 1
         mean, var, weight, bias = self.running_mean[i], self.running_var[i], self.weight[i], self.bias[i]
-        if not self._synced() and self._suits_batch_norm(y):
+        synced, several = self._synced(), not self.training or y.size(0) * y.size(2) > 1
+        # Torch's own is faster, but refuses single values, and asks compilers for sizes.
+        if not synced and not torch.compiler.is_compiling() and several:
             new_mean, new_var = (mean.clone(), var.clone()) if self.training else (mean, var)
             normal = batch_norm(y, new_mean, new_var, weight, bias, self.training, self.momentum, self.eps)
             if self.training:
                 self._move(i, new_mean, new_var)
             return torch.sigmoid(normal)
         if self.training:
-            mean, var, number = step_moments(y, all_sum if self._synced() else None)
+            mean, var, number = step_moments(y, all_sum if synced else None)
             self.update(i, mean, var, number)
         return step_norm(y, mean, var, weight, bias, self.eps)
 
@@ -133,10 +135,6 @@ class StepNorm(nn.Module):
         finite = mean.isfinite() & var.isfinite()
         self.running_mean[i] = torch.where(finite, mean, self.running_mean[i])
         self.running_var[i] = torch.where(finite, var, self.running_var[i])
-
-    def _suits_batch_norm(self, y: Tensor) -> bool:
-        """Whether torch's own, which is faster, can do it: it refuses single values, and asks compilers for sizes."""
-        return not torch.compiler.is_compiling() and (not self.training or y.size(0) * y.size(2) > 1)
 
     def _synced(self) -> bool:
         return self.sync and self.training and rank_and_world()[1] > 1

@@ -2,30 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from torch.utils.checkpoint import checkpoint
+from torch_geometric import EdgeIndex
 from torch_geometric.nn import Aggregation, GCNConv, MessagePassing
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.nn.dense.linear import Linear
 from torch_geometric.nn.inits import glorot, zeros
-from torch_geometric.typing import Adj
+from torch_geometric.typing import Adj, SparseTensor
+from torch_geometric.utils import add_remaining_self_loops, is_torch_sparse_tensor, to_edge_index
 
-from rwkplus.errors import ParameterError, Remedy
-from rwkplus.functional.convolution import Readout, rwk_plus_conv
-from rwkplus.nn.conv_inputs import (
-    Adjacency,
-    Edges,
-    adjacency,
-    check_colors,
-    check_finite,
-    check_nodes,
-    normalized,
-    read_edges,
-)
-from rwkplus.nn.conv_operator import fused_conv
-from rwkplus.tensors import is_transformed
+from rwkplus.errors import NumericError, ParameterError, Remedy, ShapeError
+from rwkplus.functional.walks import Readout, rwk_plus_conv, split_by_color
+from rwkplus.nn.conv_operator import fused_conv, to_csr, transpose
+from rwkplus.tensors import can_look, check_edge_index, check_place, check_range, check_type, is_transformed
 from rwkplus.types import check_choice, check_integer
 
 # How much larger than Glorot's parameters begin. Where similarities begin, around 1/2, the slope of the sigmoid and the
@@ -37,6 +32,33 @@ CACHES = ("_cached", "_cached_edge_index", "_cached_adj_t")
 OVERRIDABLE = ("message", "aggregate", "update")
 # Where PyG lets hooks watch or change what a layer does: compiled loops would go past them.
 HOOKED = [f"{part}_forward{when}" for part in ("propagate", "message", "aggregate") for when in ("_pre", "")]
+
+
+class _Edges(NamedTuple):
+    """Edges as coordinates."""
+
+    ends: Tensor  # (2, E)
+    weight: Tensor | None  # (E,)
+    color: Tensor | None = None  # (E,) integers or (E, C) floats
+
+
+class _Adjacency(NamedTuple):
+    """Entries of a normalized adjacency ``(N, N * C)``, with a column for each node and edge color."""
+
+    row: Tensor  # (E,)
+    col: Tensor  # (E,)
+    weight: Tensor  # (E,)
+    num_nodes: int
+    by_rows: tuple[Tensor, ...] = ()  # the same, sorted, perhaps with its transpose: for compiled loops
+
+    def fits(self, x: Tensor) -> bool:
+        """Whether a cached matrix has the type and place of ``x``; another number of nodes is refused."""
+        if x.size(-2) != self.num_nodes:
+            raise ShapeError(
+                f"RWKPlusConv(cached=True) holds a graph of {self.num_nodes} nodes but got {x.size(-2)}.",
+                "Cache only where there is a single graph, or call reset_cache() between graphs.",
+            )
+        return self.weight.dtype == x.dtype and self.weight.device == x.device
 
 
 class RWKPlusConv(MessagePassing):
@@ -147,7 +169,11 @@ class RWKPlusConv(MessagePassing):
         """Draw all parameters anew and forget the cached adjacency."""
         super().reset_parameters()
         self.hidden_x.reset_parameters()
-        _draw_hidden_adj(self.hidden_adj)
+        glorot(self.hidden_adj)
+        with torch.no_grad():
+            self.hidden_adj.mul_(GAIN)
+            if self.out_channels > 1:  # a single hidden node has nothing to be balanced with
+                self.hidden_adj.sub_(self.hidden_adj.mean(-1, keepdim=True))
         zeros(self.bias)
         self.reset_cache()
 
@@ -160,7 +186,7 @@ class RWKPlusConv(MessagePassing):
         >>> conv(torch.rand(3, 2), torch.tensor([[0], [1]])).shape
         torch.Size([3, 4])
         """
-        self._cached: Adjacency | None = None
+        self._cached: _Adjacency | None = None
 
     def forward(
         self, x: Tensor, edge_index: Adj, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
@@ -172,16 +198,16 @@ class RWKPlusConv(MessagePassing):
         return walked if self._nodes_at == -2 else walked.movedim(-2, self._nodes_at)
 
     def _walks_of(self, x: Tensor, edge_index: Adj, edge_weight: Tensor | None, edge_attr: Tensor | None) -> Tensor:
-        check_nodes(x, self.hidden_x)
+        _check_nodes(x, self.hidden_x)
         logits = self.hidden_x(x)
-        check_finite(logits, x)
+        _check_finite(logits, x)
         matrix = self._adjacency(logits, edge_index, edge_weight, edge_attr)
         # All colors side by side, to be multiplied from the right: (M, C * M).
         hidden_adj = self.hidden_adj.permute(2, 0, 1).flatten(1)
         if self._can_fuse(logits, matrix):
             return fused_conv(
                 logits,
-                matrix.by_rows or self._sorted(matrix).by_rows,
+                matrix.by_rows or self._sorted(matrix),
                 hidden_adj,
                 hidden_adj.new_zeros(self.out_channels) if self.bias is None else self.bias,
                 steps=self.steps,
@@ -199,7 +225,7 @@ class RWKPlusConv(MessagePassing):
             return torch.einsum("ec,...ecm->...em", edge_weight, x_j.unflatten(-1, (-1, self.out_channels)))
         return edge_weight.view(-1, 1) * x_j
 
-    def _walk(self, logits: Tensor, matrix: Adjacency, hidden_adj: Tensor) -> Tensor:
+    def _walk(self, logits: Tensor, matrix: _Adjacency, hidden_adj: Tensor) -> Tensor:
         """The steps in plain PyG, for everything that compiled loops cannot do."""
         mixed = matrix.weight.dim() == 2
         num_sources = matrix.num_nodes if mixed else matrix.num_nodes * self.num_colors
@@ -219,35 +245,50 @@ class RWKPlusConv(MessagePassing):
 
     def _adjacency(
         self, logits: Tensor, edge_index: Adj, edge_weight: Tensor | None, edge_attr: Tensor | None
-    ) -> Adjacency:
+    ) -> _Adjacency:
         if self._cached is not None and not self.explain and self._cached.fits(logits):
             return self._cached
+        edges = _read_edges(edge_index, edge_weight, edge_attr, logits, self.flow)
+        edges = edges._replace(color=_colors(edges, self.edge_dim))
         n, dtype = logits.size(-2), logits.dtype
-        edges = check_colors(read_edges(edge_index, edge_weight, edge_attr, logits, self.flow), self.edge_dim)
         if self.normalize:
-            how = {"loops": self.add_self_loops, "improved": self.improved, "flow": self.flow}
-            edges = normalized(edges, n, self.num_colors, dtype=dtype, **how)
-        if self.explain:
-            return self._whole_edges(edges, n, dtype)
-        matrix = adjacency(edges, n, self.num_colors, self.flow, dtype)
-        if self.cached:
+            edges = self._normalized(edges, n, dtype)
+        # A row for the node that an edge leads to.
+        col, row = edges.ends if self.flow == "source_to_target" else edges.ends.flip(0)
+        weight = col.new_ones(col.size(0), dtype=dtype) if edges.weight is None else edges.weight.to(dtype)
+        if self.explain and edges.color is not None and edges.color.is_floating_point():
+            # An explanation has one number for an edge, not per color: colors are mixed in its message.
+            weight = weight.unsqueeze(-1) * edges.color.to(dtype)
+        elif edges.color is not None:
+            row, col, weight = split_by_color(row, col, weight, edges.color, self.num_colors)
+        matrix = _Adjacency(row, col, weight, n)
+        if self.cached and not self.explain:
             self._cached = matrix
         return matrix
 
-    def _whole_edges(self, edges: Edges, num_nodes: int, dtype: torch.dtype) -> Adjacency:
-        """Edges whose colors are mixed in their messages: an explanation has one number for an edge, not per color."""
-        if edges.color is None or not edges.color.is_floating_point():
-            return adjacency(edges, num_nodes, self.num_colors, self.flow, dtype)
-        matrix = adjacency(edges._replace(color=None), num_nodes, self.num_colors, self.flow, dtype)
-        return matrix._replace(weight=matrix.weight.unsqueeze(-1) * edges.color.to(dtype))
+    def _normalized(self, edges: _Edges, num_nodes: int, dtype: torch.dtype) -> _Edges:
+        """Normalize symmetrically, as ``GCNConv`` does; self-loops that are added get the last color."""
+        ends, weight, color = edges
+        if self.add_self_loops and color is not None:
+            color = _colored_loops(ends, color, num_nodes, self.num_colors - 1)
+        if weight is None and self.improved:  # without weights, PyG forgets what added loops should weigh
+            weight = ends.new_ones(ends.size(1), dtype=dtype)
+        if weight is not None and not weight.is_floating_point():
+            weight = weight.to(dtype)
+        ends, weight = gcn_norm(ends, weight, num_nodes, self.improved, self.add_self_loops, self.flow, dtype)
+        return _Edges(ends, weight, color)
 
-    def _sorted(self, matrix: Adjacency) -> Adjacency:
-        matrix = matrix.sorted(both=self.cached)
-        if self.cached:
-            self._cached = matrix
-        return matrix
+    def _sorted(self, matrix: _Adjacency) -> tuple[Tensor, ...]:
+        """Sort the entries by rows and, for the many backward passes of a cached matrix, by columns too."""
+        width = matrix.num_nodes * self.num_colors
+        by_rows = to_csr(matrix.row, matrix.col, matrix.weight, matrix.num_nodes, width)
+        if not self.cached:
+            return by_rows
+        both = *by_rows, *transpose(by_rows, width)
+        self._cached = matrix._replace(by_rows=both)
+        return both
 
-    def _can_fuse(self, logits: Tensor, matrix: Adjacency) -> bool:
+    def _can_fuse(self, logits: Tensor, matrix: _Adjacency) -> bool:
         return (
             self.fused
             and self._adds_up
@@ -335,10 +376,110 @@ class _HiddenColors(Linear):
             self.weight *= GAIN
 
 
-@torch.no_grad()
-def _draw_hidden_adj(hidden_adj: Tensor) -> None:
-    """Fill adjacencies ``(C, M, M)``; a single hidden node has nothing to be balanced with."""
-    glorot(hidden_adj)
-    hidden_adj *= GAIN
-    if hidden_adj.size(-1) > 1:
-        hidden_adj -= hidden_adj.mean(-1, keepdim=True)
+def _check_nodes(x: Tensor | tuple[Tensor, ...], linear: Linear) -> None:
+    """Refuse node features that ``linear``, the first thing to touch them, was not made for."""
+    if isinstance(x, tuple | list):
+        raise ParameterError(
+            f"RWKPlusConv got a {type(x).__name__} of node features: its walks go on from the nodes they reach, so "
+            "bipartite graphs have no second step.",
+            "SAGEConv and GraphConv take them.",
+        )
+    weight = linear.weight
+    check_place("x", x, weight.device, "RWKPlusConv")
+    check_type(x, weight.dtype, "RWKPlusConv")
+    # Compared one by one: sizes are symbols inside of torch.compile(dynamic=True), which no tuple can be asked for.
+    if x.dim() < 2 or (linear.in_channels != -1 and x.size(-1) != linear.in_channels):
+        raise ShapeError(f"x is {tuple(x.shape)} but RWKPlusConv takes (N, {linear.in_channels}).")
+
+
+def _check_finite(logits: Tensor, x: Tensor) -> None:
+    """Refuse nan and inf in node features, which a sigmoid would turn into colors."""
+    if _is_finite(logits):
+        return
+    wrong = (~(x.to_dense() if x.layout != torch.strided else x).isfinite()).flatten().nonzero()
+    if wrong.numel() == 0:
+        raise NumericError(
+            "RWKPlusConv has parameters that are not finite, or too large for its features.",
+            "If training has diverged, use a smaller learning rate; or scale the features down.",
+        )
+    row = int(wrong[0]) // x.size(-1)
+    raise NumericError(f"x holds nan or inf in row {row}.", "Replace such values, or leave those nodes out.")
+
+
+def _read_edges(edge_index: Adj, weight: Tensor | None, color: Tensor | None, x: Tensor, flow: str) -> _Edges:
+    """Read edges from a ``(2, E)`` tensor, an ``EdgeIndex`` or a sparse tensor; refuse what cannot be meant."""
+    for field, values in (("edge_weight", weight), ("edge_attr", color)):
+        if values is not None:
+            check_place(field, values, x.device, "x")
+    num_nodes = x.size(-2)
+    if isinstance(edge_index, SparseTensor) or is_torch_sparse_tensor(edge_index):
+        return _from_sparse(edge_index, weight, color, num_nodes, flow)
+    if isinstance(edge_index, EdgeIndex):
+        edge_index = edge_index.as_tensor()
+    check_edge_index(edge_index, edge_weight=weight)
+    check_place("edge_index", edge_index, x.device, "x")
+    if weight is not None and not _is_finite(weight):
+        edge = int((~weight.isfinite()).nonzero()[0, 0])
+        raise NumericError(
+            f"edge_weight of edge {edge} is nan or inf.", "Replace such weights, or leave those edges out."
+        )
+    if _can_read(edge_index):
+        check_range("edge_index", edge_index, num_nodes, "nodes")
+    return _Edges(edge_index.long(), None if weight is None else weight.flatten(), color)
+
+
+def _from_sparse(adj: Adj, weight: Tensor | None, color: Tensor | None, num_nodes: int, flow: str) -> _Edges:
+    if (adj.size(0), adj.size(1)) != (num_nodes, num_nodes):
+        raise ShapeError(f"the sparse adjacency is {adj.size(0)} x {adj.size(1)} but x has {num_nodes} nodes.")
+    if weight is not None or color is not None:
+        raise ParameterError(
+            "a sparse adjacency carries its own weights and no edge colors.",
+            "Pass edge_index as (2, E) together with edge_weight or edge_attr.",
+        )
+    if flow != "source_to_target":
+        raise ParameterError(
+            "a sparse adjacency is read as transposed.", Remedy("Use {flow}.", flow="source_to_target")
+        )
+    ends, weight = to_edge_index(adj)
+    return _Edges(ends.flip(0), weight)  # rows of the transposed adjacency are targets
+
+
+def _colors(edges: _Edges, edge_dim: int | None) -> Tensor | None:
+    """Colors of edges, which must fit ``edge_dim``; a column of integers becomes flat."""
+    color, num_edges = edges.color, edges.ends.size(1)
+    if color is None and edge_dim is None:
+        return None
+    if color is None or edge_dim is None:
+        have, made = ("no edge_attr", f"edge_dim={edge_dim}") if color is None else ("edge_attr", "no edge_dim")
+        raise ParameterError(f"forward got {have} but the layer was made with {made}.", "Give both or neither.")
+    discrete = not color.is_floating_point()
+    if color.shape not in ([(num_edges,), (num_edges, 1)] if discrete else [(num_edges, edge_dim)]):
+        raise ShapeError(
+            f"edge_attr is {tuple(color.shape)} of {color.dtype}; expected the color of each edge as integers "
+            f"({num_edges},) below {edge_dim}, or as floats ({num_edges}, {edge_dim})."
+        )
+    if not discrete:
+        return color
+    color = color.flatten().long()
+    if _can_read(color):
+        check_range("edge_attr", color, edge_dim, "colors")
+    return color
+
+
+def _colored_loops(ends: Tensor, color: Tensor, num_nodes: int, loop_color: int) -> Tensor:
+    fill: float | Tensor = float(loop_color)
+    if color.is_floating_point():
+        color = pad(color, (0, 1))
+        fill = pad(color.new_ones(1), (loop_color, 0))
+    colors: Tensor = add_remaining_self_loops(ends, color, fill, num_nodes)[1]
+    return colors
+
+
+def _is_finite(values: Tensor) -> bool:
+    """Whether all values are finite, as far as they can be looked at; then so is their sum, which is cheaper."""
+    return not _can_read(values) or isfinite(values.detach().sum()) or bool(values.isfinite().all())
+
+
+def _can_read(values: Tensor) -> bool:
+    """Whether to look at values, which would break torch.compile and make an accelerator wait."""
+    return values.device.type == "cpu" and can_look()

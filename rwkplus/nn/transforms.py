@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
-from numbers import Integral
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-from rwkplus.errors import GraphError, ParameterError
+from rwkplus.errors import GraphError
 from rwkplus.functional.colors import return_probabilities
 from rwkplus.functional.kernels import Egonets
-from rwkplus.nn.egonet_search import edge_hashes, egonet_kinds, find_egonets, merge_kinds, row_hashes
+from rwkplus.nn.egonets import check_extent, edge_hashes, egonet_kinds, extract_egonets, row_hashes
 from rwkplus.tensors import check_edge_index
 from rwkplus.types import check_integer
 
@@ -55,7 +54,9 @@ class EgoNets(BaseTransform):
         _check_graph(data)
         given = data.edge_index, data.num_nodes, data.x, data.get("edge_weight"), data.get("edge_attr")
         egonets, color = self._found(*given)
-        return self._keep(data, egonets, color, edge_hash_of(data), self._extent(data.edge_index.device))
+        return self._keep(
+            data, egonets, color, _edge_hash_of(data), _extent(self.hops, self.max_nodes, data.edge_index.device)
+        )
 
     def batched(self, graphs: Sequence[Data]) -> list[Data]:
         """Transform many graphs at once: shallow copies of them, as one call for each would give.
@@ -83,7 +84,10 @@ class EgoNets(BaseTransform):
         hashes = None if _is_rounded(weight, attr) else edge_hashes(edge_index, bounds, weight, attr)
         colors = [None] * len(graphs) if color is None else color.split(nodes.tolist())
         known = [None] * len(graphs) if hashes is None else hashes.split(1)
-        parts, extent = zip(graphs, _cut(egonets, nodes), colors, known, strict=True), self._extent("cpu")
+        parts, extent = (
+            zip(graphs, _cut(egonets, nodes), colors, known, strict=True),
+            _extent(self.hops, self.max_nodes, "cpu"),
+        )
         return [self._keep(copy(data), own, color, edges, extent) for data, own, color, edges in parts]
 
     def _found(
@@ -93,11 +97,8 @@ class EgoNets(BaseTransform):
         color = None
         if x is not None:
             color = row_hashes(x.cpu()).to(x.device)
-            egonets = egonets._replace(kind=_kinds(color, egonets))
+            egonets = egonets._replace(kind=egonet_kinds(color, egonets))
         return egonets, color
-
-    def _extent(self, device: torch.device | str) -> Tensor:
-        return _extent(self.hops, self.max_nodes, device)
 
     def _keep(self, data: Data, egonets: Egonets, color: Tensor | None, edges: Tensor | None, extent: Tensor) -> Data:
         found = dict(zip(FIELDS, egonets, strict=False))
@@ -139,7 +140,7 @@ class ClosedWalks(BaseTransform):
         if graph is None:
             graph = data.edge_index.new_zeros(data.num_nodes)
         data.closed_walks = return_probabilities(data.edge_index, graph, self.steps)
-        data.closed_walk_edges = edge_hash_of(data, bare=True)
+        data.closed_walk_edges = _edge_hash_of(data, bare=True)
         return data
 
     def of(self, data: Data | Batch) -> Tensor:
@@ -160,7 +161,7 @@ class ClosedWalks(BaseTransform):
             return False
         if torch.compiler.is_compiling():  # a look at the edges would break the graph
             return True
-        return bool(has_same_edges(data, edges, bare=True))
+        return bool(_has_same_edges(data, edges, bare=True))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(steps={self.steps})"
@@ -189,7 +190,7 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
         known = data.ego_extent.unique(dim=0).tolist()
         found = " and ".join(f"EgoNets(hops={h}, max_nodes={None if m < 0 else m})" for h, m in known)
         raise GraphError(f"the graphs were transformed by {found} but {wanted} is wanted.")
-    if has_same_edges(data, data.get("ego_edges")) is False:
+    if _has_same_edges(data, data.get("ego_edges")) is False:
         raise GraphError(
             "edge_index, edge_weight or edge_attr have changed since egonets were found.", f"Apply {wanted} again."
         )
@@ -199,68 +200,8 @@ def egonets_of(data: Data | Batch, hops: int, max_nodes: int | None) -> Egonets:
     return egonets if unchanged else egonets._replace(kind=None)
 
 
-def extract_egonets(
-    edge_index: Tensor,
-    num_nodes: int,
-    hops: int = 1,
-    max_nodes: int | None = None,
-    edge_weight: Tensor | None = None,
-    edge_attr: Tensor | None = None,
-) -> Egonets:
-    """Find the egonets of all nodes; see :class:`EgoNets` for their order. The search runs on the CPU.
-
-    Args:
-        edge_index: Directed edges ``(2, E)``; give undirected edges twice.
-        num_nodes: Number of nodes.
-        hops: Largest distance from the center.
-        max_nodes: Largest number of members; None for all.
-        edge_weight: Weights ``(E,)``.
-        edge_attr: Colors ``(E, C)`` or ``(E,)``.
-
-    >>> extract_egonets(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3, max_nodes=2).size
-    tensor([2, 2, 2])
-    """
-    check_extent(hops, max_nodes)
-    check_edge_index(edge_index, edge_weight=edge_weight, edge_attr=edge_attr)
-    limit = -1 if max_nodes is None else max_nodes
-    found = find_egonets(edge_index.cpu().long(), num_nodes, hops, limit)
-    *places, edge = (part.to(edge_index.device) for part in found)
-    weight, attr = _per_edge(edge_weight, 1), _per_edge(edge_attr, 2)
-    return Egonets(*places, *(None if part is None else part[edge] for part in (weight, attr)))
-
-
-def merge_egonets(egonets: Egonets) -> tuple[Egonets, Tensor]:
-    """Keep one of all egonets that are alike, which gives exactly the same scores in less time.
-
-    Only for features that are equal wherever those that ``kind`` was read off are equal: these features themselves, or
-    a function of each row. Not inside :func:`torch.compile`, because sizes depend on the data.
-
-    Returns:
-        The distinct egonets, and which of them each one is: ``scores[:, which]``.
-
-    Example:
-        >>> path = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-        >>> distinct, which = merge_egonets(egonets_of(EgoNets()(path), 1, None))
-        >>> distinct.size, which
-        (tensor([2, 3]), tensor([0, 1, 0]))
-    """
-    if egonets.kind is None:
-        raise ParameterError("egonets without kinds cannot be merged.", "EgoNets finds kinds in graphs with x.")
-    merged = merge_kinds(egonets.kind, *egonets[:4])
-    weight, attr = (None if part is None else part[merged.link_id] for part in (egonets.weight, egonets.attr))
-    distinct = Egonets(
-        merged.member, merged.size, merged.link, merged.link_count, weight, attr, multiplicity=merged.multiplicity
-    )
-    return distinct, merged.which
-
-
-def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
-    """One number for all edges, which PyG batches to one for each graph; None for unknown.
-
-    Args:
-        data: A graph or batch.
-        bare: Leave out weights and colors.
-    """
+def _edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
+    """One number for all edges, or bare ones without weights and colors, which PyG batches; None for unknown."""
     weight, attr = (None if bare else data.get(field) for field in PER_EDGE)
     ptr = data.get("ptr")
     if _is_rounded(weight, attr) or (ptr is None and data.get("batch") is not None):  # where graphs begin is not known
@@ -272,32 +213,10 @@ def edge_hash_of(data: Data | Batch, *, bare: bool = False) -> Tensor | None:
     return value.to(data.edge_index.device)
 
 
-def has_same_edges(data: Data | Batch, known: Tensor | None, *, bare: bool = False) -> bool | None:
-    """Whether graphs have the edges of which ``known`` is the hash, one number for each graph; None for unknown.
-
-    >>> edge = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
-    >>> known = edge_hash_of(edge)
-    >>> edge.edge_index = edge.edge_index.flip(0)
-    >>> has_same_edges(edge, known)
-    False
-    """
-    now = None if known is None else edge_hash_of(data, bare=bare)
+def _has_same_edges(data: Data | Batch, known: Tensor | None, *, bare: bool = False) -> bool | None:
+    """Whether graphs have the edges of which ``known`` is the hash, one number for each graph; None for unknown."""
+    now = None if known is None else _edge_hash_of(data, bare=bare)
     return None if known is None or now is None else int(now) == int(known.sum())
-
-
-def check_extent(hops: object, max_nodes: object) -> None:
-    """Refuse egonets that cannot be.
-
-    >>> check_extent(hops=0, max_nodes=None)
-    Traceback (most recent call last):
-    rwkplus.errors.ParameterError: hops must be an integer of at least 1, got 0.
-    """
-    if not isinstance(hops, Integral) or hops < 1:
-        raise ParameterError(f"hops must be an integer of at least 1, got {hops!r}.")
-    if max_nodes is not None and (not isinstance(max_nodes, Integral) or max_nodes < 1):
-        raise ParameterError(
-            f"max_nodes must be None or an integer of at least 1, for a node is in its own egonet; got {max_nodes!r}."
-        )
 
 
 def _check_graph(data: Data) -> None:
@@ -334,21 +253,9 @@ def _cut(egonets: Egonets, nodes: Tensor) -> Iterator[Egonets]:
     bounds = [[slice(*ends) for ends in pairwise(part[of_nodes].tolist())] for part in (members, links)]
     own = [slice(*ends) for ends in pairwise(of_nodes.tolist())]
     for node, member, link in zip(own, *bounds, strict=True):
-        weight, attr = (None if part is None else part[link] for part in (egonets.weight, egonets.attr))
-        yield Egonets(
-            egonets.member[member] - node.start,
-            egonets.size[node],
-            egonets.link[link],
-            egonets.link_count[node],
-            weight,
-            attr,
-            None if egonets.kind is None else egonets.kind[node],
-        )
-
-
-def _kinds(color: Tensor, egonets: Egonets) -> Tensor:
-    parts = [part.cpu() for part in (color, *egonets[:6]) if part is not None]
-    return egonet_kinds(*parts).to(color.device)
+        places = zip(egonets[:7], (member, node, link, node, link, link, node), strict=True)
+        parts = Egonets._make([*(None if part is None else part[place] for part, place in places), None])
+        yield parts._replace(member=parts.member - node.start)
 
 
 def _extent(hops: int, max_nodes: int | None, device: torch.device | str) -> Tensor:
@@ -357,10 +264,3 @@ def _extent(hops: int, max_nodes: int | None, device: torch.device | str) -> Ten
 
 def _is_rounded(*values: Tensor | None) -> bool:
     return any(value is not None and value.dtype in (torch.half, torch.bfloat16) for value in values)
-
-
-def _per_edge(values: Tensor | None, dim: int) -> Tensor | None:
-    """Weights as a vector and colors as a matrix, whichever way they were written."""
-    if values is None or values.dim() == dim:
-        return values
-    return values.squeeze(1) if dim == 1 else values.unsqueeze(1)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from rwkplus.errors import ParameterError
-from rwkplus.large.node_numbers import Nodes
+from rwkplus.large.loaders import Nodes
 from rwkplus.models.registry import assembled, name_to_save
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs

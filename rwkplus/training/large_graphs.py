@@ -24,7 +24,7 @@ from rwkplus.files import whole_file
 from rwkplus.large import ClusterLoader, NeighborLoader
 from rwkplus.large.csr_graph import CSRGraph, check_stored
 from rwkplus.large.loaders import PartLoader
-from rwkplus.large.node_clusters import clusters
+from rwkplus.large.parts import clusters
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.conv_loops import over_rows, sparse_product
 from rwkplus.nn.conv_operator import CSR, fused_conv

@@ -20,7 +20,7 @@ from torch_geometric.utils import is_torch_sparse_tensor
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import DataError, GraphError, ParameterError, ShapeError
 from rwkplus.large.csr_graph import CSRGraph, check_stored
-from rwkplus.large.node_numbers import Nodes, node_numbers
+from rwkplus.large.loaders import Nodes, node_numbers
 from rwkplus.models.gnn import GNN
 from rwkplus.models.registry import build, parameters_of
 from rwkplus.nn.rwk_plus_conv import one_graph

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from experiments.testbeds import bipartite_graphs, copies, prism
 from rwkplus.datasets.generators import triangle_chains
-from rwkplus.descriptive.palette import paint
-from rwkplus.descriptive.refine import adjacency
-from rwkplus.descriptive.walk_database import CompressedWalks, PlainWalks, canonical_cycles
-from rwkplus.functional.explained import RIDGE
+from rwkplus.descriptive.gradient import adjacency
+from rwkplus.descriptive.views import WalkDatabase, canonical_cycles, paint
+from rwkplus.functional.objectives import RIDGE
 from rwkplus.io.pyg import as_batch
+from tests.descriptive.plain_walks import PlainWalks
 from tests.strategies import colored_graphs, data_list, random_graphs
 
 STEPS, CLOSED = 3, (3, 4)
@@ -27,7 +27,7 @@ def random_banks(num_colors, restarts=3, k=2, size=4, seed=0):
 def objectives(painted, steps=STEPS, closed=CLOSED, **bank):
     p, adj = random_banks(len(painted.colors), **bank)
     x = p @ painted.colors
-    return [kind.of(painted, steps, closed).objective(x, adj) for kind in (CompressedWalks, PlainWalks)]
+    return [kind.of(painted, steps, closed).objective(x, adj) for kind in (WalkDatabase, PlainWalks)]
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_the_objective_equals_a_plain_numpy_loop_over_graphs_and_steps():
 
 def test_banks_side_by_side_equal_one_by_one():
     painted = paint(as_batch(triangle_chains(10)))
-    database = CompressedWalks.of(painted, STEPS, CLOSED)
+    database = WalkDatabase.of(painted, STEPS, CLOSED)
     x, adj = random_banks(4, restarts=5)
     alone = torch.cat([database.objective(x[i : i + 1], adj[i : i + 1]) for i in range(5)])
     torch.testing.assert_close(database.objective(x, adj), alone)
@@ -91,7 +91,7 @@ def test_banks_side_by_side_equal_one_by_one():
 def test_gradients_are_those_of_the_plain_database():
     painted = paint(as_batch(triangle_chains(5)))
     gradients = []
-    for kind in (CompressedWalks, PlainWalks):
+    for kind in (WalkDatabase, PlainWalks):
         x, adj = (part.requires_grad_() for part in random_banks(4))
         kind.of(painted, STEPS, CLOSED).objective(x, adj).sum().backward()
         gradients.append((x.grad, adj.grad))
@@ -99,14 +99,14 @@ def test_gradients_are_those_of_the_plain_database():
 
 
 def test_float32_is_near_float64():
-    database = CompressedWalks.of(paint(as_batch(triangle_chains(10))), STEPS, CLOSED)
+    database = WalkDatabase.of(paint(as_batch(triangle_chains(10))), STEPS, CLOSED)
     x, adj = random_banks(4)
     rough = database.to(torch.float32).objective(x.float(), adj.float())
     torch.testing.assert_close(rough.double(), database.objective(x, adj), rtol=1e-3, atol=1e-4)
 
 
 def test_copies_of_a_graph_cost_no_more_than_one():
-    one, many = (CompressedWalks.of(paint(as_batch(copies(prism(), n))), STEPS, CLOSED) for n in (1, 100))
+    one, many = (WalkDatabase.of(paint(as_batch(copies(prism(), n))), STEPS, CLOSED) for n in (1, 100))
     assert one.cost == many.cost
     for a, b in zip(one.roots, many.roots, strict=True):
         assert {kind: root.shape for kind, root in a.items()} == {kind: root.shape for kind, root in b.items()}

@@ -7,7 +7,7 @@ from experiments.testbeds import ring, tailed_triangle
 from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.rwk_cn import Objective, similarity
 from rwkplus.descriptive.views import ViewedGraphs
-from rwkplus.functional.regularizers import diversity_penalty
+from rwkplus.functional.objectives import diversity_penalty
 from rwkplus.io.pyg import as_batch
 from rwkplus.nn.kernel_conv import KernelLayer
 

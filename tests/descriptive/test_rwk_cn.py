@@ -7,7 +7,7 @@ from experiments.testbeds import bipartite_graphs, copies, tailed_triangle
 from rwkplus.datasets.generators import triangle_chains
 from rwkplus.descriptive.rwk_cn import DescriptiveKCN
 from rwkplus.errors import ParameterError
-from rwkplus.functional.regularizers import diversity_penalty
+from rwkplus.functional.objectives import diversity_penalty
 
 GRAPHS = triangle_chains(4)
 FAST = {"epochs": 12, "lr": 0.05}

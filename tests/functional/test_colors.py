@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from rwkplus.errors import ParameterError
-from rwkplus.functional.colors import identity_colors, structural_colors, whitened
+from rwkplus.functional.colors import _whitened, identity_colors, structural_colors
 from rwkplus.functional.walks import node_ranks
 
 
@@ -69,13 +69,13 @@ def test_attention_weights_of_a_node_add_up_to_one():
 def test_whitened_colors_of_few_nodes_are_as_different_as_the_identity():
     colors = structural_colors(edges(PATH), 4, generator=generator(), whiten=True)
     torch.testing.assert_close(colors @ colors.t(), torch.eye(4), atol=1e-5, rtol=0)
-    many = whitened(torch.rand(40, 3, generator=generator()))
+    many = _whitened(torch.rand(40, 3, generator=generator()))
     torch.testing.assert_close(many.t() @ many, 40 / 3 * torch.eye(3), atol=1e-4, rtol=0)
 
 
 def test_whitening_does_not_depend_on_copies():
     colors = torch.rand(4, 16, generator=generator())
-    torch.testing.assert_close(whitened(colors.repeat(3, 1))[:4], whitened(colors), atol=1e-4, rtol=0)
+    torch.testing.assert_close(_whitened(colors.repeat(3, 1))[:4], _whitened(colors), atol=1e-4, rtol=0)
 
 
 def test_identity_numbers_the_nodes_of_every_graph():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from rwkplus.functional.convolution import rwk_plus_conv, split_by_color
+from rwkplus.functional.walks import rwk_plus_conv, split_by_color
 
 
 def test_one_node_with_a_loop_can_be_followed_by_hand():

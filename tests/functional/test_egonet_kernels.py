@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from rwkplus.errors import GraphError, NumericError, ParameterError, ShapeError
 from rwkplus.functional import Egonets, bank_propagation, color_similarity
 from rwkplus.functional import egonet_scores as plain_scores
-from rwkplus.functional.kernels import walk_scores
-from rwkplus.functional.reference import product_scores
+from rwkplus.functional.walks import closed_walks
 from rwkplus.nn import egonets_of, extract_egonets
 from rwkplus.nn.egonet_kernel import StepNormState, compiled_egonet_scores
 from rwkplus.nn.egonet_loops import BLOCK
+from tests.oracles import product_scores
 from tests.strategies import as_data, bank, dense, random_graphs, real_graphs
 
 STEPS = 3
@@ -241,14 +241,10 @@ def test_closed_walks_by_their_ends_are_closed_walks(graph, hidden, extent, zero
     adj = arguments["hidden_adj"]
     y0 = color_similarity(as_data(graph).x, arguments["hidden_x"])[egonets.member]
     options = {"match_all": False, "closed": True, "include_zero_step": zero}
-    expected = walk_scores(
-        y0,
-        bank_propagation(egonets.edge_index, adj, edge_weight=egonets.weight),
-        egonets.owner,
-        STEPS,
-        num_graphs=egonets.size.numel(),
-        **options,
-    )
+    propagate, number = bank_propagation(egonets.edge_index, adj, edge_weight=egonets.weight), egonets.size.numel()
+    walks = [*closed_walks(y0, propagate, egonets.owner, STEPS, match_all=False, num_graphs=number)]
+    steps = [y0 * y0, *walks] if zero else walks
+    expected = torch.stack([y.new_zeros(number, y.size(1)).index_add(0, egonets.owner, y.sum(-1)) for y in steps])
     torch.testing.assert_close(scored(graph, hidden, egonets, **options), expected)
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from rwkplus.errors import NumericError, ParameterError, RWKPlusError, ShapeError
 from rwkplus.functional import classical_rwk, color_similarity, rwk_minus, rwk_plus, rwk_plus_by_product_graph
-from rwkplus.functional.reference import count_matching_walks, dense_rwk, walk_weight, walks
-from tests.oracles import dense_kernel
+from tests.oracles import count_matching_walks, dense_kernel, dense_rwk, walk_weight, walks
 from tests.strategies import (
     EDGE_COLORS,
     bank,

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from rwkplus.errors import ShapeError
 from rwkplus.functional import product_graph, rwk_plus_by_product_graph
-from rwkplus.functional.reference import dense_rwk
-from tests.oracles import dense_kernel
+from tests.oracles import dense_kernel, dense_rwk
 from tests.strategies import bank, batched, dense, random_graphs, real_graphs
 
 

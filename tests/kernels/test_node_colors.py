@@ -5,9 +5,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rwkplus.functional.reference import node_walk_color
 from rwkplus.kernels.node_colors import count_colors, merge_colors, node_colors
-from tests.oracles import color_histogram, walk_signature
+from tests.oracles import color_histogram, node_walk_color, walk_signature
 from tests.strategies import arrays_of, colored_graphs, data_list
 
 STEPS = 3

@@ -15,12 +15,11 @@ from torch_geometric.data import Batch
 
 from rwkplus.datasets import load_graphs
 from rwkplus.errors import GraphError, NumericError, ParameterError, RWKPlusWarning
-from rwkplus.functional.reference import count_matching_walks
 from rwkplus.kernels import RandomWalkKernel, pair_kernel, random_walk
 from rwkplus.table import GraphTable
 from tests.contract import check_graph_estimator
 from tests.kernels.choices import ROUTES, STEPS, WALK_KERNELS, WALKS, databases, labelled
-from tests.oracles import color_histogram, dense_kernel
+from tests.oracles import color_histogram, count_matching_walks, dense_kernel
 from tests.strategies import colored_graphs, data_list, random_graphs, real_graphs
 
 # What the numbers are

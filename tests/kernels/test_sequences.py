@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.functional.reference import count_label_sequences
 from rwkplus.kernels.walk_sequences import count_walks, number
-from tests.oracles import dense_kernel, sequence_names
+from tests.oracles import count_label_sequences, dense_kernel, sequence_names
 from tests.strategies import COLORS, EDGE_COLORS, arrays_of, colored_graphs, data_list
 
 STEPS = 3

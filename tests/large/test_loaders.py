@@ -10,7 +10,7 @@ from torch_geometric.utils import coalesce, erdos_renyi_graph, subgraph
 from rwkplus.errors import DataError, ParameterError, ShapeError
 from rwkplus.large import ClusterLoader, NeighborLoader
 from rwkplus.large.csr_graph import CSRGraph
-from rwkplus.large.node_clusters import clusters
+from rwkplus.large.parts import clusters
 from rwkplus.nn import RWKPlusConv
 
 N = 40

@@ -9,7 +9,7 @@ from torch_geometric.utils import subgraph
 
 from rwkplus.errors import GraphError
 from rwkplus.large.csr_graph import CSRGraph
-from rwkplus.large.sampling import Sampler
+from rwkplus.large.parts import Sampler
 from rwkplus.loops.random_streams import new_key
 
 WORD = (1 << 64) - 1

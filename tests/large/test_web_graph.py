@@ -29,7 +29,7 @@ def test_edges_are_undirected_and_simple(graph):
 
 def test_the_same_seed_gives_the_same_graph(graph, tmp_path):
     same = WebGraph(nodes=2000).write(tmp_path / "same")
-    other = WebGraph(nodes=2000, seed=1).write(tmp_path / "other")
+    other = WebGraph(nodes=2000, random_state=1).write(tmp_path / "other")
     for name in graph.nodes:
         assert np.array_equal(graph[name], same[name])
     assert np.array_equal(graph.indices, same.indices)
@@ -83,7 +83,7 @@ def test_masks_divide_all_users(graph):
     "wrong",
     [
         {"nodes": 10}, {"nodes": 400.5}, {"bots": 0}, {"camouflage": 0.8}, {"exponent": 2}, {"farm_size": 0},
-        {"community_size": 0}, {"seed": -1},
+        {"community_size": 0}, {"random_state": -1},
     ],
 )  # fmt: skip
 def test_impossible_graphs_are_refused(wrong):

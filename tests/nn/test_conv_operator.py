@@ -3,8 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.functional.convolution import rwk_plus_conv
-from rwkplus.functional.walks import sparse_product
+from rwkplus.functional.walks import rwk_plus_conv, sparse_product
 from rwkplus.nn import conv_loops, conv_operator
 from rwkplus.nn.conv_operator import fused_conv, to_csr, transpose
 

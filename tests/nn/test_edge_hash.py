@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch_geometric.data import Batch, Data
 
-from rwkplus.nn.transforms import edge_hash_of, has_same_edges
+from rwkplus.nn.transforms import _edge_hash_of, _has_same_edges
 
 
 def path(nodes=4, **fields):
@@ -12,9 +12,9 @@ def path(nodes=4, **fields):
 
 def test_hashes_of_graphs_add_up_in_batches():
     graphs = [path(3), path(5), path(2)]
-    batch, known = Batch.from_data_list(graphs), torch.cat([edge_hash_of(graph) for graph in graphs])
-    assert has_same_edges(batch, known) is True
-    assert has_same_edges(batch, known[:2]) is False
+    batch, known = Batch.from_data_list(graphs), torch.cat([_edge_hash_of(graph) for graph in graphs])
+    assert _has_same_edges(batch, known) is True
+    assert _has_same_edges(batch, known[:2]) is False
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ def test_hashes_of_graphs_add_up_in_batches():
 def test_other_edges_or_weights_are_noticed(field, values):
     before, after = path(edge_weight=torch.ones(3)), path(edge_weight=torch.ones(3))
     after[field] = values
-    assert has_same_edges(before, edge_hash_of(before)) is True
-    assert has_same_edges(after, edge_hash_of(before)) is False
-    assert has_same_edges(after, edge_hash_of(before, bare=True), bare=True) is (field == "edge_weight")
+    assert _has_same_edges(before, _edge_hash_of(before)) is True
+    assert _has_same_edges(after, _edge_hash_of(before)) is False
+    assert _has_same_edges(after, _edge_hash_of(before, bare=True), bare=True) is (field == "edge_weight")
 
 
 def test_what_cannot_be_known_is_neither_true_nor_false():
-    assert has_same_edges(path(), None) is None
-    assert has_same_edges(path(edge_weight=torch.ones(3).half()), edge_hash_of(path())) is None
+    assert _has_same_edges(path(), None) is None
+    assert _has_same_edges(path(edge_weight=torch.ones(3).half()), _edge_hash_of(path())) is None
     lost = path(batch=torch.zeros(4, dtype=torch.long))  # where graphs begin is not known
-    assert has_same_edges(lost, edge_hash_of(path())) is None
+    assert _has_same_edges(lost, _edge_hash_of(path())) is None

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
 from rwkplus.functional import color_similarity, rwk_minus, rwk_plus
-from rwkplus.nn import EgoNets, KernelConv, egonet_groups, egonets_of, extract_egonets
-from rwkplus.nn.egonet_groups import Group, banks_of, parts_of, plan_of
-from rwkplus.nn.transforms import merge_egonets
+from rwkplus.nn import EgoNets, KernelConv, egonet_kernel, egonets_of, extract_egonets
+from rwkplus.nn.egonet_kernel import _banks_of, _Group, _parts_of, _plan_of
+from rwkplus.nn.egonets import merge_egonets
 from tests.nn.kernel_conv_choices import BATCH, GRAPHS, PATHS, PLACEMENTS, WAYS, layer
 from tests.strategies import data_list, random_graphs, real_graphs
 
@@ -91,7 +91,7 @@ def test_normalized_walks_part_by_part_are_those_of_the_whole(kernel, training, 
     batch = Batch.from_data_list(data_list(random_graphs(40, real=True)))
     egonets, results = extract_egonets(batch.edge_index, batch.num_nodes), []
     for slots in (egonets.member.numel(), 200, 1):
-        monkeypatch.setattr(egonet_groups, "PART", slots)
+        monkeypatch.setattr(egonet_kernel, "PART", slots)
         conv = layer(11, kernel=kernel, step_norm="propagate").train(training)
         x = batch.x.clone().requires_grad_()
         output = conv(x, egonets)
@@ -232,10 +232,10 @@ def test_moments_are_not_taken_in_evaluation():
     conv = layer(step_norm="propagate").eval()
     egonets = extract_egonets(BATCH.edge_index, BATCH.num_nodes)
     y0 = color_similarity(BATCH.x, conv.hidden.x).detach()
-    plan = plan_of(egonets[:4], y0.new_empty(len(egonets.link), 0), torch.ones_like(egonets.size), y0)
-    (bank,) = banks_of(y0, conv.hidden.adj.detach().unsqueeze(-1))
+    plan = _plan_of(egonets[:4], y0.new_empty(len(egonets.link), 0), torch.ones_like(egonets.size), y0)
+    (bank,) = _banks_of(y0, conv.hidden.adj.detach().unsqueeze(-1))
     reached = np.zeros((1, egonets.member.numel(), bank.mix.shape[1]))
-    group = Group(bank, parts_of(plan), reached, reached, normalized=True)
+    group = _Group(bank, _parts_of(plan), reached, reached, normalized=True)
     for measure in (True, False):
         moments = group.take_step(0, match_all=True, measure=measure)
         assert moments.square.any() == measure

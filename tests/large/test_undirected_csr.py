@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.large.undirected import undirected_csr
+from rwkplus.large.csr_graph import undirected_csr
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20), max_size=4))

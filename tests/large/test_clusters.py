@@ -7,7 +7,7 @@ from torch_geometric.utils import from_networkx
 
 from rwkplus.errors import MissingExtraError, ParameterError
 from rwkplus.large.csr_graph import CSRGraph
-from rwkplus.large.node_clusters import breadth_first, clusters
+from rwkplus.large.parts import _breadth_first, clusters
 
 
 def csr(graph):
@@ -27,7 +27,7 @@ def in_python(graph, number, passes):
     cluster = {}
     for _ in range(passes):
         sizes = [0] * number
-        for v in breadth_first(graph.indptr, graph.indices).tolist():
+        for v in _breadth_first(graph.indptr, graph.indices).tolist():
             near = [cluster[u] for u in rows[v] if u in cluster]
             scores = {c: near.count(c) * (1 - sizes[c] / capacity) for c in near}
             best = max(scores, key=lambda c: (scores[c], -c), default=None)
@@ -46,7 +46,7 @@ def test_clusters_equal_those_of_plain_python(graph, number, passes):
 
 @given(undirected())
 def test_breadth_first_visits_neighbors_in_the_order_of_networkx(graph):
-    order = breadth_first(graph.indptr, graph.indices).tolist()
+    order = _breadth_first(graph.indptr, graph.indices).tolist()
     whole = nx.from_edgelist(graph.data().edge_index.T.tolist())
     whole.add_nodes_from(range(graph.num_nodes))
     place = {v: i for i, v in enumerate(order)}
@@ -91,7 +91,7 @@ def test_metis_takes_graphs_with_self_loops():
 
 
 def test_metis_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr("rwkplus.large.node_clusters.find_spec", lambda _: None)
+    monkeypatch.setattr("rwkplus.large.parts.find_spec", lambda _: None)
     arguments = np.array([0, 1, 2]), np.array([1, 0]), 2
     with pytest.raises(MissingExtraError, match=r"rwkplus\[metis\].*method='auto'"):
         clusters(*arguments, method="metis")

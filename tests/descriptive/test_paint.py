@@ -3,7 +3,7 @@ import torch
 from torch_geometric.data import Data
 
 from experiments.testbeds import copies, ring, tailed_triangle
-from rwkplus.descriptive.palette import MAX_COLORS, paint
+from rwkplus.descriptive.views import MAX_COLORS, paint
 from rwkplus.errors import GraphError
 from rwkplus.io.pyg import as_batch
 

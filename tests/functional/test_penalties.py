@@ -3,7 +3,7 @@ import torch
 
 from rwkplus.errors import ParameterError, ShapeError
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.functional.regularizers import diversity_penalty, sparsity_penalty
+from rwkplus.functional.objectives import diversity_penalty, sparsity_penalty
 
 
 def random_sets(*leading, nodes=4, features=3, seed=0):

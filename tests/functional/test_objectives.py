@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 
-from rwkplus.functional.explained import (
+from rwkplus.functional.objectives import (
     RIDGE,
     PrefixLevel,
     explained_fraction,
