@@ -41,7 +41,7 @@ def tune(
     """
     from rwkplus.cli.run_record import save_result
     from rwkplus.training import Place
-    from rwkplus.training.tuning import check_search
+    from rwkplus.training.cross_validation import check_search
 
     given = {"trials": trials, "folds": folds}
     config = experiment.config(reading, given, {"trials": 20, "space": None})
@@ -63,7 +63,7 @@ def tune(
 
 def _space(experiment: ex.Experiment, config: Mapping[str, Any], file: Path | None) -> Any:  # noqa: ANN401
     """What to try: as the file says, or all that the network usually tries but for what was fixed."""
-    from rwkplus.training.tuning import default_space
+    from rwkplus.training.cross_validation import default_space
 
     if config["folds"] < 2:
         raise ParameterError("folds must be at least 2: every fold is a search of its own.")

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
-from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusError, ShapeError
+from rwkplus.errors import DataError, GraphError, ParameterError, Remedy, RWKPlusError, ShapeError
 from rwkplus.functional.kernels import count_graphs
 from rwkplus.nn.kernel_conv import KernelModule, KernelOptions
+from rwkplus.table import Reader
 from rwkplus.tensors import check_place, check_type
 
 
@@ -105,6 +106,88 @@ def build(model: Model, in_channels: int, out_channels: int, params: Mapping[str
             raise
         given = ", ".join(f"{name}={value!r}" for name, value in params.items())
         raise ParameterError(f"{cls.__name__} cannot be made with {given}: {error}.") from error
+
+
+def sizes_of(reader: Reader) -> dict[str, Any]:
+    """What networks may want to know beside the width of ``x``: categories of labels, width of ``edge_attr``.
+
+    >>> from rwkplus.table import GraphTable
+    >>> sizes_of(Reader.fit(GraphTable.of(["CCO", "C=N"]), by_column=["nodes", "edges"]))
+    {'categories': [3], 'edge_categories': [2]}
+    """
+    sizes: dict[str, Any] = {}
+    if reader.nodes.vocabularies:
+        sizes["categories"] = reader.nodes.categories
+    if reader.edges.vocabularies:
+        sizes["edge_categories"] = reader.edges.categories
+    elif reader.edges.exists:
+        sizes["edge_channels"] = reader.edges.width
+    return sizes
+
+
+def fitted_params(reader: Reader, model: Model, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what can be read off the graphs to a network's parameters, as far as it has them and nobody gave them.
+
+    >>> from rwkplus.table import GraphTable
+    >>> fitted_params(Reader.fit(GraphTable.of(["CCO", "C=N"])), "gnn", {"layers": 2})
+    {'edge_channels': 5, 'layers': 2}
+    """
+    known = parameters_of(model)
+    given = {"edge_channels", "edge_categories"} if {"edge_channels", "edge_categories"} & params.keys() else set()
+    sizes = {name: size for name, size in sizes_of(reader).items() if name in known and name not in given}
+    return sizes | dict(params)
+
+
+def check_fields(reader: Reader, model: nn.Module) -> None:
+    """Refuse what the network declares not to read, and label numbers that it has no room for."""
+    sizes, reads = sizes_of(reader), getattr(model, "reads", None)
+    _check_categories(reader, "categories", "x", model)
+    if "edge_attr" in (reads or ()):
+        _check_categories(reader, "edge_categories", "edge_attr", model)
+    width, needed = getattr(model, "edge_channels", None), sizes.get("edge_channels")
+    if width is not None and needed not in (None, width):
+        raise GraphError(f"edge_attr needs edge_channels={needed} but the network was made for {width}.")
+    if reads is None:
+        return
+    unread = f"which {type(model).__name__} does not read as it is."
+    if reader.edges.exists and "edge_attr" not in reads:
+        names = [*reader.edges.labels, *(name for name, _ in reader.edges.attributes)]
+        of_pyg = all(name.startswith("edge_attr") for name in names)
+        columns = "edge_attr" if of_pyg else " and ".join(map(repr, names))
+        ignore = ("edge_attr",) if of_pyg else tuple(f"edges.{name}" for name in names)
+        remedies = Remedy("Leave it out: {ignore}.", ignore=ignore), *_edge_remedies(reader, model)
+        raise GraphError(f"the edges have {columns}, {unread}", *remedies)
+    if reader.weighted and "edge_weight" not in reads:
+        remedy = Remedy("Leave it out: {ignore}.", ignore=("edge_weight",))
+        raise GraphError(f"the edges have edge_weight, {unread}", remedy)
+
+
+def _edge_remedies(reader: Reader, model: nn.Module) -> list[Remedy]:
+    """Parameters with which the network would read what edges have."""
+    known = parameters_of(type(model))
+    sizes = {name: size for name, size in sizes_of(reader).items() if name.startswith("edge") and name in known}
+    if "edge_dim" in known:
+        sizes = {"edge_dim": reader.edges.width}
+    return [Remedy("Or give the network {model_params}.", model_params=sizes)] if sizes else []
+
+
+def _check_categories(reader: Reader, name: str, field: str, model: nn.Module) -> None:
+    needed, room = sizes_of(reader).get(name), getattr(model, name, None)
+    if needed is None:
+        if room is not None and (field == "x" or reader.edges.exists):
+            raise GraphError(
+                f"the network has {name}={list(room)} for label numbers, but {field} holds features.",
+                *([Remedy("Read labels as numbers: {features}.", features="discrete")] if field == "x" else []),
+            )
+        return
+    if room is None:
+        raise GraphError(
+            f"{field} holds label numbers, which {type(model).__name__} does not read as it is.",
+            f"Give the model gnn {name}={needed}.",
+            *([Remedy("Or read them as one-hot labels: {features}.", features="given")] if field == "x" else []),
+        )
+    if len(room) != len(needed) or any(r < n for r, n in zip(room, needed, strict=True)):
+        raise GraphError(f"{field} needs {name}={needed} but the network was made for {list(room)}.")
 
 
 def assembled(

@@ -1,11 +1,13 @@
-"""Networks as scikit-learn estimators of graphs and of nodes: ``fit``, ``predict``, ``score``, ``save``, ``load``."""
+"""A run on a database, the trained network that comes out of it, and scikit-learn estimators around both."""
 
+import hashlib
+import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -13,20 +15,211 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
+from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import ParameterError
-from rwkplus.large.node_numbers import Nodes
-from rwkplus.models.registry import assembled, name_to_save
+from rwkplus.models.registry import Model, assembled, build, check_fields, fitted_params, name_of, name_to_save
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs
-from rwkplus.training.dataset import GraphDataset, check_fields
-from rwkplus.training.inputs import Features, Inputs, as_items, as_table, check_unknown, read_labels
-from rwkplus.training.loop import LrSchedule, Settings
-from rwkplus.training.nodes import ClassWeight, NodeInputs, train_nodes
-from rwkplus.training.results import TrainedNetwork, whole_job
-from rwkplus.training.targets import Balance, Classes, ClassName, Loss, Task, goal_of, target_from_dict
+from rwkplus.training.dataset import EVALUATION_SIZE, Features, GraphDataset, Inputs, check_unknown, outputs_of, read
+from rwkplus.training.loop import Batches, GraphTask, LrSchedule, Row, RunState, Settings, isolated, run_epochs
+from rwkplus.training.targets import (
+    Balance,
+    Classes,
+    ClassName,
+    Loss,
+    Numbers,
+    Target,
+    Task,
+    all_scores,
+    goal_of,
+    target_from_dict,
+)
 from rwkplus.types import Callback, UnknownLabel, check_choice, check_ignore, seed_of
+
+if TYPE_CHECKING:
+    from rwkplus.training.run_folder import Place
+
+
+@dataclass
+class TrainedNetwork:
+    """A network with all it takes to use it: how to read graphs or nodes, and what its outputs mean.
+
+    :class:`rwkplus.training.GraphClassifier` and its like save it, as the attribute ``trained_``.
+
+    Attributes:
+        model: The network, in evaluation mode.
+        inputs: How it reads what it is given.
+        target: What its outputs mean.
+        name: Registered name or class of the network.
+        params: Its keyword arguments.
+        settings: How it was trained.
+        best_epoch: Epoch whose weights were kept, counted from 0.
+        validation: Every score on the validation part, at that epoch; empty without one.
+        seconds: How long training took.
+        run: What tells the run from others.
+        test: For large graphs, every score on the test nodes.
+        history: Losses and chosen score, epoch by epoch; not in files.
+    """
+
+    model: nn.Module
+    inputs: Any  # rwkplus.training.dataset.Inputs, or rwkplus.training.nodes.NodeInputs
+    target: Target
+    name: Model
+    params: Mapping[str, Any]
+    settings: Settings
+    best_epoch: int
+    validation: dict[str, float]
+    seconds: float
+    run: dict[str, Any] = field(default_factory=dict)
+    test: dict[str, float] = field(default_factory=dict)
+    history: list[Row] = field(default_factory=list)
+
+    def predict(self, X: Any, **options: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Predict the class of every graph or node ``(B,)``, numbers ``(B,)`` or ``(B, C)``, or answers ``(B, C)``.
+
+        Args:
+            X: Graphs in any form; for networks of nodes, one graph.
+            options: ``unknown_label``, for graphs: blank labels that training did not see (``"ignore"``), or refuse
+                them (``"error"``).
+
+        Example:
+            >>> from rwkplus.training import train
+            >>> X, y = ["C", "CC", "O", "OO"] * 5, ["alkane", "alkane", "water", "peroxide"] * 5
+            >>> trained = train("gin", X, y, settings=Settings(epochs=2), ignore=("edge_attr",))
+            >>> trained.predict(["CCC"]).shape, trained.predict_proba(["CCC"]).shape
+            ((1,), (1, 3))
+        """
+        return self.target.decode(self.outputs(X, **options))
+
+    def predict_proba(self, X: Any, **options: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Predict probabilities of classes, or of yes: ``(B, C)``."""
+        if isinstance(self.target, Numbers):
+            raise ParameterError("a regression model has no probabilities: use predict.")
+        return self.target.probabilities(self.outputs(X, **options))  # type: ignore[attr-defined, no-any-return]
+
+    def scores(self, X: Any, y: object = None, **options: Any) -> dict[str, float]:  # noqa: ANN401
+        """Every score on graphs with known labels, or on some ``nodes``, those of ``test_mask`` by default."""
+        return all_scores(self.target, *self.inputs.judged(self.model, self.target, X, y, **options))
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as the estimator that it belongs to, into one safetensors file; :func:`rwkplus.load` opens it."""
+        return estimator_of(self).save(path)
+
+    def outputs(self, X: Any, **options: Any) -> Tensor:  # noqa: ANN401
+        """Raw outputs ``(B, C)``, on the CPU."""
+        outputs: Tensor = self.inputs.outputs(self.model, X, **options)
+        return outputs
+
+
+@dataclass(frozen=True)
+class Job:
+    """A network to train on some graphs of a database, while others choose the best epoch."""
+
+    data: GraphDataset
+    model: Model
+    params: Mapping[str, Any]
+    train: Index
+    validation: Index
+    settings: Settings
+
+    @classmethod
+    def split(
+        cls, data: GraphDataset, model: Model, params: Mapping[str, Any], index: Index, settings: Settings
+    ) -> "Job":
+        """Split the graphs ``index`` into training and validation, by class where there are classes."""
+        classes = None if data.classes is None else data.classes[index]
+        stay, held = hold_out(index, settings.validation, settings.random_state, classes)
+        return cls(data, model, params, stay, held, settings)
+
+    def run(self, place: "Place | None" = None, callback: Callback | None = None) -> TrainedNetwork:
+        """Train, or take what is there already."""
+        if place is not None:
+            found = place.finished(self)
+            if found is not None:
+                return found
+            callback = place.watched(callback)
+        begin = time.perf_counter()
+        network = new_network(self.data, self.model, self.params, self.settings.random_state)
+        task = GraphTask(network, self.data.target(self.train), self.settings)
+        batches = self._batches(task, self.train, self.settings.batch_size, self.settings.random_state)
+        _check_batch_norm(network, self.train.size // len(batches))
+        state = run_epochs(
+            task,
+            batches,
+            self._batches(task, self.validation, EVALUATION_SIZE) if self.validation.size else None,
+            checkpoints=None if place is None else place.checkpoints(self.identity()),
+            callback=callback,
+        )
+        trained = self._trained(task, state, begin)
+        if place is not None:
+            place.write(trained)
+        return trained
+
+    def _batches(self, task: GraphTask, index: Index, size: int, seed: int | None = None) -> Batches:
+        return Batches(self.data.store(task.model), index, size, task.target.encode(self.data.y[index]), seed)
+
+    def _trained(self, task: GraphTask, state: RunState, begin: float) -> TrainedNetwork:
+        network, scores = task.model, {}
+        network.load_state_dict(state.weights)
+        network.eval()
+        if self.validation.size:
+            labels = task.target.encode(self.data.y[self.validation])
+            scores = all_scores(task.target, outputs_of(network, self.data.store(network), self.validation), labels)
+        return TrainedNetwork(
+            network,
+            self.data.inputs,
+            task.target,
+            self.model,
+            fitted_params(self.data.inputs.reader, self.model, self.params),
+            self.settings,
+            state.epoch,
+            scores,
+            time.perf_counter() - begin,
+            self.identity(),
+            history=state.history,
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """What two runs must have in common for one to go on where the other stopped."""
+        identity = self.settings.of_an_epoch()
+        labels = repr([self.train.tolist(), self.data.y[self.train].tolist()])
+        digest = hashlib.sha256(f"{self.data.digest} {labels}".encode()).hexdigest()
+        identity |= {name: getattr(self.data, name) for name in ("task", "loss", "balance", "positive")}
+        return identity | {"model": name_of(self.model), "model_params": dict(self.params), "graphs": digest}
+
+
+def whole_job(
+    model: Model, data: GraphDataset, params: Mapping[str, Any] | None = None, settings: Settings | None = None
+) -> Job:
+    """A run on all graphs of a database, of which ``settings.validation`` choose the best epoch.
+
+    >>> job = whole_job("gin", GraphDataset(["C", "CC", "O", "OO"] * 5, [0, 0, 1, 1] * 5))
+    >>> job.train.size, job.validation.size
+    (18, 2)
+    """
+    return Job.split(data, model, params or {}, np.arange(len(data)), settings or Settings())
+
+
+def _check_batch_norm(network: nn.Module, smallest_batch: int) -> None:
+    if smallest_batch < 2 and any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in network.modules()):
+        raise ParameterError(
+            "BatchNorm cannot learn from batches of a single graph. Give more graphs or a larger batch_size."
+        )
+
+
+def new_network(data: GraphDataset, model: Model, params: Mapping[str, Any], seed: int = 0) -> nn.Module:
+    """Build a network for a database, unless it would leave columns of the graphs unread.
+
+    >>> data = GraphDataset(["C", "CC", "O", "OO"], [0, 0, 1, 1], ignore=("edge_attr",))
+    >>> type(new_network(data, "gin", {"layers": 1})).__name__
+    'GIN'
+    """
+    reader = data.inputs.reader
+    with isolated(seed):
+        network = build(model, data.inputs.width, data.width, fitted_params(reader, model, params))
+    check_fields(reader, network)
+    return network
 
 
 class _Learned(msgspec.Struct, forbid_unknown_fields=True):
@@ -112,12 +305,12 @@ class NetworkEstimator(Savable, BaseEstimator):
         name = name_to_save(self.model)
         network = assembled(name, inputs.width, target.width, form.params, arrays)
         if isinstance(inputs, Inputs):
-            check_fields(inputs, network)
+            check_fields(inputs.reader, network)
         rest = (settings, form.best_epoch, form.validation, form.seconds, form.run, form.test)
         self._adopt(TrainedNetwork(network, inputs, target, name, form.params, *rest))
 
     @abstractmethod
-    def _inputs(self, values: dict[str, Any]) -> Inputs | NodeInputs:
+    def _inputs(self, values: dict[str, Any]) -> Any:  # noqa: ANN401
         """Read what ``to_dict`` of the inputs wrote."""
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -129,6 +322,7 @@ class NetworkEstimator(Savable, BaseEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class GraphEstimator(NetworkEstimator):
     """What classifier and regressor share.
 
@@ -164,48 +358,26 @@ class GraphEstimator(NetworkEstimator):
         seed_: The seed that was used.
     """
 
-    def __init__(
-        self,
-        model: str | type[nn.Module] = "kergnn",
-        *,
-        model_params: Mapping[str, Any] | None = None,
-        epochs: int = 200,
-        batch_size: int = 64,
-        lr: float = 1e-2,
-        lr_schedule: LrSchedule = "halve",
-        halve_lr_every: int = 50,
-        weight_decay: float = 0.0,
-        validation: float = 0.1,
-        metric: str | None = None,
-        patience: int | None = None,
-        features: Features = "auto",
-        ignore: Sequence[str] = (),
-        balance: Balance = "none",
-        positive: ClassName | None = None,
-        loss: Loss = "squared",
-        unknown_label: UnknownLabel = "ignore",
-        accelerator: str = "auto",
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.model = model
-        self.model_params = model_params
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.lr_schedule = lr_schedule
-        self.halve_lr_every = halve_lr_every
-        self.weight_decay = weight_decay
-        self.validation = validation
-        self.metric = metric
-        self.patience = patience
-        self.features = features
-        self.ignore = ignore
-        self.balance = balance
-        self.positive = positive
-        self.loss = loss
-        self.unknown_label = unknown_label
-        self.accelerator = accelerator
-        self.random_state = random_state
+    model: str | type[nn.Module] = "kergnn"
+    _: KW_ONLY
+    model_params: Mapping[str, Any] | None = None
+    epochs: int = 200
+    batch_size: int = 64
+    lr: float = 1e-2
+    lr_schedule: LrSchedule = "halve"
+    halve_lr_every: int = 50
+    weight_decay: float = 0.0
+    validation: float = 0.1
+    metric: str | None = None
+    patience: int | None = None
+    features: Features = "auto"
+    ignore: Sequence[str] = ()
+    balance: Balance = "none"
+    positive: ClassName | None = None
+    loss: Loss = "squared"
+    unknown_label: UnknownLabel = "ignore"
+    accelerator: str = "auto"
+    random_state: int | np.random.RandomState | None = 0
 
     def fit(self, X: Graphs, y: object = None, *, callback: Callback | None = None) -> Self:
         """Train the network.
@@ -217,19 +389,9 @@ class GraphEstimator(NetworkEstimator):
         """
         self.seed_ = seed_of(self.random_state)
         self._check()
-        items = as_items(X)
-        table = as_table(items, self.ignore)
-        labels = read_labels(items, y, table=table)
-        data = GraphDataset(
-            table,
-            labels,
-            task=self._task(labels),
-            features=self.features,
-            ignore=self.ignore,
-            balance=self.balance,
-            positive=self.positive,
-            loss=self.loss,
-        )
+        table, labels = read(X, y, "auto", self.ignore)
+        choices = {name: getattr(self, name) for name in ("features", "ignore", "balance", "positive", "loss")}
+        data = GraphDataset(table, labels, task=self._task(labels), **choices)
         return self._adopt(whole_job(self.model, data, self.model_params, self._settings()).run(callback=callback))
 
     def _check(self) -> None:
@@ -274,7 +436,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     def score(self, X: Graphs, y: object = None, sample_weight: None = None) -> float:
         """Accuracy; for several questions the mean area under the ROC curve."""
-        _refuse_weights(sample_weight)
+        refuse_weights(sample_weight)
         check_is_fitted(self)
         scores = self.trained_.scores(X, y, **self._options())
         return scores.get("accuracy", scores["roc_auc"])
@@ -299,143 +461,12 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
     def score(self, X: Graphs, y: object = None, sample_weight: None = None) -> float:
         """Coefficient of determination, mean over columns."""
-        _refuse_weights(sample_weight)
+        refuse_weights(sample_weight)
         check_is_fitted(self)
         return self.trained_.scores(X, y, **self._options())["r2"]
 
     def _task(self, labels: NDArray[Any]) -> Task:
         return "regression"
-
-
-class NodeClassifier(ClassifierMixin, NetworkEstimator):
-    """Classify the nodes of a graph; what ``fit`` and ``predict`` take is one PyG ``Data`` instead of rows.
-
-    Args:
-        model: Registered name or class of a network with outputs for every node. It reads the tensors of the graph
-            themselves, not copies, and must not write into them.
-        model_params: Keyword arguments of the network, such as ``{"conv": "RWKPlusConv", "steps": 4}``.
-        epochs: Steps on the whole graph.
-        lr: Learning rate of Adam.
-        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
-        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
-        weight_decay: L2 penalty.
-        metric: Score on the validation nodes that chooses the epoch: ``accuracy``, ``f1`` (macro), ``recall`` (macro),
-            ``roc_auc``, ``ap`` or, for two classes, ``positive_f1`` and so on.
-        patience: Epochs without a better score after which to stop; None trains all epochs.
-        class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
-        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
-            by default.
-        accelerator: Lightning's name of the hardware.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a random one.
-
-    Attributes:
-        trained_: The network, a :class:`rwkplus.training.TrainedNetwork`.
-        model_: The network itself.
-        classes_: The classes in the order of the columns of ``predict_proba``.
-        history_: Losses and chosen score, epoch by epoch.
-        best_epoch_: Epoch whose weights were kept, counted from 0.
-
-    Example:
-        >>> from torch_geometric.datasets import KarateClub
-        >>> data = KarateClub()[0]
-        >>> classifier = NodeClassifier(epochs=5, accelerator="cpu").fit(data, validation=~data.train_mask)
-        >>> classifier.predict_proba(data).shape
-        (34, 4)
-    """
-
-    kinds = ("classification",)
-
-    def __init__(
-        self,
-        model: str | type[nn.Module] = "gnn",
-        *,
-        model_params: Mapping[str, Any] | None = None,
-        epochs: int = 200,
-        lr: float = 1e-2,
-        lr_schedule: LrSchedule = "halve",
-        halve_lr_every: int = 50,
-        weight_decay: float = 5e-4,
-        metric: str | None = None,
-        patience: int | None = None,
-        class_weight: ClassWeight = None,
-        positive: ClassName | None = None,
-        accelerator: str = "auto",
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.model = model
-        self.model_params = model_params
-        self.epochs = epochs
-        self.lr = lr
-        self.lr_schedule = lr_schedule
-        self.halve_lr_every = halve_lr_every
-        self.weight_decay = weight_decay
-        self.metric = metric
-        self.patience = patience
-        self.class_weight = class_weight
-        self.positive = positive
-        self.accelerator = accelerator
-        self.random_state = random_state
-
-    def fit(
-        self,
-        X: Data,
-        y: object = None,
-        *,
-        train: Nodes | None = None,
-        validation: Nodes | None = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Train the network on some nodes of a graph, while others choose the epoch.
-
-        Args:
-            X: The graph, with ``x`` and ``edge_index``.
-            y: One label for every node, ``X.y`` by default; those of other nodes than these are not looked at.
-            train: Mask or numbers of the nodes to learn from, ``X.train_mask`` by default.
-            validation: Those that choose the epoch, ``X.val_mask`` by default.
-            callback: Called after every epoch.
-        """
-        self.seed_ = seed_of(self.random_state)
-        self._check()
-        trained = train_nodes(
-            self.model,
-            X,
-            y,
-            train=train,
-            validation=validation,
-            model_params=self.model_params,
-            settings=self._settings(),
-            class_weight=self.class_weight,
-            positive=self.positive,
-            callback=callback,
-        )
-        return self._adopt(trained)
-
-    def predict_proba(self, X: Data) -> NDArray[Any]:
-        """Predict the probability of every class: ``(N, C)``."""
-        check_is_fitted(self)
-        return self.trained_.predict_proba(X)
-
-    def score(self, X: Data, y: object = None, sample_weight: None = None, *, nodes: Nodes | None = None) -> float:
-        """Accuracy on some nodes, those of ``X.test_mask`` by default."""
-        _refuse_weights(sample_weight)
-        return self.scores(X, y, nodes=nodes)["accuracy"]
-
-    def scores(self, X: Data, y: object = None, *, nodes: Nodes | None = None) -> dict[str, float]:
-        """Every score on some nodes, those of ``X.test_mask`` by default."""
-        check_is_fitted(self)
-        return self.trained_.scores(X, y, nodes=nodes)
-
-    def _inputs(self, values: dict[str, Any]) -> NodeInputs:
-        try:
-            return msgspec.convert(values, NodeInputs)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"it does not say how its nodes are read: {error}") from error
-
-    def _restore(self, learned: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._restore(learned, arrays)
-        target = self.trained_.target
-        if isinstance(self.class_weight, Mapping) and isinstance(target, Classes) and target.weights is not None:
-            self.class_weight = dict(zip(target.names, target.weights, strict=True))  # JSON has only text for names
 
 
 def estimator_of(trained: TrainedNetwork) -> NetworkEstimator:
@@ -447,6 +478,8 @@ def estimator_of(trained: TrainedNetwork) -> NetworkEstimator:
     >>> type(estimator_of(trained)).__name__
     'GraphClassifier'
     """
+    from rwkplus.training.nodes import NodeClassifier  # which derives from what is here
+
     kind: type[NetworkEstimator] = NodeClassifier
     target, given = trained.target, {}
     if isinstance(trained.inputs, Inputs):
@@ -465,7 +498,7 @@ def estimator_of(trained: TrainedNetwork) -> NetworkEstimator:
     return estimator._adopt(trained)
 
 
-def _refuse_weights(sample_weight: object) -> None:
+def refuse_weights(sample_weight: object) -> None:
     """Scores are not weighted, and must not look as if they were."""
     if sample_weight is not None:
         raise ParameterError("scores know no sample_weight: give what predict returns to sklearn.metrics.")

@@ -1,4 +1,4 @@
-"""The training loop, on Lightning Fabric: settings, the task that takes the steps, epochs, and the best of them."""
+"""Training, on Lightning Fabric: settings, batches, the task that takes the steps, epochs, and the best of them."""
 
 import logging
 import math
@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import asdict, dataclass, field, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, cast
@@ -17,8 +18,10 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
+from rwkplus.datasets.splits import Index
 from rwkplus.errors import NumericError, ParameterError, RWKPlusWarning
-from rwkplus.tensors import rank_and_world
+from rwkplus.tensors import rank_and_world, share_of_batches
+from rwkplus.training.dataset import GraphStore
 from rwkplus.training.processes import cat_over_processes, leave_at_exit, share_batch_norm, sum_over_processes
 from rwkplus.training.targets import Metric, Target, metric_for
 from rwkplus.types import Callback, Progress, check_choice, check_integer
@@ -186,6 +189,9 @@ class GraphTask(nn.Module):
         """Loss and chosen metric over the batches of all processes."""
         together = cat_over_processes if rank_and_world()[1] > 1 else torch.cat
         outputs, y = (together(list(parts)) for parts in zip(*judged, strict=True))
+        return self._judge(outputs, y)
+
+    def _judge(self, outputs: Tensor, y: Tensor) -> Row:
         total, count = self.target.loss(outputs, y)
         return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
 
@@ -256,6 +262,60 @@ class RunState:
                 ),
                 stacklevel=3,
             )
+
+
+class Batches:
+    """Batches as even as possible, divided among the processes of a run.
+
+    A fixed batch size would leave a last batch of any size, down to the single graph that BatchNorm refuses and
+    to fewer graphs than processes; here sizes differ by one at most. The order depends on the seed and the
+    attribute ``epoch`` alone, so that a resumed run sees what an uninterrupted one would have seen.
+
+    Args:
+        store: The graphs.
+        index: Which of them.
+        batch_size: Most graphs per batch, over all processes.
+        y: Encoded label of every graph of ``index``, ``(len(index), ...)``; becomes ``batch.y``.
+        seed: Seed of the order; None keeps the order, and the batches.
+
+    Example:
+        >>> from rwkplus.training import GraphDataset
+        >>> data = GraphDataset(["C" * n for n in range(1, 8)], range(7), task="regression")
+        >>> [batch.num_graphs for batch in Batches(GraphStore(data.tensors), np.arange(7), batch_size=3)]
+        [3, 2, 2]
+    """
+
+    def __init__(
+        self, store: GraphStore, index: Index, batch_size: int, y: Tensor | None = None, seed: int | None = None
+    ) -> None:
+        self.store = store
+        self.index = np.asarray(index, np.int64)
+        self.y = y
+        self.seed = seed
+        self.epoch = 0
+        self.num_batches = -(-self.index.size // batch_size)
+        self._kept: list[Batch] | None = None
+
+    def __len__(self) -> int:
+        return self.num_batches
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self.seed is not None:
+            generator = torch.Generator().manual_seed(derived_seed(self.seed, self.epoch))
+            order = torch.randperm(self.index.size, generator=generator).numpy()
+            return (self._batch(part) for part in self._parts(order))
+        if self._kept is None:
+            self._kept = [self._batch(part) for part in self._parts(np.arange(self.index.size))]
+        return (copy(batch) for batch in self._kept)  # networks may write into what they get
+
+    def _batch(self, part: Index) -> Batch:
+        batch = self.store.batch(self.index[part])
+        if self.y is not None:
+            batch.y = self.y[torch.from_numpy(part)]
+        return batch
+
+    def _parts(self, order: Index) -> list[Index]:
+        return share_of_batches(order, self.num_batches, *rank_and_world(), things="graphs")
 
 
 def run_epochs(

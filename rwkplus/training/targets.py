@@ -6,7 +6,7 @@ the user knows, and is saved beside the weights.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
@@ -23,7 +23,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.types import check_choice
 
 Array = NDArray[Any]
-ClassName = int | float | str
+ClassName = int | float | str | bool
 Scaling = Literal["standard", "std", "none"]
 Loss = Literal["squared", "absolute"]
 Balance = Literal["none", "logits"]
@@ -333,16 +333,37 @@ def make_target(y: Array, task: Task = "auto") -> Target:
 def _guess(y: Array) -> Task:
     if y.dtype.kind != "f":
         return "classification" if y.ndim == 1 else "multitask"
-    return "multitask" if are_answers(y) else "regression"
+    return "multitask" if _are_answers(y) else "regression"
 
 
-def are_answers(y: Array) -> bool:
-    """Whether labels are columns of floats that are 0, 1 or nan.
-
-    >>> are_answers(np.array([[0.0, 1.0], [1.0, np.nan]])), are_answers(np.array([0.0, 1.0]))
-    (True, False)
-    """
+def _are_answers(y: Array) -> bool:
+    """Whether labels are columns of floats that are 0, 1 or nan."""
     return y.dtype.kind == "f" and y.ndim == 2 and bool((np.isnan(y) | (y == 0) | (y == 1)).all())
+
+
+def read_labels(y: object, size: int, task: str = "auto") -> Array:
+    """One label, or one row of labels, for each of ``size`` graphs; a column ``(B, 1)`` stays one if it is a question.
+
+    Example:
+        >>> read_labels([[1], [0]], 2)
+        array([1, 0])
+        >>> read_labels([[1.0], [0.0]], 2)  # a question
+        array([[1.],
+               [0.]])
+    """
+    try:
+        labels = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
+    except ValueError as error:
+        raise ParameterError("y must hold as many labels for every graph.") from error
+    if labels.ndim not in (1, 2) or len(labels) != size:
+        raise ParameterError(f"y must hold one label per graph: it has shape {labels.shape} for {size} graphs.")
+    if labels.dtype == object:  # as pandas keeps names
+        names = [isinstance(label, str) for label in labels.flat]
+        labels = np.array(labels.tolist())
+        if any(names) != all(names) or labels.dtype == object:
+            raise ParameterError("y must hold numbers or names, all of one kind; some labels are missing or mixed.")
+    is_question = task == "multitask" or (task == "auto" and _are_answers(labels))
+    return labels[:, 0] if labels.shape[1:] == (1,) and not is_question else labels
 
 
 def goal_of(target: Target) -> dict[str, Any]:
@@ -358,52 +379,31 @@ def goal_of(target: Target) -> dict[str, Any]:
     return {}
 
 
-class _ClassesForm(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag="classification"):
-    names: list[int | float | str | bool]
-    weights: list[float] | None
-    prior: list[float] | None
-    positive: int | float | str | bool | None
-
-
-class _NumbersForm(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag="regression"):
-    center: list[float]
-    scale: list[float]
-    flat: bool
-    error: Loss
-
-
-class _QuestionsForm(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag="multitask"):
-    names: list[str]
-
-
-def target_from_dict(values: object) -> Target:
+def target_from_dict(values: Mapping[str, Any]) -> Target:
     """Read what :meth:`Target.to_dict` wrote; anything else raises ``ValueError``.
 
     >>> target_from_dict(Classes(("no", "yes")).to_dict())
     Classes(names=('no', 'yes'), weights=None, prior=None, positive=None)
     """
     try:
-        form: Any = msgspec.convert(values, _ClassesForm | _NumbersForm | _QuestionsForm)
-    except msgspec.ValidationError as error:
+        own = dict(values)
+        target: Target = msgspec.convert(own, {cls.kind: cls for cls in METRICS}[own.pop("kind")])
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"it does not say what its outputs mean: {error}") from error
-    given: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in msgspec.structs.asdict(form).items()
-    }
-    if isinstance(form, _ClassesForm):
-        target = Classes(**given)
+    if isinstance(target, Classes):
         numbers = (*(target.weights or ()), *(target.prior or ()))
         sizes = {len(part) for part in (target.names, target.weights, target.prior) if part is not None}
         if len(sizes) > 1 or len(set(target.names)) < 2 or not all(0 <= number < math.inf for number in numbers):
             raise ValueError("its classes do not fit together")
         return target.about(target.positive)
-    if isinstance(form, _NumbersForm):
-        known = all(map(math.isfinite, (*form.center, *form.scale))) and min(form.scale, default=0) > 0
-        if not known or len(form.center) != len(form.scale) or (form.flat and len(form.center) > 1):
+    if isinstance(target, Numbers):
+        center, scale = target.center, target.scale
+        known = all(map(math.isfinite, center + scale)) and min(scale, default=0) > 0
+        if not known or len(center) != len(scale) or (target.flat and len(center) > 1):
             raise ValueError("the scales of its numbers do not fit together")
-        return Numbers(**given)
-    if not form.names:
+    elif target.width == 0:
         raise ValueError("it has no questions")
-    return Questions(**given)
+    return target
 
 
 Score = Callable[[Any, Tensor, Tensor], Tensor]  # of target, outputs and encoded labels
@@ -438,14 +438,6 @@ class Metric:
         if math.isnan(score):
             return -math.inf, -math.inf
         return score if self.larger_is_better else -score, -math.inf if math.isnan(loss) else -loss
-
-    def improves(self, score: float, best: float) -> bool:
-        """Whether ``score`` is better than ``best``; nan never is.
-
-        >>> metric_for(Numbers((0.0,), (1.0,), True), "mae").improves(0.1, best=0.2)
-        True
-        """
-        return self.rank(score) > self.rank(best)
 
     @property
     def worst(self) -> float:

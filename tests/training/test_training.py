@@ -11,11 +11,9 @@ from torch_geometric.data import Data
 from rwkplus.errors import GraphError, MissingExtraError, NumericError, ParameterError, RWKPlusError, RWKPlusWarning
 from rwkplus.models.gnn import GIN
 from rwkplus.training import GraphDataset, Place, Settings, cross_validate, train
-from rwkplus.training.dataset import Batches
-from rwkplus.training.estimators import estimator_of
-from rwkplus.training.inputs import outputs_of
-from rwkplus.training.loop import isolated
-from rwkplus.training.results import Job
+from rwkplus.training.dataset import outputs_of
+from rwkplus.training.estimators import Job, estimator_of
+from rwkplus.training.loop import Batches, isolated
 from rwkplus.training.targets import all_scores
 from tests.training.toy import QUICK, SMALL, rings, surplus
 
