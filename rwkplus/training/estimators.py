@@ -236,18 +236,52 @@ class _Learned(msgspec.Struct, forbid_unknown_fields=True):
     test: dict[str, float]
 
 
+@dataclass(eq=False, repr=False)
 class NetworkEstimator(Savable, BaseEstimator):
-    """What estimators of graphs and of nodes have in common."""
+    """What estimators of graphs and of nodes have in common.
+
+    Args:
+        model: Registered name (``"kergnn"``, ``"rwnn"``, ``"gin"``, ``"gnn"``, ``"igad"``) or a class.
+        model_params: Keyword arguments of the network, such as ``{"kernel": "rwk+", "steps": 3}``.
+        epochs: Passes over the training graphs; for nodes, steps on the whole graph.
+        lr: Learning rate of Adam.
+        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
+        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
+        weight_decay: Decoupled weight decay; for nodes an L2 penalty.
+        metric: Score that chooses the epoch, such as ``accuracy``, ``f1`` (macro), ``roc_auc`` or ``mae``; the usual
+            one of the task by default.
+        patience: Epochs without a better score after which to stop; None trains all epochs.
+        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
+            by default.
+        accelerator: Lightning's name of the hardware.
+        random_state: Seed, scikit-learn's ``RandomState``, or None for a random one.
+
+    Attributes:
+        trained_: The network and how to read graphs, a :class:`rwkplus.training.TrainedNetwork`.
+        model_: The network itself.
+        classes_: Of classifiers, the classes, or the numbers of the questions, in the order of ``predict_proba``.
+        history_: Losses and chosen score, epoch by epoch; not in files.
+        best_epoch_: Epoch whose weights were kept, counted from 0.
+        seed_: The seed that was used.
+    """
 
     framework = "pt"
     kinds: ClassVar[tuple[str, ...]]
     """What its outputs may be for."""
-    model: str | type[nn.Module]
-    model_params: Mapping[str, Any] | None
-    random_state: int | np.random.RandomState | None
-    trained_: TrainedNetwork
-    model_: nn.Module
-    seed_: int
+
+    model: str | type[nn.Module] = "kergnn"
+    _: KW_ONLY
+    model_params: Mapping[str, Any] | None = None
+    epochs: int = 200
+    lr: float = 1e-2
+    lr_schedule: LrSchedule = "halve"
+    halve_lr_every: int = 50
+    weight_decay: float = 0.0
+    metric: str | None = None
+    patience: int | None = None
+    positive: ClassName | None = None
+    accelerator: str = "auto"
+    random_state: int | np.random.RandomState | None = 0
 
     def save(self, path: str | Path) -> Path:
         """Write the network to one safetensors file; never a pickle."""
@@ -324,60 +358,28 @@ class NetworkEstimator(Savable, BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class GraphEstimator(NetworkEstimator):
-    """What classifier and regressor share.
+    """What classifier and regressor share; further arguments and all attributes are those of :class:`NetworkEstimator`.
 
     Args:
-        model: Registered name (``"kergnn"``, ``"rwnn"``, ``"gin"``, ``"gnn"``, ``"igad"``) or a class.
-        model_params: Keyword arguments of the network, such as ``{"kernel": "rwk+", "steps": 3}``.
-        epochs: Passes over the training graphs.
         batch_size: Most graphs per step.
-        lr: Learning rate of Adam.
-        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
-        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
-        weight_decay: Decoupled weight decay.
         validation: Share of the graphs that chooses the best epoch; 0 keeps the last epoch.
-        metric: Score that chooses; the usual one of the task by default.
-        patience: Epochs without a better score after which to stop; None trains all epochs.
         features: Node features: ``"given"`` reads labels as one-hot rows and attributes as they are, ``"discrete"`` the
             numbers of labels, column by column, for embeddings; ``"degree"`` and ``"constant"`` make some from the
             structure. ``"auto"`` chooses.
         ignore: Columns of graphs to leave out on purpose.
         balance: For classes, ``"logits"`` learns as if all were as frequent (logit adjustment).
-        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
-            by default.
         loss: For numbers, the ``"squared"`` or the ``"absolute"`` error.
         unknown_label: Blank labels that training did not see (``"ignore"``), or refuse them (``"error"``).
-        accelerator: Lightning's name of the hardware.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a random one.
-
-    Attributes:
-        trained_: The network and how to read graphs, a :class:`rwkplus.training.TrainedNetwork`.
-        model_: The network itself.
-        history_: Losses and chosen score, epoch by epoch; not in files.
-        best_epoch_: Epoch whose weights were kept, counted from 0.
-        seed_: The seed that was used.
     """
 
-    model: str | type[nn.Module] = "kergnn"
     _: KW_ONLY
-    model_params: Mapping[str, Any] | None = None
-    epochs: int = 200
     batch_size: int = 64
-    lr: float = 1e-2
-    lr_schedule: LrSchedule = "halve"
-    halve_lr_every: int = 50
-    weight_decay: float = 0.0
     validation: float = 0.1
-    metric: str | None = None
-    patience: int | None = None
     features: Features = "auto"
     ignore: Sequence[str] = ()
     balance: Balance = "none"
-    positive: ClassName | None = None
     loss: Loss = "squared"
     unknown_label: UnknownLabel = "ignore"
-    accelerator: str = "auto"
-    random_state: int | np.random.RandomState | None = 0
 
     def fit(self, X: Graphs, y: object = None, *, callback: Callback | None = None) -> Self:
         """Train the network.
@@ -412,12 +414,20 @@ class GraphEstimator(NetworkEstimator):
         """What labels of this shape ask for."""
 
 
-class GraphClassifier(ClassifierMixin, GraphEstimator):
+class ProbabilityMixin(ClassifierMixin):
+    """Classifies by probabilities."""
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Probability of each class of graphs or nodes, or of yes to each question: ``(B, C)``."""
+        check_is_fitted(self)
+        return self.trained_.predict_proba(X, **self._options())  # type: ignore[attr-defined, no-any-return]
+
+
+class GraphClassifier(ProbabilityMixin, GraphEstimator):
     """Classify graphs with a network; arguments and attributes are those of :class:`GraphEstimator`.
 
     One label per graph makes a classifier; rows of 0., 1. and nan, be it of one column, make yes-or-no questions, where
-    nan marks what is not known. ``classes_`` are the classes, or the numbers of the questions, in the order of the
-    columns of ``predict_proba``.
+    nan marks what is not known.
 
     Example:
         >>> from rwkplus.datasets import load_graphs
@@ -428,11 +438,6 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     """
 
     kinds = ("classification", "multitask")
-
-    def predict_proba(self, X: Graphs) -> NDArray[Any]:
-        """Probability of each class, or of yes to each question: ``(B, C)``."""
-        check_is_fitted(self)
-        return self.trained_.predict_proba(X, **self._options())
 
     def score(self, X: Graphs, y: object = None, sample_weight: None = None) -> float:
         """Accuracy; for several questions the mean area under the ROC curve."""

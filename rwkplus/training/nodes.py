@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
@@ -27,9 +26,9 @@ from rwkplus.models.registry import Model, build, parameters_of
 from rwkplus.nn.rwk_plus_conv import one_graph
 from rwkplus.tensors import check_edge_index
 from rwkplus.training.dataset import device_of, in_precision_of
-from rwkplus.training.estimators import NetworkEstimator, TrainedNetwork, refuse_weights
+from rwkplus.training.estimators import NetworkEstimator, ProbabilityMixin, TrainedNetwork, refuse_weights
 from rwkplus.training.layerwise import outputs_of_all
-from rwkplus.training.loop import GraphTask, LrSchedule, RunState, Settings, isolated, run_epochs
+from rwkplus.training.loop import GraphTask, RunState, Settings, isolated, run_epochs
 from rwkplus.training.targets import Classes, ClassName, Target
 from rwkplus.types import Callback, seed_of
 
@@ -131,9 +130,8 @@ def train_nodes(
         validation: Those that choose the epoch, ``X.val_mask`` by default.
         model_params: Keyword arguments of the network.
         settings: Epochs, learning rate and so on; ``batch_size`` and ``validation`` mean nothing here.
-        class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
-        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
-            by default.
+        class_weight: Of classes, as in :class:`NodeClassifier`.
+        positive: Class that scores are about, as there.
         callback: Called after every epoch.
 
     Example:
@@ -162,33 +160,14 @@ def train_nodes(
 
 
 @dataclass(eq=False, repr=False)
-class NodeClassifier(ClassifierMixin, NetworkEstimator):
+class NodeClassifier(ProbabilityMixin, NetworkEstimator):
     """Classify the nodes of a graph; what ``fit`` and ``predict`` take is one PyG ``Data`` instead of rows.
 
-    Args:
-        model: Registered name or class of a network with outputs for every node. It reads the tensors of the graph
-            themselves, not copies, and must not write into them.
-        model_params: Keyword arguments of the network, such as ``{"conv": "RWKPlusConv", "steps": 4}``.
-        epochs: Steps on the whole graph.
-        lr: Learning rate of Adam.
-        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
-        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
-        weight_decay: L2 penalty.
-        metric: Score on the validation nodes that chooses the epoch: ``accuracy``, ``f1`` (macro), ``recall`` (macro),
-            ``roc_auc``, ``ap`` or, for two classes, ``positive_f1`` and so on.
-        patience: Epochs without a better score after which to stop; None trains all epochs.
-        class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
-        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
-            by default.
-        accelerator: Lightning's name of the hardware.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a random one.
+    A network needs outputs for every node. It reads the tensors of the graph themselves, not copies, and must not write
+    into them. Further arguments and all attributes are those of :class:`NetworkEstimator`.
 
-    Attributes:
-        trained_: The network, a :class:`rwkplus.training.TrainedNetwork`.
-        model_: The network itself.
-        classes_: The classes in the order of the columns of ``predict_proba``.
-        history_: Losses and chosen score, epoch by epoch.
-        best_epoch_: Epoch whose weights were kept, counted from 0.
+    Args:
+        class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
 
     Example:
         >>> from torch_geometric.datasets import KarateClub
@@ -202,18 +181,8 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
 
     model: str | type[nn.Module] = "gnn"
     _: KW_ONLY
-    model_params: Mapping[str, Any] | None = None
-    epochs: int = 200
-    lr: float = 1e-2
-    lr_schedule: LrSchedule = "halve"
-    halve_lr_every: int = 50
     weight_decay: float = 5e-4
-    metric: str | None = None
-    patience: int | None = None
     class_weight: ClassWeight = None
-    positive: ClassName | None = None
-    accelerator: str = "auto"
-    random_state: int | np.random.RandomState | None = 0
 
     def fit(
         self,
@@ -235,24 +204,11 @@ class NodeClassifier(ClassifierMixin, NetworkEstimator):
         """
         self.seed_ = seed_of(self.random_state)
         self._check()
-        trained = train_nodes(
-            self.model,
-            X,
-            y,
-            train=train,
-            validation=validation,
-            model_params=self.model_params,
-            settings=self._settings(),
-            class_weight=self.class_weight,
-            positive=self.positive,
-            callback=callback,
+        choices = {name: getattr(self, name) for name in ("model_params", "class_weight", "positive")}
+        parts: dict[str, Any] = {"train": train, "validation": validation}
+        return self._adopt(
+            train_nodes(self.model, X, y, settings=self._settings(), callback=callback, **parts, **choices)
         )
-        return self._adopt(trained)
-
-    def predict_proba(self, X: Data) -> NDArray[Any]:
-        """Predict the probability of every class: ``(N, C)``."""
-        check_is_fitted(self)
-        return self.trained_.predict_proba(X)
 
     def score(self, X: Data, y: object = None, sample_weight: None = None, *, nodes: Nodes | None = None) -> float:
         """Accuracy on some nodes, those of ``X.test_mask`` by default."""
