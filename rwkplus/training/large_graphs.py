@@ -1,9 +1,9 @@
 """Learn the classes of nodes from parts of one large graph, on one machine or several processes."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -29,7 +29,7 @@ from rwkplus.training.dataset import in_precision_of
 from rwkplus.training.estimators import TrainedNetwork
 from rwkplus.training.layerwise import outputs_of_all
 from rwkplus.training.loop import GraphTask, Judged, Row, Settings, run_epochs
-from rwkplus.training.nodes import new_node_network, trained_on_nodes
+from rwkplus.training.nodes import new_node_network, some_nodes, trained_on_nodes
 from rwkplus.training.targets import Classes, all_scores
 from rwkplus.types import Callback, check_choice
 
@@ -148,18 +148,6 @@ class SampledTask(GraphTask):
         return self._judge(outputs, y)
 
 
-@dataclass
-class _Nodes:
-    """Some nodes of a graph, as a loader for validation: one batch, without the graph."""
-
-    index: Tensor
-    y: Tensor
-    epoch: int = field(default=0, init=False)
-
-    def __iter__(self) -> Iterator[Data]:
-        yield Data(index=self.index, y=self.y, num_nodes=self.index.numel())
-
-
 def train_sampled(
     X: CSRGraph,
     model_params: Mapping[str, Any],
@@ -206,7 +194,7 @@ def train_sampled(
     task = SampledTask(cast(GNN, network), target, settings, X)
     loader = cutting.loader(X, parts["train"], settings)
     with one_graph(network) if cutting.cut == "full" else nullcontext():
-        judging = _Nodes(torch.from_numpy(parts["val"]), _stored_labels(X, parts["val"]))
+        judging = some_nodes(Data(num_nodes=0), parts["val"], _stored_labels(X, parts["val"]))
         state = run_epochs(task, loader, judging, checkpoints=checkpoints, callback=callback)
     trained = trained_on_nodes(task, state, channels, GNN, params, model_params)
 

@@ -209,6 +209,16 @@ class Loader(Protocol):
     def __iter__(self) -> Iterator[Data]: ...
 
 
+class OneBatch:
+    """A loader of a single batch, whose tensors are the same in every epoch: they may be most of the memory."""
+
+    def __init__(self, batch: Data) -> None:
+        self.batch, self.epoch = batch, 0
+
+    def __iter__(self) -> Iterator[Data]:
+        yield copy(self.batch)  # networks may replace fields of what they get
+
+
 @dataclass
 class RunState:
     """What a run has reached: all epochs, and the best of them.

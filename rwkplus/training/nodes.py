@@ -28,7 +28,7 @@ from rwkplus.tensors import check_edge_index
 from rwkplus.training.dataset import device_of, in_precision_of
 from rwkplus.training.estimators import NetworkEstimator, ProbabilityMixin, TrainedNetwork, refuse_weights
 from rwkplus.training.layerwise import outputs_of_all
-from rwkplus.training.loop import GraphTask, RunState, Settings, isolated, run_epochs
+from rwkplus.training.loop import GraphTask, OneBatch, RunState, Settings, isolated, run_epochs
 from rwkplus.training.targets import Classes, ClassName, Target
 from rwkplus.types import Callback, seed_of
 
@@ -86,22 +86,11 @@ class NodeTask(GraphTask):
         return torch.optim.Adam(self.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
 
 
-class _WholeGraph:
-    """A loader of one batch: all of a graph, the nodes that count in ``index``, and their labels in ``y``.
-
-    Tensors are the same in every epoch: features may be most of the memory.
-    """
-
-    def __init__(self, graph: Data, index: Index, y: Tensor) -> None:
-        self.epoch = 0
-        self.batch = graph.clone()
-        self.batch.index, self.batch.y = torch.from_numpy(index), y
-
-    def __len__(self) -> int:
-        return 1
-
-    def __iter__(self) -> Any:  # noqa: ANN401 -- an iterator of Data, which mypy wants to be generic
-        yield copy.copy(self.batch)  # networks may replace fields of what they get
+def some_nodes(graph: Data, index: Index, y: Tensor) -> OneBatch:
+    """A loader of one graph, whose nodes ``index`` with the encoded labels ``y`` count."""
+    batch = copy.copy(graph)
+    batch.index, batch.y = torch.from_numpy(index), y
+    return OneBatch(batch)
 
 
 def train_nodes(
@@ -142,13 +131,13 @@ def train_nodes(
         (34,)
     """
     begin = time.perf_counter()
-    labels = _node_labels(_one_data(X), y)
+    labels = _node_labels(X, y)
     parts = _parts(X, labels, train, validation)
     target = _target(labels, parts, class_weight).about(positive)
     network, params = new_node_network(model, model_params or {}, _width(X), target, settings)
     graph = _read_graph(X, network)
     task = NodeTask(network, target, settings)
-    loaders = [_WholeGraph(graph, index, target.encode(labels[index])) for index in parts]
+    loaders = [some_nodes(graph, index, target.encode(labels[index])) for index in parts]
     with one_graph(network):
         with torch.no_grad():  # a network that is not made for nodes may fail in training before that is noticed
             task.eval()(next(iter(loaders[1])))
@@ -300,15 +289,13 @@ def _chosen_nodes(data: Data | CSRGraph, nodes: Nodes | None, name: str, mask: s
 
 def _node_labels(data: Data | CSRGraph, y: object = None) -> NDArray[Any]:
     """One label for every node, of which only those that are used must be known."""
-    labels = y
+    data = data if isinstance(data, CSRGraph) else _one_data(data)
     if y is None:
-        labels = data["y"] if isinstance(data, CSRGraph) else _one_data(data).get("y")
-    if labels is None:
+        y = data["y"] if isinstance(data, CSRGraph) else data.get("y")
+    if y is None:
         raise GraphError("the graph has no labels: give y, or data.y, one for every node.")
-    array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
+    array = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    if not isinstance(data, CSRGraph):
-        data = _one_data(data)
     if array.shape != (data.num_nodes,):
         raise ShapeError(f"y must hold one label for each of the {data.num_nodes} nodes, its shape is {array.shape}.")
     return array
@@ -375,10 +362,8 @@ def _width(data: Data) -> int:
 
 
 def _parts(data: Data, labels: NDArray[Any], train: Nodes | None, validation: Nodes | None) -> tuple[Index, Index]:
-    parts = (
-        _chosen_nodes(data, train, "train", "train_mask"),
-        _chosen_nodes(data, validation, "validation", "val_mask"),
-    )
+    chosen = (train, "train", "train_mask"), (validation, "validation", "val_mask")
+    parts = (_chosen_nodes(data, *chosen[0]), _chosen_nodes(data, *chosen[1]))
     for index in parts:
         _check_known(labels, index)
     both = np.intersect1d(*parts)
