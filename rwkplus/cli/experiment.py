@@ -11,6 +11,7 @@ import msgspec
 
 from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused, print_error
 from rwkplus.cli.options import Reading, option, reading_defaults, takes
+from rwkplus.cli.run_record import save_result
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import read_text, write_whole
 
@@ -141,7 +142,7 @@ class Experiment:
     def open(self, config: Mapping[str, Any]) -> None:
         """Make the output folder and note the configuration in it; ``--force`` clears what an earlier run left.
 
-        The configuration of a run to go on with stays until that has come to its end, see :func:`write_yaml`.
+        The configuration of a run to go on with stays until that has come to its end.
         """
         from rwkplus.training.processes import is_first_process
 
@@ -154,6 +155,11 @@ class Experiment:
             (folder / RESULT_FILE).unlink(missing_ok=True)
         if self.force or not folder.exists() or is_unused(folder):
             write_yaml(folder / CONFIG_FILE, config)
+
+    def close(self, dataset: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Note what came out, and the configuration of the run that has come to its end."""
+        write_yaml(self.folder / CONFIG_FILE, config)
+        save_result("result", {"dataset": dataset, **config}, facts, self.folder)
 
 
 def _experiment(values: dict[str, Any]) -> Experiment:
@@ -183,7 +189,7 @@ def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """
     from rwkplus.training import Settings
 
-    return Settings.from_dict({name: config[name] for name in Settings().to_dict()})
+    return Settings(**{name: config[name] for name in Settings().to_dict()})
 
 
 def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def takes(
     def _decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def _wrapped(**values: Any) -> None:  # noqa: ANN401
-            chosen = {name: values.pop(name) for name in options}
+            chosen = {name: values.pop(name, None) for name in options}
             command(**values, **{argument: collect(chosen)})
 
         signature = inspect.signature(command)

@@ -330,7 +330,7 @@ class NetworkEstimator(Savable, BaseEstimator):
             form = msgspec.convert(learned, _Learned)
         except msgspec.ValidationError as error:
             raise ValueError(f"its description is not complete: {error}") from error
-        settings, inputs = Settings.from_dict(form.settings), self._inputs(form.inputs)
+        settings, inputs = Settings(**form.settings), self._inputs(form.inputs)
         self.seed_ = settings.random_state
         self._check()
         target = target_from_dict(form.target)

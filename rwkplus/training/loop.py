@@ -3,14 +3,15 @@
 import logging
 import math
 import os
+import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ from rwkplus.tensors import rank_and_world, share_of_batches
 from rwkplus.training.dataset import GraphStore
 from rwkplus.training.processes import cat_over_processes, leave_at_exit, share_batch_norm, sum_over_processes
 from rwkplus.training.targets import Metric, Target, metric_for
-from rwkplus.types import Callback, Progress, check_choice, check_integer
+from rwkplus.types import Callback, Progress, check_choice, check_integer, check_share
 
 if TYPE_CHECKING:
     from rwkplus.training.run_folder import Checkpoints
@@ -90,26 +91,13 @@ class Settings:
             check_integer("patience", self.patience, 1)
         _check_threads(self.threads)
         check_choice("lr_schedule", self.lr_schedule, LrSchedule)
-        self._check_number("lr", 0, None)
-        self._check_number("weight_decay", 0, None, ends=True)
-        self._check_number("validation", 0, 1, ends=True)
+        self._check_number("lr", positive=True)
+        self._check_number("weight_decay", positive=False)
+        check_share("validation", self.validation)
         if self.validation == 1:
             raise ParameterError("validation must be less than 1: something must be left to train on.")
         if self.patience is not None and self.validation == 0:
             raise ParameterError("patience needs validation graphs: give validation more than 0.")
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make settings from names and values; an unknown name is an error.
-
-        >>> Settings.from_dict({"epochs": 3}).epochs
-        3
-        """
-        known = [own.name for own in fields(cls)]
-        for name in values:
-            if name not in known:
-                raise ParameterError(f"there is no setting {name!r}; known are {', '.join(known)}.")
-        return cls(**values)
 
     def lr_at(self, epoch: int) -> float:
         """Learning rate of an epoch, counted from 0.
@@ -134,16 +122,12 @@ class Settings:
         passing = {"epochs", "patience", "threads"} - ({"epochs"} if self.lr_schedule == "cosine" else set())
         return {name: value for name, value in self.to_dict().items() if name not in passing}
 
-    def _check_number(self, name: str, low: float, high: float | None, *, ends: bool = False) -> None:
+    def _check_number(self, name: str, *, positive: bool) -> None:
         value = getattr(self, name)
-        try:
-            number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-        except OverflowError:
-            number = math.inf
-        inside = (low < number or (ends and number == low)) and (high is None or number <= high)
-        if not inside or number == math.inf:
-            bound = f"{'at least' if ends else 'more than'} {low}" + ("" if high is None else f" and at most {high}")
-            raise ParameterError(f"{name} must be a number of {bound}, got {value!r}.")
+        known = isinstance(value, Real) and not isinstance(value, bool) and value <= sys.float_info.max
+        if not known or not (value > 0 if positive else value >= 0):
+            bound = "more than" if positive else "at least"
+            raise ParameterError(f"{name} must be a number of {bound} 0, got {value!r}.")
 
 
 class GraphTask(nn.Module):
