@@ -537,7 +537,7 @@ class GraphDataset:
         """
         target = self.whole
         if isinstance(target, targets.Numbers):
-            return targets.Numbers.of(self.y[train], "std" if self.task == "counting" else "standard", self.loss)
+            return targets.Numbers.of(self.y[train], centered=self.task != "counting", error=self.loss)
         if isinstance(target, Classes) and self.balance == "logits":
             counts = np.bincount(target.encode(self.y[train]).numpy(), minlength=target.width)
             return replace(target, prior=tuple((np.maximum(counts, 1) / counts.sum()).tolist()))

@@ -28,7 +28,6 @@ from rwkplus.training.targets import (
     Classes,
     ClassName,
     Loss,
-    Numbers,
     Target,
     Task,
     all_scores,
@@ -94,9 +93,7 @@ class TrainedNetwork:
 
     def predict_proba(self, X: Any, **options: Any) -> NDArray[Any]:  # noqa: ANN401
         """Predict probabilities of classes, or of yes: ``(B, C)``."""
-        if isinstance(self.target, Numbers):
-            raise ParameterError("a regression model has no probabilities: use predict.")
-        return self.target.probabilities(self.outputs(X, **options))  # type: ignore[attr-defined, no-any-return]
+        return self.target.probabilities(self.outputs(X, **options))
 
     def scores(self, X: Any, y: object = None, **options: Any) -> dict[str, float]:  # noqa: ANN401
         """Every score on graphs with known labels, or on some ``nodes``, those of ``test_mask`` by default."""
@@ -125,12 +122,23 @@ class Job:
 
     @classmethod
     def split(
-        cls, data: GraphDataset, model: Model, params: Mapping[str, Any], index: Index, settings: Settings
+        cls,
+        data: GraphDataset,
+        model: Model,
+        params: Mapping[str, Any] | None = None,
+        index: Index | None = None,
+        settings: Settings | None = None,
     ) -> "Job":
-        """Split the graphs ``index`` into training and validation, by class where there are classes."""
+        """Split the graphs ``index``, all by default, into training and validation, by class where there are classes.
+
+        >>> job = Job.split(GraphDataset(["C", "CC", "O", "OO"] * 5, [0, 0, 1, 1] * 5), "gin")
+        >>> job.train.size, job.validation.size
+        (18, 2)
+        """
+        index, settings = np.arange(len(data)) if index is None else index, settings or Settings()
         classes = None if data.classes is None else data.classes[index]
         stay, held = hold_out(index, settings.validation, settings.random_state, classes)
-        return cls(data, model, params, stay, held, settings)
+        return cls(data, model, params or {}, stay, held, settings)
 
     def run(self, place: "Place | None" = None, callback: Callback | None = None) -> TrainedNetwork:
         """Train, or take what is there already."""
@@ -187,18 +195,6 @@ class Job:
         digest = hashlib.sha256(f"{self.data.digest} {labels}".encode()).hexdigest()
         identity |= {name: getattr(self.data, name) for name in ("task", "loss", "balance", "positive")}
         return identity | {"model": name_of(self.model), "model_params": dict(self.params), "graphs": digest}
-
-
-def whole_job(
-    model: Model, data: GraphDataset, params: Mapping[str, Any] | None = None, settings: Settings | None = None
-) -> Job:
-    """A run on all graphs of a database, of which ``settings.validation`` choose the best epoch.
-
-    >>> job = whole_job("gin", GraphDataset(["C", "CC", "O", "OO"] * 5, [0, 0, 1, 1] * 5))
-    >>> job.train.size, job.validation.size
-    (18, 2)
-    """
-    return Job.split(data, model, params or {}, np.arange(len(data)), settings or Settings())
 
 
 def _check_batch_norm(network: nn.Module, smallest_batch: int) -> None:
@@ -394,7 +390,9 @@ class GraphEstimator(NetworkEstimator):
         table, labels = read(X, y, "auto", self.ignore)
         choices = {name: getattr(self, name) for name in ("features", "ignore", "balance", "positive", "loss")}
         data = GraphDataset(table, labels, task=self._task(labels), **choices)
-        return self._adopt(whole_job(self.model, data, self.model_params, self._settings()).run(callback=callback))
+        return self._adopt(
+            Job.split(data, self.model, self.model_params, settings=self._settings()).run(callback=callback)
+        )
 
     def _check(self) -> None:
         super()._check()

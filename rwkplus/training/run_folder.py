@@ -17,7 +17,7 @@ from rwkplus.saving import load
 from rwkplus.table import Graphs
 from rwkplus.tensors import rank_and_world
 from rwkplus.training.dataset import DatasetOptions, GraphDataset
-from rwkplus.training.estimators import Job, TrainedNetwork, estimator_of, whole_job
+from rwkplus.training.estimators import Job, TrainedNetwork, estimator_of
 from rwkplus.training.loop import Row, RunState, Settings
 from rwkplus.types import Callback, Progress
 
@@ -55,7 +55,8 @@ def train(
         >>> trained.predict(graphs[:2]).shape
         (2,)
     """
-    return whole_job(model, GraphDataset.of(X, y, **options), model_params, settings).run(place, callback)
+    data = GraphDataset.of(X, y, **options)
+    return Job.split(data, model, model_params, settings=settings).run(place, callback)
 
 
 @dataclass(frozen=True)

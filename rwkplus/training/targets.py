@@ -24,7 +24,6 @@ from rwkplus.types import check_choice
 
 Array = NDArray[Any]
 ClassName = int | float | str | bool
-Scaling = Literal["standard", "std", "none"]
 Loss = Literal["squared", "absolute"]
 Balance = Literal["none", "logits"]
 Task = Literal["auto", "classification", "regression", "counting", "multitask"]
@@ -51,6 +50,10 @@ class Target(ABC):
     @abstractmethod
     def decode(self, outputs: Tensor) -> Array:
         """Predictions in the user's terms."""
+
+    def probabilities(self, outputs: Tensor) -> Array:
+        """Probabilities of classes, or of yes: ``(B, C)``."""
+        raise ParameterError("a regression model has no probabilities: use predict.")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values that :func:`target_from_dict` reads."""
@@ -192,30 +195,19 @@ class Numbers(Target):
     error: Loss = "squared"
 
     @classmethod
-    def of(cls, y: Array, scaling: Scaling = "standard", error: Loss = "squared") -> Self:
-        """Read center and scale off the training labels.
-
-        ``"standard"`` subtracts the mean and divides by the standard deviation, ``"std"`` only divides, as is
-        usual for counts, ``"none"`` leaves the numbers alone.
-        """
+    def of(cls, y: Array, *, centered: bool = True, error: Loss = "squared") -> Self:
+        """Read mean and standard deviation off the training labels; counts are usually scaled but not centered."""
         columns = _numbers(y).reshape(len(y), -1)
         known = ~np.isnan(columns)
         if not known.any(0).all():
             raise ParameterError(
                 f"column {int((~known.any(0)).argmax())} of y holds no number among the graphs to learn from."
             )
-        count = known.sum(0)
-        mean = np.where(known, columns, 0).sum(0) / count
-        std = np.sqrt((np.where(known, columns - mean, 0) ** 2).sum(0) / count)
+        mean, std = np.nanmean(columns, 0), np.nanstd(columns, 0)
         if not np.isfinite(std).all():
             raise ParameterError("the numbers in y are so large that their deviation is infinite: choose another unit.")
-        ones = np.ones_like(std)
-        return cls(
-            center=tuple((mean if scaling == "standard" else 0 * ones).tolist()),
-            scale=tuple((ones if scaling == "none" else np.where(std > 0, std, 1)).tolist()),
-            flat=np.ndim(y) == 1,
-            error=error,
-        )
+        center, scale = mean if centered else np.zeros_like(mean), np.where(std > 0, std, 1)
+        return cls(tuple(center.tolist()), tuple(scale.tolist()), np.ndim(y) == 1, error)
 
     @property
     def width(self) -> int:
@@ -327,7 +319,7 @@ def make_target(y: Array, task: Task = "auto") -> Target:
         return Questions.of(y)
     if y.dtype.kind not in "fiub" or np.isinf(y.astype(np.float64)).any():
         raise ParameterError("regression needs finite numbers in y; nan marks missing ones.")
-    return Numbers.of(y, "std" if task == "counting" else "standard")
+    return Numbers.of(y, centered=task != "counting")
 
 
 def _guess(y: Array) -> Task:
@@ -481,12 +473,8 @@ def all_scores(target: Target, outputs: Tensor, y: Tensor) -> dict[str, float]:
     return scores | {"loss": float(total / count)}
 
 
-def _accuracy(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
-    return tm.classification.multiclass_accuracy(outputs, y, target.width, average="micro")
-
-
-def _macro(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
-    return function(outputs, y, target.width, average="macro")
+def _mean(function: Callable[..., Tensor], average: str, target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
+    return function(outputs, y, target.width, average=average)
 
 
 def _positive(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
@@ -549,9 +537,9 @@ _AUROC = tm.classification.binary_auroc
 _AP = tm.classification.binary_average_precision
 METRICS: dict[type[Target], dict[str, Metric]] = {
     Classes: _named(
-        Metric("accuracy", True, _accuracy),
-        Metric("f1", True, partial(_macro, tm.classification.multiclass_f1_score)),
-        Metric("recall", True, partial(_macro, tm.classification.multiclass_recall)),
+        Metric("accuracy", True, partial(_mean, tm.classification.multiclass_accuracy, "micro")),
+        Metric("f1", True, partial(_mean, tm.classification.multiclass_f1_score, "macro")),
+        Metric("recall", True, partial(_mean, tm.classification.multiclass_recall, "macro")),
         Metric("roc_auc", True, _ranking(_AUROC, tm.classification.multiclass_auroc)),
         Metric("ap", True, _ranking(_AP, tm.classification.multiclass_average_precision)),
     ),
