@@ -279,16 +279,16 @@ def parse_yaml(text: str) -> Any:  # noqa: ANN401
     """
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class _Loader(yaml.SafeLoader):
         yaml_implicit_resolvers = {  # noqa: RUF012 -- PyYAML's way
             first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
             for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
 
     number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
+    _Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     try:
-        values = yaml.load(text, Loader)
+        values = yaml.load(text, _Loader)
         _check_plain(values, set())
     except RecursionError as error:
         raise ValueError("its brackets are nested too deeply") from error

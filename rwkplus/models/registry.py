@@ -300,9 +300,9 @@ def takes_kernel_options(**defaults: Unpack[KernelOptions]) -> Callable[[Init], 
     """
     given: dict[str, Any] = {**defaults}
 
-    def decorate(init: Init) -> Init:
+    def _decorate(init: Init) -> Init:
         @wraps(init)
-        def with_defaults(self: object, *arguments: object, **options: object) -> None:
+        def _with_defaults(self: object, *arguments: object, **options: object) -> None:
             init(self, *arguments, **given | options)
 
         signature = inspect.signature(init)
@@ -313,7 +313,7 @@ def takes_kernel_options(**defaults: Unpack[KernelOptions]) -> Callable[[Init], 
             for name in KernelOptions.__annotations__
             if name not in ("generator", "compiled")  # neither can be written down as JSON
         ]
-        with_defaults.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
-        return with_defaults  # type: ignore[return-value]
+        _with_defaults.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        return _with_defaults  # type: ignore[return-value]
 
-    return decorate
+    return _decorate

@@ -137,7 +137,7 @@ def cross_validate(
             raise NumericError(f"fold {number}: {diverged}") from diverged
         return tested(data, max(results, key=lambda result: _rank(metric, result.validation)), number, test)
 
-    return run_folds(data, folds, settings, _run, n_jobs=n_jobs, callback=callback)
+    return _run_folds(data, folds, settings, _run, n_jobs=n_jobs, callback=callback)
 
 
 def _candidates(model_params: Params | Sequence[Params] | None, settings: Settings) -> Sequence[Params]:
@@ -154,7 +154,7 @@ def prepare(data: GraphDataset, model: Model, candidates: Sequence[Params], sett
         data.store(new_network(data, model, params))
 
 
-def run_folds(
+def _run_folds(
     data: GraphDataset,
     folds: int,
     settings: Settings,
@@ -255,7 +255,7 @@ def tune(
         job = Job.split(data, model, model_params or {}, train, fold_settings(settings, number))
         return _Search(job, space).run(number, test, trials, candidate_place(place, number), watch)
 
-    return run_folds(data, folds, settings, _run, n_jobs=n_jobs, callback=callback)
+    return _run_folds(data, folds, settings, _run, n_jobs=n_jobs, callback=callback)
 
 
 def default_space(model: Model) -> dict[str, Any]:

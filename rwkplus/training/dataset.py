@@ -22,9 +22,11 @@ from rwkplus.table.columns import Categories
 from rwkplus.table.graph_table import degree_labels
 from rwkplus.training import targets
 from rwkplus.training.targets import Balance, Classes, ClassName, Loss, Target, Task, make_target, read_labels
-from rwkplus.types import UnknownLabel, check_choice, check_ignore
+from rwkplus.types import check_choice, check_ignore
 
 Features = Literal["auto", "given", "degree", "constant", "discrete"]
+Unknown = Literal["ignore", "error"]
+"""Not ``"new"``, which kernels know: a network has no weights for labels that it has not seen."""
 EVALUATION_SIZE = 512
 """Graphs at a time where nothing is learned."""
 FIELDS = ("x", "edge_attr", "edge_weight")
@@ -80,14 +82,14 @@ class Inputs:
             by_column = ["nodes"] if one_hot else ["nodes", "edges"]
         return cls(features, max_degree, tuple(ignore), Reader.fit(table, by_column=by_column))
 
-    def read(self, X: Graphs, unknown_label: UnknownLabel = "ignore") -> "GraphTensors":
+    def read(self, X: Graphs, unknown_label: Unknown = "ignore") -> "GraphTensors":
         """Read graphs: the same features, the same columns; floats in torch's default type.
 
         Args:
             X: Whatever :meth:`rwkplus.table.GraphTable.of` reads.
             unknown_label: Blank labels that training did not see (``"ignore"``) or refuse them (``"error"``).
         """
-        check_unknown(unknown_label)
+        check_choice("unknown_label", unknown_label, Unknown)
         table = _with_features(as_table(X, self.ignore).without(self.ignore), self.features, self.max_degree)
         arrays = self.reader.read(table, unknown_label, labels=False)
         nodes, edges, floats = self.reader.nodes, self.reader.edges, torch.get_default_dtype()
@@ -102,13 +104,13 @@ class Inputs:
             fields["edge_weight"] = torch.from_numpy(arrays.weight).to(floats)
         return GraphTensors(arrays.node_ptr, arrays.edge_ptr, fields)
 
-    def outputs(self, model: nn.Module, X: Graphs, unknown_label: UnknownLabel = "ignore") -> Tensor:
+    def outputs(self, model: nn.Module, X: Graphs, unknown_label: Unknown = "ignore") -> Tensor:
         """Outputs of a network for every graph ``(B, C)``, on the CPU."""
         store = self.read(X, unknown_label).store(model)
         return outputs_of(model, store, np.arange(len(store)))
 
     def judged(
-        self, model: nn.Module, target: Target, X: Graphs, y: object, unknown_label: UnknownLabel = "ignore"
+        self, model: nn.Module, target: Target, X: Graphs, y: object, unknown_label: Unknown = "ignore"
     ) -> tuple[Tensor, Tensor]:
         """Outputs of a network for graphs with known labels, and these, encoded."""
         table, labels = read(X, y, target.kind, self.ignore)
@@ -323,11 +325,6 @@ def in_precision_of(model: nn.Module, data: Data) -> Data:
         if value is not None and value.is_floating_point():
             data[field] = value.to(dtype)
     return data
-
-
-def check_unknown(unknown_label: object) -> None:
-    """Refuse ``"new"``, which kernels know: a network has no weights for labels that it has not seen."""
-    check_choice("unknown_label", unknown_label, ("ignore", "error"))
 
 
 def read(X: Graphs, y: object, task: str, ignore: Sequence[str]) -> tuple[GraphTable, NDArray[Any]]:

@@ -21,7 +21,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.models.registry import Model, assembled, build, check_fields, fitted_params, name_of, name_to_save
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs
-from rwkplus.training.dataset import EVALUATION_SIZE, Features, GraphDataset, Inputs, check_unknown, outputs_of, read
+from rwkplus.training.dataset import EVALUATION_SIZE, Features, GraphDataset, Inputs, Unknown, outputs_of, read
 from rwkplus.training.loop import Batches, GraphTask, LrSchedule, Row, RunState, Settings, isolated, run_epochs
 from rwkplus.training.targets import (
     Balance,
@@ -34,7 +34,7 @@ from rwkplus.training.targets import (
     goal_of,
     target_from_dict,
 )
-from rwkplus.types import Callback, UnknownLabel, check_choice, check_ignore, seed_of
+from rwkplus.types import Callback, check_choice, check_ignore, seed_of
 
 if TYPE_CHECKING:
     from rwkplus.training.run_folder import Place
@@ -375,7 +375,7 @@ class GraphEstimator(NetworkEstimator):
     ignore: Sequence[str] = ()
     balance: Balance = "none"
     loss: Loss = "squared"
-    unknown_label: UnknownLabel = "ignore"
+    unknown_label: Unknown = "ignore"
 
     def fit(self, X: Graphs, y: object = None, *, callback: Callback | None = None) -> Self:
         """Train the network.
@@ -396,10 +396,10 @@ class GraphEstimator(NetworkEstimator):
 
     def _check(self) -> None:
         super()._check()
-        check_unknown(self.unknown_label)
         check_ignore(self.ignore)
-        for name, choices in (("features", Features), ("balance", Balance), ("loss", Loss)):
-            check_choice(name, getattr(self, name), choices)
+        choices = {"features": Features, "balance": Balance, "loss": Loss, "unknown_label": Unknown}
+        for name, known in choices.items():
+            check_choice(name, getattr(self, name), known)
 
     def _options(self) -> dict[str, Any]:
         return {"unknown_label": self.unknown_label}

@@ -61,10 +61,10 @@ def layerwise_outputs(model: GNN, graph: CSRGraph, *, block: int = BLOCK) -> Ten
     features = graph["x"]
     dtype = torch.long if model.categories is not None else dtype_of(model)
     try:
-        x = layers.by_blocks(lambda rows: model.encoder(torch.from_numpy(np.array(features[rows])).to(dtype)))
+        x = layers._by_blocks(lambda rows: model.encoder(torch.from_numpy(np.array(features[rows])).to(dtype)))
         for conv, norm in zip(model.convs, model.norms, strict=True):
-            layers.finish(x, layers.convolve(conv, x), norm, residual=model.residual)
-        return layers.by_blocks(lambda rows: model.head(x[rows]))
+            layers._finish(x, layers._convolve(conv, x), norm, residual=model.residual)
+        return layers._by_blocks(lambda rows: model.head(x[rows]))
     finally:
         model.train(was_training)
 
@@ -76,7 +76,7 @@ class _Layers:
         self.graph = graph
         self.blocks = [slice(i, min(i + block, graph.num_nodes)) for i in range(0, graph.num_nodes, block)]
 
-    def by_blocks(self, function: Callable[[slice], Tensor]) -> Tensor:
+    def _by_blocks(self, function: Callable[[slice], Tensor]) -> Tensor:
         """Put the rows together that a function gives for each block."""
         whole = torch.empty(0)
         for rows in self.blocks:
@@ -86,35 +86,35 @@ class _Layers:
             whole[rows] = part
         return whole
 
-    def finish(self, x: Tensor, y: Tensor, norm: nn.Module, *, residual: bool) -> None:
+    def _finish(self, x: Tensor, y: Tensor, norm: nn.Module, *, residual: bool) -> None:
         """What follows a convolution, written into ``x``."""
         for rows in self.blocks:
             part = norm(y[rows]).relu()
             x[rows] = x[rows] + part if residual else part
 
     @singledispatchmethod
-    def convolve(self, conv: nn.Module, x: Tensor) -> Tensor:
+    def _convolve(self, conv: nn.Module, x: Tensor) -> Tensor:
         """One convolution."""
         raise ParameterError(f"layer-wise inference does not know {type(conv).__name__}.")
 
-    @convolve.register
+    @_convolve.register
     def _(self, conv: RWKPlusConv, x: Tensor) -> Tensor:
-        logits = self.by_blocks(lambda rows: conv.hidden_x(x[rows]))
+        logits = self._by_blocks(lambda rows: conv.hidden_x(x[rows]))
         bias = logits.new_zeros(conv.out_channels) if conv.bias is None else conv.bias
         matrix = self._prepared(conv, logits.dtype)
         hidden_adj = conv.hidden_adj[0].t().contiguous()
         return fused_conv(logits, matrix, hidden_adj, bias, steps=conv.steps, combine=conv.combine)
 
-    @convolve.register
+    @_convolve.register
     def _(self, conv: GCNConv, x: Tensor) -> Tensor:
-        moved = self.by_blocks(lambda rows: conv.lin(x[rows]))
+        moved = self._by_blocks(lambda rows: conv.lin(x[rows]))
         reached = _product(self._prepared(conv, moved.dtype), moved)
         return reached if conv.bias is None else reached.add_(conv.bias)
 
-    @convolve.register
+    @_convolve.register
     def _(self, conv: GINConv, x: Tensor) -> Tensor:
         reached = _product(self._given(x.dtype), x)
-        return self.by_blocks(lambda rows: conv.nn(reached[rows] + (1 + conv.eps) * x[rows]))
+        return self._by_blocks(lambda rows: conv.nn(reached[rows] + (1 + conv.eps) * x[rows]))
 
     def _prepared(self, conv: RWKPlusConv | GCNConv, dtype: torch.dtype) -> CSR:
         """The adjacency as the layer prepares it."""
