@@ -3,7 +3,6 @@
 import logging
 import math
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -36,6 +35,8 @@ Row = dict[str, float]
 Judged = tuple[Tensor, Tensor]  # outputs (B, C) and encoded labels
 LOGGER = "lightning_fabric"
 THREADS_PER_CORE = 4
+LARGEST = 1e38
+"""What torch can still compute with."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Settings:
 
     def _check_number(self, name: str, *, positive: bool) -> None:
         value = getattr(self, name)
-        known = isinstance(value, Real) and not isinstance(value, bool) and value <= sys.float_info.max
+        known = isinstance(value, Real) and not isinstance(value, bool) and value < LARGEST
         if not known or not (value > 0 if positive else value >= 0):
             bound = "more than" if positive else "at least"
             raise ParameterError(f"{name} must be a number of {bound} 0, got {value!r}.")
