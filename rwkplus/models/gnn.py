@@ -225,7 +225,7 @@ class _Columns(nn.Module):
         self.blank = sum(categories)
         self.first = [0, *accumulate(categories)][:-1]
 
-    def forward(self, values: Tensor) -> Tensor:
+    def _numbered(self, values: Tensor) -> Tensor:
         """Check and shift the values."""
         values = values.view(-1, 1) if values.dim() == 1 else values
         if values.is_floating_point() or values.size(1) != len(self.categories):
@@ -248,7 +248,7 @@ class _Columns(nn.Module):
             )
 
 
-class Embeddings(nn.Module):
+class Embeddings(_Columns):
     """A learned vector for every value of every column, added up over the columns; blanks add nothing.
 
     >>> Embeddings([3, 2], channels=4, field="x")(torch.tensor([[0, 1], [2, 0]])).shape
@@ -256,10 +256,8 @@ class Embeddings(nn.Module):
     """
 
     def __init__(self, categories: Sequence[int], channels: int, field: str) -> None:
-        super().__init__()
-        self.columns = _Columns(categories, field)
-        blank = self.columns.blank
-        self.table = nn.EmbeddingBag(blank + 1, channels, mode="sum", padding_idx=blank)
+        super().__init__(categories, field)
+        self.table = nn.EmbeddingBag(self.blank + 1, channels, mode="sum", padding_idx=self.blank)
 
     def reset_parameters(self) -> None:
         """Draw all vectors anew."""
@@ -267,11 +265,11 @@ class Embeddings(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         """Vectors ``(N, channels)`` of integers ``(N, F)``."""
-        vectors: Tensor = self.table(self.columns(values))
+        vectors: Tensor = self.table(self._numbered(values))
         return vectors
 
 
-class OneHots(nn.Module):
+class OneHots(_Columns):
     """The columns as one-hot colors side by side; blanks have none.
 
     >>> OneHots([2, 3], field="edge_attr")(torch.tensor([[1, 0], [-1, 2]]))
@@ -279,15 +277,10 @@ class OneHots(nn.Module):
             [0., 0., 0., 0., 1.]])
     """
 
-    def __init__(self, categories: Sequence[int], field: str) -> None:
-        super().__init__()
-        self.columns = _Columns(categories, field)
-        self.width = sum(categories)
-
     def forward(self, values: Tensor) -> Tensor:
         """Colors ``(N, sum of categories)`` of integers ``(N, F)``."""
-        hot = self.columns(values)
-        colors = torch.zeros(hot.size(0), self.width + 1, device=hot.device)
+        hot = self._numbered(values)
+        colors = torch.zeros(hot.size(0), self.blank + 1, device=hot.device)
         return colors.scatter_(1, hot, 1.0)[:, :-1]  # without the blanks
 
 

@@ -74,6 +74,21 @@ class TrainedNetwork:
     test: dict[str, float] = field(default_factory=dict)
     history: list[Row] = field(default_factory=list)
 
+    @classmethod
+    def of(
+        cls,
+        task: GraphTask,
+        state: RunState,
+        inputs: object,
+        name: Model,
+        params: Mapping[str, Any],
+        run: dict[str, Any],
+    ) -> Self:
+        """The network of a run, with the weights of its best epoch; not yet scored."""
+        task.model.load_state_dict(state.weights)
+        network, settings = task.model.eval(), task.settings
+        return cls(network, inputs, task.target, name, params, settings, state.epoch, {}, 0.0, run, {}, state.history)
+
     def predict(self, X: Any, **options: Any) -> NDArray[Any]:  # noqa: ANN401
         """Predict the class of every graph or node ``(B,)``, numbers ``(B,)`` or ``(B, C)``, or answers ``(B, C)``.
 
@@ -159,34 +174,18 @@ class Job:
             checkpoints=None if place is None else place.checkpoints(self.identity()),
             callback=callback,
         )
-        trained = self._trained(task, state, begin)
+        params = fitted_params(self.data.inputs.reader, self.model, self.params)
+        trained = TrainedNetwork.of(task, state, self.data.inputs, self.model, params, self.identity())
+        if self.validation.size:
+            outputs = outputs_of(network, self.data.store(network), self.validation)
+            trained.validation = all_scores(task.target, outputs, task.target.encode(self.data.y[self.validation]))
+        trained.seconds = time.perf_counter() - begin
         if place is not None:
             place.write(trained)
         return trained
 
     def _batches(self, task: GraphTask, index: Index, size: int, seed: int | None = None) -> Batches:
         return Batches(self.data.store(task.model), index, size, task.target.encode(self.data.y[index]), seed)
-
-    def _trained(self, task: GraphTask, state: RunState, begin: float) -> TrainedNetwork:
-        network, scores = task.model, {}
-        network.load_state_dict(state.weights)
-        network.eval()
-        if self.validation.size:
-            labels = task.target.encode(self.data.y[self.validation])
-            scores = all_scores(task.target, outputs_of(network, self.data.store(network), self.validation), labels)
-        return TrainedNetwork(
-            network,
-            self.data.inputs,
-            task.target,
-            self.model,
-            fitted_params(self.data.inputs.reader, self.model, self.params),
-            self.settings,
-            state.epoch,
-            scores,
-            time.perf_counter() - begin,
-            self.identity(),
-            history=state.history,
-        )
 
     def identity(self) -> dict[str, Any]:
         """What two runs must have in common for one to go on where the other stopped."""

@@ -29,7 +29,7 @@ from rwkplus.training.dataset import in_precision_of
 from rwkplus.training.estimators import TrainedNetwork
 from rwkplus.training.layerwise import outputs_of_all
 from rwkplus.training.loop import GraphTask, Judged, Row, Settings, run_epochs
-from rwkplus.training.nodes import new_node_network, some_nodes, trained_on_nodes
+from rwkplus.training.nodes import NodeInputs, new_node_network, some_nodes
 from rwkplus.training.targets import Classes, all_scores
 from rwkplus.types import Callback, check_choice
 
@@ -196,7 +196,8 @@ def train_sampled(
     with one_graph(network) if cutting.cut == "full" else nullcontext():
         judging = some_nodes(Data(num_nodes=0), parts["val"], _stored_labels(X, parts["val"]))
         state = run_epochs(task, loader, judging, checkpoints=checkpoints, callback=callback)
-    trained = trained_on_nodes(task, state, channels, GNN, params, model_params)
+    run = {"model_params": dict(model_params)}
+    trained = TrainedNetwork.of(task, state, NodeInputs(channels), GNN, params, run)
 
     def _judge() -> list[dict[str, float]]:
         outputs = outputs_of_all(cast(GNN, network), X)

@@ -28,7 +28,7 @@ from rwkplus.tensors import check_edge_index
 from rwkplus.training.dataset import device_of, in_precision_of
 from rwkplus.training.estimators import NetworkEstimator, ProbabilityMixin, TrainedNetwork, refuse_weights
 from rwkplus.training.layerwise import outputs_of_all
-from rwkplus.training.loop import GraphTask, OneBatch, RunState, Settings, isolated, run_epochs
+from rwkplus.training.loop import GraphTask, OneBatch, Settings, isolated, run_epochs
 from rwkplus.training.targets import Classes, ClassName, Target
 from rwkplus.types import Callback, seed_of
 
@@ -142,7 +142,8 @@ def train_nodes(
         with torch.no_grad():  # a network that is not made for nodes may fail in training before that is noticed
             task.eval()(next(iter(loaders[1])))
         state = run_epochs(task, loaders[0], loaders[1], callback=callback)
-    trained = trained_on_nodes(task, state, graph.num_features, model, params, model_params or {})
+    run = {"model_params": dict(model_params or {})}
+    trained = TrainedNetwork.of(task, state, NodeInputs(graph.num_features), model, params, run)
     trained.validation = trained.scores(X, y, nodes=parts[1])
     trained.seconds = time.perf_counter() - begin
     return trained
@@ -233,17 +234,6 @@ def new_node_network(
         own["level"] = "node"
     with isolated(settings.random_state):
         return build(model, width, target.width, own), own
-
-
-def trained_on_nodes(
-    task: GraphTask, state: RunState, width: int, model: Model, params: dict[str, Any], given: Mapping[str, Any]
-) -> TrainedNetwork:
-    """The network with the weights of its best epoch; not yet scored."""
-    task.model.load_state_dict(state.weights)
-    network, inputs, run = task.model.eval(), NodeInputs(width), {"model_params": dict(given)}
-    trained = TrainedNetwork(network, inputs, task.target, model, params, task.settings, state.epoch, {}, 0.0, run)
-    trained.history = state.history
-    return trained
 
 
 def _read_graph(data: object, model: nn.Module) -> Data:
