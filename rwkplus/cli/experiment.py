@@ -108,10 +108,7 @@ class Experiment:
     def config(self, reading: Reading, given: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
         """Merge defaults, the configuration of a run to resume, configuration file and options; the later ones win.
 
-        Args:
-            reading: How graphs are read.
-            given: Options of a single command; None for those not given.
-            more: Names and defaults of a single command.
+        A single command has options of its own: ``given``, None where they are not, and ``more``, with defaults.
         """
         from rwkplus.training import Settings
 

@@ -210,10 +210,7 @@ class _Columns(nn.Module):
     """Number the values of all columns through: integers ``(N, F)``, each column after the one before it.
 
     -1 marks a blank, a value that nobody has seen: it gets the number after all others and stands for nothing.
-
-    Args:
-        categories: Number of values in each column; they count from 0.
-        field: Name of the input, for messages.
+    Messages call the input ``field``.
     """
 
     def __init__(self, categories: Sequence[int], field: str) -> None:
@@ -288,11 +285,6 @@ def dropout(x: Tensor, share: float, training: bool = True) -> Tensor:
     """What :func:`torch.nn.functional.dropout` does, with the share of dropped entries rounded to 1/65536.
 
     It reads 16 random bits for each entry, several times faster on CPUs than torch's Bernoulli draws.
-
-    Args:
-        x: A dense tensor.
-        share: Share of entries that become zero, the others grow, so that means stay.
-        training: Whether to drop anything.
 
     Example:
         >>> dropout(torch.ones(2), 0.5, training=False), dropout(torch.ones(2), 1.0)

@@ -6,7 +6,13 @@ May import models, layers, large graphs and data sets, and reads graphs through 
 import rwkplus.tensors  # noqa: F401
 from rwkplus.training.cross_validation import CrossValidation, FoldResult, cross_validate, tune
 from rwkplus.training.dataset import GraphDataset
-from rwkplus.training.estimators import GraphClassifier, GraphRegressor, TrainedNetwork
+from rwkplus.training.estimators import (
+    GraphClassifier,
+    GraphEstimator,
+    GraphRegressor,
+    NetworkEstimator,
+    TrainedNetwork,
+)
 from rwkplus.training.large_graphs import Cutting, train_sampled
 from rwkplus.training.layerwise import layerwise_outputs
 from rwkplus.training.loop import Settings
@@ -21,8 +27,10 @@ __all__ = [
     "FoldResult",
     "GraphClassifier",
     "GraphDataset",
+    "GraphEstimator",
     "GraphRegressor",
     "HiddenGraphMatches",
+    "NetworkEstimator",
     "NodeClassifier",
     "Place",
     "Settings",

@@ -34,15 +34,9 @@ FIELDS = ("x", "edge_attr", "edge_weight")
 
 @dataclass(frozen=True)
 class Inputs:
-    """Node features, columns left out, and the meaning of all others.
+    """Node features, columns left out, and the meaning of all others: ``reader`` reads later graphs as the fitted ones.
 
-    Args:
-        features: ``"given"`` reads labels as one-hot rows, followed by attributes; ``"discrete"`` reads the number of
-            each label, column by column, for embeddings; ``"degree"`` and ``"constant"`` make features from the
-            structure.
-        max_degree: Largest degree with a column of its own; larger ones share the last column.
-        ignore: Columns left out on purpose.
-        reader: Reads later graphs as the fitted ones.
+    Degrees above ``max_degree`` share its column. For ``features``, see :class:`rwkplus.training.GraphClassifier`.
 
     Example:
         >>> inputs = Inputs.fit(as_table(["CCO", "CN"]), ignore=("edge_attr",))
@@ -83,12 +77,7 @@ class Inputs:
         return cls(features, max_degree, tuple(ignore), Reader.fit(table, by_column=by_column))
 
     def read(self, X: Graphs, unknown_label: Unknown = "ignore") -> "GraphTensors":
-        """Read graphs: the same features, the same columns; floats in torch's default type.
-
-        Args:
-            X: Whatever :meth:`rwkplus.table.GraphTable.of` reads.
-            unknown_label: Blank labels that training did not see (``"ignore"``) or refuse them (``"error"``).
-        """
+        """Read graphs: the same features, the same columns; floats in torch's default type."""
         check_choice("unknown_label", unknown_label, Unknown)
         table = _with_features(as_table(X, self.ignore).without(self.ignore), self.features, self.max_degree)
         arrays = self.reader.read(table, unknown_label, labels=False)
@@ -194,9 +183,6 @@ class GraphStore:
 
     The batches equal ``Batch.from_data_list`` of the same graphs, fields of transforms and their increments
     included. What cannot be gathered (nested or sparse fields) falls back to PyG's collation.
-
-    Args:
-        graphs: Graphs whose fields are tensors, one by one or side by side.
 
     Example:
         >>> store = GraphStore(Inputs.fit(as_table(["CCO", "CN"])).read(["CCO", "CN"]))
@@ -456,7 +442,7 @@ class GraphDataset:
         y: One label per graph, or a row of them; those that the graphs carry by default.
         task: ``"classification"``, ``"regression"``, ``"counting"``, ``"multitask"``, or ``"auto"``, see
             :func:`rwkplus.training.targets.make_target`.
-        features: Node features for graphs without any; see :class:`rwkplus.training.dataset.Inputs`.
+        features: Node features for graphs without any; see :class:`GraphClassifier`.
         ignore: Columns to leave out on purpose.
         loss: For regression, the ``"squared"`` or the ``"absolute"`` error, which learns medians.
         balance: For classes of different frequency, ``"logits"`` learns as if all were as frequent (logit adjustment).

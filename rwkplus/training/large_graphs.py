@@ -107,14 +107,7 @@ def _read_clusters(path: Path, num_nodes: int, number: int) -> NDArray[np.int32]
 
 
 class SampledTask(GraphTask):
-    """Learns from the first ``batch_size`` nodes of every batch; outputs for validation come layer by layer.
-
-    Args:
-        model: The network.
-        target: Classes and their weights.
-        settings: Learning rate and metric.
-        graph: The whole graph.
-    """
+    """Learns from the first ``batch_size`` nodes of every batch; outputs for validation come layer by layer."""
 
     def __init__(self, model: GNN, target: Classes, settings: Settings, graph: CSRGraph) -> None:
         super().__init__(model, target, settings)

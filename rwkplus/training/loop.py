@@ -132,13 +132,7 @@ class Settings:
 
 
 class GraphTask(nn.Module):
-    """A network, what its outputs mean, and how it takes a step; tasks of nodes derive from it.
-
-    Args:
-        model: Network with ``forward(batch) -> (B, target.width)``.
-        target: What its outputs mean.
-        settings: Learning rate and metric.
-    """
+    """A network, what its outputs mean, and how it takes a step; tasks of nodes derive from it."""
 
     def __init__(self, model: nn.Module, target: Target, settings: Settings) -> None:
         super().__init__()
@@ -266,12 +260,8 @@ class Batches:
     to fewer graphs than processes; here sizes differ by one at most. The order depends on the seed and the
     attribute ``epoch`` alone, so that a resumed run sees what an uninterrupted one would have seen.
 
-    Args:
-        store: The graphs.
-        index: Which of them.
-        batch_size: Most graphs per batch, over all processes.
-        y: Encoded label of every graph of ``index``, ``(len(index), ...)``; becomes ``batch.y``.
-        seed: Seed of the order; None keeps the order, and the batches.
+    ``y`` holds the encoded labels of the graphs ``index``, which become ``batch.y``. Without a seed, order and batches
+    are kept.
 
     Example:
         >>> from rwkplus.training import GraphDataset
