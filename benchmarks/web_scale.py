@@ -15,9 +15,9 @@ from experiments.speed import peak_gigabytes, reset_peak
 from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.large.web_graph import WebGraph
 from rwkplus.models.gnn import GNN
-from rwkplus.training.large_graphs import Cutting, layerwise_outputs
+from rwkplus.training.large_graphs import Cutting, SampledTask
+from rwkplus.training.layerwise import layerwise_outputs
 from rwkplus.training.loop import Settings
-from rwkplus.training.nodes import SampledTask
 from rwkplus.training.targets import Classes
 
 CHANNELS = 128

@@ -22,7 +22,7 @@ from rwkplus.io.pyg import one_hot_degree
 from rwkplus.kernels.evaluation import sizes_and_histograms
 from rwkplus.training import GraphDataset, Settings
 from rwkplus.training.cross_validation import tested
-from rwkplus.training.results import Job
+from rwkplus.training.estimators import Job
 from rwkplus.training.targets import metric_for
 
 TARGETS = ("triangle", "tailed triangle", "star", "4-cycle")

@@ -26,8 +26,8 @@ from rwkplus.datasets.molecule_sets import MOLECULE_SETS, MoleculeSet
 from rwkplus.errors import ParameterError
 from rwkplus.training import GraphDataset, Place, Settings
 from rwkplus.training.cross_validation import tested
+from rwkplus.training.estimators import Job
 from rwkplus.training.loop import Row
-from rwkplus.training.results import Job
 from rwkplus.training.targets import Loss
 
 Scores = dict[str, Any]

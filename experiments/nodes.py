@@ -25,9 +25,9 @@ from rwkplus.datasets.node_sets import load_nodes, node_split
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GNN
+from rwkplus.training.estimators import TrainedNetwork
 from rwkplus.training.loop import Settings
 from rwkplus.training.nodes import train_nodes
-from rwkplus.training.results import TrainedNetwork
 from rwkplus.training.targets import metric_for
 
 PAPER: Mapping[str, tuple[float, float]] = {

@@ -22,8 +22,8 @@ from rwkplus.functional.reference import rwk_plus_by_product_graph
 from rwkplus.models import KerGNN
 from rwkplus.models.gnn import GIN
 from rwkplus.nn import KernelConv
-from rwkplus.training.dataset import Batches, GraphDataset
-from rwkplus.training.loop import threads
+from rwkplus.training.dataset import GraphDataset
+from rwkplus.training.loop import Batches, threads
 
 if TYPE_CHECKING:
     pass

@@ -25,9 +25,8 @@ from rwkplus.datasets.catalog import cache_folder
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.large.web_graph import WebGraph
-from rwkplus.training.large_graphs import Cutting
+from rwkplus.training.large_graphs import Cutting, num_classes, parts_of, train_sampled
 from rwkplus.training.loop import Settings
-from rwkplus.training.nodes import num_classes, parts_of, train_sampled
 from rwkplus.training.processes import is_first_process
 from rwkplus.training.run_folder import Checkpoints
 from rwkplus.training.targets import Classes, all_scores

@@ -19,7 +19,7 @@ from rwkplus.models import GNN, RWNN, KerGNN
 from rwkplus.models.registry import MODELS, register
 from rwkplus.nn import EgoNets, KernelConv, KernelLayer, RWKPlusConv, StepNorm
 from rwkplus.training import Place, cross_validate, cross_validation, train
-from rwkplus.training.results import Job
+from rwkplus.training.estimators import Job
 from tests.training.toy import QUICK, SMALL, rings
 
 

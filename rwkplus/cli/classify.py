@@ -45,11 +45,15 @@ def classify(
     classes = classes_of(graphs)
     if classes is None:
         raise DataError(f"{dataset} has no classes to predict: every graph needs a y, a whole number or a name.")
-    graphs, classes = _with_classes(graphs, classes)
-    y = np.array(classes)
+    known = [i for i, name in enumerate(classes) if name is not None]
+    if len(known) < len(classes):
+        left = f"{len(classes) - len(known)} of {len(classes)} graphs have no class and are left out."
+        print_error(left, "warning")
+        graphs = graphs[known]
+    y = np.array([classes[i] for i in known])
     labelled = Reader.fit(graphs, left_out).discrete
-    known = [name for name in get_args(KernelName) if labelled or name != "node-centric"]
-    names = cast(Sequence[KernelName], kernels or known)
+    usual = [name for name in get_args(KernelName) if labelled or name != "node-centric"]
+    names = cast(Sequence[KernelName], kernels or usual)
     rows: list[dict[str, Any]] = []
     how: dict[str, Any] = {"folds": folds, "inner_folds": inner_folds, "random_state": seed}
     with progress_bars() as show:
@@ -79,15 +83,6 @@ def _show(rows: Sequence[dict[str, Any]], title: str) -> None:
         "\naccuracy in % ± standard deviation over folds; baselines see no structure: "
         "only the classes, the sizes, the labels."
     )
-
-
-def _with_classes(graphs: Any, classes: list[Any]) -> tuple[Any, list[Any]]:  # noqa: ANN401
-    """Only the graphs whose class is known; says how many were left out."""
-    known = [i for i, name in enumerate(classes) if name is not None]
-    if len(known) < len(classes):
-        print_error(f"{len(classes) - len(known)} of {len(classes)} graphs have no class and are left out.", "warning")
-        return graphs[known], [classes[i] for i in known]
-    return graphs, classes
 
 
 def _row(model: str, accuracy: list[float]) -> dict[str, Any]:

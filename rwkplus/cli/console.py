@@ -61,10 +61,10 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[..., Non
     with _bars() as bars:
         task = bars.add_task(title, total=total)
 
-        def advance(message: str | None = None) -> None:
+        def _advance(message: str | None = None) -> None:
             bars.update(task, advance=1, description=message or title)
 
-        yield advance
+        yield _advance
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def progress_bars() -> Iterator[Callback]:
     with _bars() as bars:
         tasks = {}
 
-        def show(now: Progress) -> None:
+        def _show(now: Progress) -> None:
             if now.phase not in tasks:
                 tasks[now.phase] = bars.add_task(now.phase, total=now.total)
             values = " ".join(f"{name} {value:.3g}" for name, value in now.values.items())
@@ -81,7 +81,7 @@ def progress_bars() -> Iterator[Callback]:
                 tasks[now.phase], completed=now.done, total=now.total, description=f"{now.phase} {values}".strip()
             )
 
-        yield show
+        yield _show
 
 
 def _bars() -> ProgressBars:

@@ -85,7 +85,7 @@ def detect(
     _check_options(detector, method, contamination, seed, model, reading, stream=stream, filed=filed)
     if out_folder is not None:
         check_output(out_folder, None if force else "--force writes into it", folder=True)
-    fitted = _loaded(model) if model else _chosen(detector, method, contamination, reading.ignore, seed)
+    fitted = _detector(detector, method, contamination, reading.ignore, seed, model)
     left_out = reading.ignore + (fitted.ignored if model else ())
     # Graphs of a stream come without degrees as labels, so must those of files.
     how = {"without_labels": "nothing", "ignore": left_out}
@@ -155,40 +155,33 @@ def _check_options(
         raise ParameterError("--model brings its own: leave --detector, --method, --contamination and --seed out.")
 
 
-def _chosen(detector: str, method: Any, contamination: float, ignore: tuple[str, ...], seed: int) -> Any:  # noqa: ANN401
-    from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
+def _detector(kind: str, method: Any, contamination: float, ignore: Any, seed: int, model: Path | None) -> Any:  # noqa: ANN401
+    from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
     from rwkplus.mining import PatternMiner
 
-    if detector == "surprise":
+    if model is not None:
+        return GraphDetector.load(model)
+    if kind == "surprise":
         return SurpriseDetector(contamination, ignore=ignore, random_state=seed)
-    if detector == "kernel":
+    if kind == "kernel":
         return WalkKernelDetector(contamination, method, ignore=ignore, random_state=seed)
-    if detector == "pattern":
+    if kind == "pattern":
         miner = PatternMiner("auto", criterion="blocks", n_controls=3, ignore=ignore, random_state=seed)
         return PatternDetector(contamination, miner)
-    raise ParameterError(f"--detector must be surprise, kernel or pattern, got {detector!r}.")
-
-
-def _loaded(path: Path) -> Any:  # noqa: ANN401
-    from rwkplus.detect import GraphDetector
-
-    return GraphDetector.load(path)
+    raise ParameterError(f"--detector must be surprise, kernel or pattern, got {kind!r}.")
 
 
 def _judged(detector: Any, graphs: Any, name: str, found: Any, usual: Any, most: int | None) -> Judged:  # noqa: ANN401
     """What was found, with explanations of at most so many flagged graphs."""
+    from rwkplus.datasets import anomalous_molecules
     from rwkplus.reports.detection import flagged_graphs
 
-    flagged = flagged_graphs(found)
-    known = _planted() if name == DEMO else None
-    return Judged(detector, graphs, name, found, usual, known, flagged, _why(detector, graphs, flagged[:most]))
-
-
-def _why(detector: Any, graphs: Any, flagged: list[int]) -> dict[int, Any]:  # noqa: ANN401
-    """Explanations of flagged graphs; none from detectors that cannot tell."""
-    if not flagged or not detector.explains:
-        return {}
-    return dict(zip(flagged, detector.explain(graphs[flagged]), strict=True))
+    flagged, known, why = flagged_graphs(found), None, {}
+    if name == DEMO:
+        known = {i: odd.kind for i, odd in enumerate(anomalous_molecules().anomalies) if odd is not None}
+    if flagged and detector.explains:
+        why = dict(zip(flagged[:most], detector.explain(graphs[flagged[:most]]), strict=True))
+    return Judged(detector, graphs, name, found, usual, known, flagged, why)
 
 
 def _stream(detector: Any) -> None:  # noqa: ANN401
@@ -260,9 +253,3 @@ def _reasons(judged: Judged, shown: list[int]) -> list[str]:
         return [""] * len(shown)
     drawn = judged.detector.labelled(judged.graphs[shown])
     return [unusual_nodes(graph, judged.why[i]) for graph, i in zip(drawn, shown, strict=True)]
-
-
-def _planted() -> dict[int, str]:
-    from rwkplus.datasets import anomalous_molecules
-
-    return {i: anomaly.kind for i, anomaly in enumerate(anomalous_molecules().anomalies) if anomaly is not None}

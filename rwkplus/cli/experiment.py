@@ -1,67 +1,69 @@
 """What ``rwkplus train`` and ``rwkplus tune`` share: options, each declared once, configuration files and folders."""
 
-import inspect
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-import typer
+import msgspec
 
 from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused, print_error
-from rwkplus.cli.options import KEYWORD, Reading, reading_defaults
+from rwkplus.cli.options import Reading, option, reading_defaults, takes
+from rwkplus.cli.run_record import save_result
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import read_text, write_whole
 
 RESULT_FILE = "result.json"
 
 
-class Option(NamedTuple):
-    """An option of training: its type, its name on the command line, what it is, and the least it may be."""
-
-    kind: Any
-    flag: str
-    about: str
-    least: float | None = None
-
-
-NETWORK = {
-    "model": Option(str, "--model", "kergnn, rwnn, gin, gnn or igad. [default: kergnn]"),
-    "kernel": Option(str, "--kernel", "rwk+ or rwk-, for kernel networks."),
-    "steps": Option(int, "--steps", "Longest walk, for kernel networks.", 1),
-    "param": Option(list[str], "--param", "Another parameter of the network, such as num_hidden=16; may be repeated."),
+FILES: dict[str, Any] = {
+    "out_folder": (Path, "--out", "Folder for models, histories and result.json."),
+    "config": (
+        Path | None,
+        "--config",
+        "YAML file of options about data and training, such as batch_size: 32; options win.",
+    ),
+    "resume": (bool, "--resume", "Go on in a folder where a run stopped."),
+    "force": (bool, "--force", "Throw away what an earlier run left in the folder."),
 }
-TRAINING = {
-    "task": Option(str, "--task", "classification, regression, counting, multitask or auto. [default: auto]"),
-    "features": Option(
-        str,
+NETWORK: dict[str, Any] = {
+    "model": (str | None, "--model", "kergnn, rwnn, gin, gnn or igad. [default: kergnn]"),
+    "kernel": (str | None, "--kernel", "rwk+ or rwk-, for kernel networks."),
+    "steps": (int | None, "--steps", "Longest walk, for kernel networks.", 1),
+    "param": (list[str] | None, "--param", "Another parameter of the network, such as num_hidden=16; may be repeated."),
+}
+TRAINING: dict[str, Any] = {
+    "task": (str | None, "--task", "classification, regression, counting, multitask or auto. [default: auto]"),
+    "features": (
+        str | None,
         "--features",
         "Node features: given (labels and attributes), discrete (label numbers, for embeddings), degree, constant or "
         "auto.",
     ),
-    "balance": Option(str, "--balance", "none, or logits to learn as if classes were equally frequent."),
-    "positive": Option(
-        str, "--positive", "Of two classes the one whose F1, ROC-AUC and so on are reported. [default: 2nd]"
+    "balance": (str | None, "--balance", "none, or logits to learn as if classes were equally frequent."),
+    "positive": (
+        str | None,
+        "--positive",
+        "Of two classes the one whose F1, ROC-AUC and so on are reported. [default: 2nd]",
     ),
-    "loss": Option(str, "--loss", "squared or absolute error, for numbers."),
-    "epochs": Option(int, "--epochs", "Passes over the graphs. [default: 200]", 1),
-    "batch_size": Option(int, "--batch-size", "Graphs per step. [default: 64]", 1),
-    "lr": Option(float, "--lr", "Learning rate. [default: 0.01]"),
-    "lr_schedule": Option(str, "--lr-schedule", "How the learning rate falls: halve or cosine. [default: halve]"),
-    "halve_lr_every": Option(int, "--halve-lr-every", "Epochs between halvings; 0 for none. [default: 50]", 0),
-    "weight_decay": Option(float, "--weight-decay", "Weight decay. [default: 0]"),
-    "validation": Option(float, "--validation", "Share of graphs that chooses the best epoch. [default: 0.1]"),
-    "metric": Option(str, "--metric", "Score that chooses, such as accuracy, f1, roc_auc, ap or mae."),
-    "patience": Option(int, "--patience", "Stop after so many epochs without a better score.", 1),
-    "random_state": Option(int, "--seed", "Seed of folds, weights and order. [default: 0]", 0),
-    "threads": Option(int, "--threads", "Threads of torch; more than 1 seldom helps. [default: 1]", 1),
-    "devices": Option(int, "--devices", "Processes that share every batch. [default: 1]", 1),
-    "num_nodes": Option(int, "--num-nodes", "Machines, each with --devices processes. [default: 1]", 1),
+    "loss": (str | None, "--loss", "squared or absolute error, for numbers."),
+    "epochs": (int | None, "--epochs", "Passes over the graphs. [default: 200]", 1),
+    "batch_size": (int | None, "--batch-size", "Graphs per step. [default: 64]", 1),
+    "lr": (float | None, "--lr", "Learning rate. [default: 0.01]"),
+    "lr_schedule": (str | None, "--lr-schedule", "How the learning rate falls: halve or cosine. [default: halve]"),
+    "halve_lr_every": (int | None, "--halve-lr-every", "Epochs between halvings; 0 for none. [default: 50]", 0),
+    "weight_decay": (float | None, "--weight-decay", "Weight decay. [default: 0]"),
+    "validation": (float | None, "--validation", "Share of graphs that chooses the best epoch. [default: 0.1]"),
+    "metric": (str | None, "--metric", "Score that chooses, such as accuracy, f1, roc_auc, ap or mae."),
+    "patience": (int | None, "--patience", "Stop after so many epochs without a better score.", 1),
+    "random_state": (int | None, "--seed", "Seed of folds, weights and order. [default: 0]", 0),
+    "threads": (int | None, "--threads", "Threads of torch; more than 1 seldom helps. [default: 1]", 1),
+    "devices": (int | None, "--devices", "Processes that share every batch. [default: 1]", 1),
+    "num_nodes": (int | None, "--num-nodes", "Machines, each with --devices processes. [default: 1]", 1),
 }
-"""By the names that configuration files have for them."""
+"""By the names that configuration files have for them: type, option, help, and the least it may be."""
 CHOICES: dict[str, Any] = {
     "model": "kergnn",
     "model_params": {},
@@ -74,24 +76,18 @@ CHOICES: dict[str, Any] = {
 }
 """Names in a configuration file, beside those of :class:`rwkplus.training.Settings`, and their defaults."""
 SEVERAL = ("ignore", "labels", "attributes", "atom")
-NAMES: Any = (lambda value: _all(str, value), "a name or a list of names")
-TRUTH: Any = (lambda value: isinstance(value, bool), "true or false")
-ONE_NAME: Any = (lambda value: isinstance(value, str), "a name")
-KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "model": ONE_NAME,
-    "model_params": (
-        lambda value: isinstance(value, Mapping) or _all(Mapping, value),
-        "names and values, or a list of these",
-    ),
-    "folds": (lambda value: _whole(value) and value >= 0 and value != 1, "0 or a whole number of at least 2"),
-    "trials": (lambda value: _whole(value) and value >= 1, "a whole number of at least 1"),
-    "space": (lambda value: value is None or isinstance(value, Mapping), "names and what to try for them"),
-    "positive": (lambda value: value is None or isinstance(value, str | int | float), "a class"),
-    **dict.fromkeys(SEVERAL, NAMES),
-    **dict.fromkeys(("directed", "multigraph", "drop_duplicates"), TRUTH),
-    **dict.fromkeys(("source", "target", "graph", "node", "smiles"), ONE_NAME),
-    "weight": (lambda value: value is None or isinstance(value, str), "a name"),
-    "y": (lambda value: isinstance(value, str) or _all(str, value), "a name or a list of names"),
+KINDS: dict[str, tuple[Any, str]] = {
+    "model": (str, "a name"),
+    "model_params": (dict[str, Any] | list[dict[str, Any]], "names and values, or a list of these"),
+    "folds": (Annotated[int, msgspec.Meta(ge=0)], "0 or a whole number of at least 2"),
+    "trials": (Annotated[int, msgspec.Meta(ge=1)], "a whole number of at least 1"),
+    "space": (dict[str, Any] | None, "names and what to try for them"),
+    "positive": (str | int | float | None, "a class"),
+    "weight": (str | None, "a name"),
+    "y": (str | list[str], "a name or a list of names"),
+    **dict.fromkeys(SEVERAL, (list[str], "a name or a list of names")),
+    **dict.fromkeys(("directed", "multigraph", "drop_duplicates"), (bool, "true or false")),
+    **dict.fromkeys(("source", "target", "graph", "node", "smiles"), (str, "a name")),
 }
 """What their values must be, where the library does not say so itself."""
 
@@ -112,10 +108,7 @@ class Experiment:
     def config(self, reading: Reading, given: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
         """Merge defaults, the configuration of a run to resume, configuration file and options; the later ones win.
 
-        Args:
-            reading: How graphs are read.
-            given: Options of a single command; None for those not given.
-            more: Names and defaults of a single command.
+        A single command has options of its own: ``given``, None where they are not, and ``more``, with defaults.
         """
         from rwkplus.training import Settings
 
@@ -146,7 +139,7 @@ class Experiment:
     def open(self, config: Mapping[str, Any]) -> None:
         """Make the output folder and note the configuration in it; ``--force`` clears what an earlier run left.
 
-        The configuration of a run to go on with stays until that has come to its end, see :func:`write_yaml`.
+        The configuration of a run to go on with stays until that has come to its end.
         """
         from rwkplus.training.processes import is_first_process
 
@@ -160,51 +153,28 @@ class Experiment:
         if self.force or not folder.exists() or is_unused(folder):
             write_yaml(folder / CONFIG_FILE, config)
 
-
-def trains_networks(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of this module; it receives them as its argument ``experiment``."""
-    signature = inspect.signature(command)
-    given = [parameter for parameter in signature.parameters.values() if parameter.name != "experiment"]
-    files = {
-        "out_folder": (Path, "--out", "Folder for models, histories and result.json."),
-        "config": (
-            Path | None,
-            "--config",
-            "YAML file of options about data and training, such as batch_size: 32; options win.",
-        ),
-        "resume": (bool, "--resume", "Go on in a folder where a run stopped."),
-        "force": (bool, "--force", "Throw away what an earlier run left in the folder."),
-    }
-    defaults = {"out_folder": inspect.Parameter.empty, "resume": False, "force": False}
-    options = [
-        _parameter(name, Annotated[kind, typer.Option(flag, help=about)], defaults.get(name))
-        for name, (kind, flag, about) in files.items()
-    ]
-    for panel, choices in (("Network", NETWORK), ("Training", TRAINING)):
-        options += [_parameter(name, _annotation(option, panel), None) for name, option in choices.items()]
-
-    @wraps(command)
-    def wrapped(**values: Any) -> None:  # noqa: ANN401
-        kept = [values.pop(name) for name in files]
-        params = given_params(*(values.pop(name) for name in ("kernel", "steps", "param")))
-        said = {name: values.pop(name) for name in ("model", *TRAINING)}
-        said = {name: value for name, value in said.items() if value is not None}
-        command(**values, experiment=Experiment(said, params, *kept))
-
-    parameters = [parameter.replace(kind=KEYWORD) for parameter in given if parameter.name != "reading"] + options
-    parameters += [parameter for parameter in given if parameter.name == "reading"]
-    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return wrapped
+    def close(self, dataset: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Note what came out, and the configuration of the run that has come to its end."""
+        write_yaml(self.folder / CONFIG_FILE, config)
+        save_result("result", {"dataset": dataset, **config}, facts, self.folder)
 
 
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401
-    return inspect.Parameter(name, KEYWORD, default=default, annotation=annotation)
+def _experiment(values: dict[str, Any]) -> Experiment:
+    params = given_params(*(values.pop(name) for name in ("kernel", "steps", "param")))
+    files = [values.pop(name) for name in FILES]
+    return Experiment({name: value for name, value in values.items() if value is not None}, params, *files)
 
 
-def _annotation(option: Option, panel: str) -> Any:  # noqa: ANN401
-    about = option.about.replace("[", "\\[")
-    own = typer.Option(option.flag, help=about, min=option.least, show_default=False, rich_help_panel=panel)
-    return Annotated[option.kind | None, own]
+trains_networks = takes(
+    "experiment",
+    {
+        name: option(panel, *about)
+        for panel, table in ((None, FILES), ("Network", NETWORK), ("Training", TRAINING))
+        for name, about in table.items()
+    },
+    _experiment,
+)
+"""Gives a command the options of training, which it receives as its argument ``experiment``."""
 
 
 def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -216,7 +186,7 @@ def settings_of(config: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """
     from rwkplus.training import Settings
 
-    return Settings.from_dict({name: config[name] for name in Settings().to_dict()})
+    return Settings(**{name: config[name] for name in Settings().to_dict()})
 
 
 def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
@@ -267,17 +237,12 @@ def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> di
     for name, value in values.items():
         if name not in known:
             raise ParameterError(f"{path}: there is no option {name!r}; known are {', '.join(sorted(known))}.")
-        if name in KINDS and not KINDS[name][0](value):
-            raise ParameterError(f"{path}: {name} must be {KINDS[name][1]}, got {value!r}.")
+        kind, about = KINDS.get(name, (Any, ""))
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            raise ParameterError(f"{path}: {name} must be {about}, got {value!r}.") from error
     return values
-
-
-def _all(kind: type, values: object) -> bool:
-    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _with_targets(dataset: str, table: Any) -> Any:  # noqa: ANN401
@@ -311,16 +276,16 @@ def parse_yaml(text: str) -> Any:  # noqa: ANN401
     """
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class _Loader(yaml.SafeLoader):
         yaml_implicit_resolvers = {  # noqa: RUF012 -- PyYAML's way
             first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
             for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
 
     number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
+    _Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     try:
-        values = yaml.load(text, Loader)
+        values = yaml.load(text, _Loader)
         _check_plain(values, set())
     except RecursionError as error:
         raise ValueError("its brackets are nested too deeply") from error

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from rwkplus.cli.console import bold_names, check_output, out, print_json, progress
+from rwkplus.cli.console import bold_names, check_output, out, print_json, progress_bars
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
+from rwkplus.types import Progress
 
 
 @reads_graphs
@@ -47,17 +48,15 @@ def kernel(
     if features:
         arrays, found = _features(graphs, kernel, choices)
     else:
+        from rwkplus.kernels import RandomWalkKernel
+
+        estimator = RandomWalkKernel(kernel, normalize=normalize, route=route, **choices)  # type: ignore[arg-type]
         in_place = out_file if out_file.suffix == ".npy" else None
-        arrays, found = _gram(graphs, kernel, choices | {"normalize": normalize, "route": route}, in_place)
-    facts = {
-        "dataset": dataset,
-        "graphs": len(graphs),
-        "kernel": kernel,
-        "steps": steps,
-        "file": str(out_file),
-        **found,
-    }
-    facts["seconds"] = round(time.perf_counter() - begin, 3)
+        with progress_bars() as show:
+            arrays = {"gram": estimator.fit_transform(graphs, out=in_place, callback=show)}
+        found = {"route": estimator.route_}
+    facts = {"dataset": dataset, "graphs": len(graphs), "kernel": kernel, "steps": steps, "file": str(out_file)}
+    facts |= {**found, "seconds": round(time.perf_counter() - begin, 3)}
     if out_file.suffix == ".npz":
         import numpy as np
 
@@ -90,8 +89,9 @@ def _features(graphs: Any, kernel: Any, choices: dict[str, Any]) -> tuple[dict[s
 
     from rwkplus.kernels import RandomWalkFeatures
 
-    with progress("walking"):
-        estimator = RandomWalkFeatures(kernel, **choices)
+    estimator = RandomWalkFeatures(kernel, **choices)
+    with progress_bars() as show:
+        show(Progress("walking", 0))
         matrix: Any = estimator.fit_transform(graphs)
     arrays = {
         "format": np.array(b"csr"), "shape": np.array(matrix.shape), "data": matrix.data,
@@ -99,21 +99,6 @@ def _features(graphs: Any, kernel: Any, choices: dict[str, Any]) -> tuple[dict[s
         "names": estimator.get_feature_names_out().astype(str),
     }  # fmt: skip
     return arrays, {"features": matrix.shape[1], "nonzeros": int(matrix.nnz)}
-
-
-def _gram(
-    graphs: Any,  # noqa: ANN401
-    kernel: Any,  # noqa: ANN401
-    choices: dict[str, Any],
-    in_place: Path | None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The matrix, and what to tell about it."""
-    from rwkplus.kernels import RandomWalkKernel
-
-    estimator = RandomWalkKernel(kernel, **choices)
-    with progress("walking") as advance:
-        matrix = estimator.fit_transform(graphs, out=in_place, callback=lambda step: advance(f"{step.done} rows"))
-    return {"gram": matrix}, {"route": estimator.route_}
 
 
 def _targets(table: Any) -> dict[str, Any]:  # noqa: ANN401

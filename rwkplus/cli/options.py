@@ -1,10 +1,11 @@
 """Arguments and options that several commands share, declared once; above all those that say how graphs are read."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import wraps
-from typing import Annotated, Any, NamedTuple
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
@@ -28,8 +29,6 @@ Jobs = Annotated[int, typer.Option("--jobs", help="Parallel jobs; -1 for all cor
 Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.", min=0)]
 
-PANEL = "Reading graphs"
-KEYWORD = inspect.Parameter.KEYWORD_ONLY
 CHOICES: dict[str, tuple[Any, str, str]] = {
     "ignore": (list[str] | None, "--ignore", "Column to leave out, such as edges.label; may be repeated."),
     "source": (str | None, "--source", "Column of the first node of an edge, in a table of edges. [default: source]"),
@@ -43,18 +42,10 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
     "weight": (str | None, "--weight", "Edge column to read as weight."),
     "atom": (list[str] | None, "--atom", "What describes an atom, such as element or charge; may be repeated."),
     "directed": (bool | None, "--directed", "Edges of a table lead from source to target, each row one of its own."),
-    "multigraph": (
-        bool | None,
-        "--multigraph",
-        "Each row is an edge of its own: two nodes may have several.",
-    ),
+    "multigraph": (bool | None, "--multigraph", "Each row is an edge of its own: two nodes may have several."),
     "drop_duplicates": (bool | None, "--drop-duplicates", "Leave out rows that repeat an edge."),
     "on_error": (bool | None, "--skip-bad", "Leave out what cannot be read, and say what it was."),
-    "node_features": (
-        str | None,
-        "--node-features",
-        "Columns of TU files: labels, attributes or both.",
-    ),
+    "node_features": (str | None, "--node-features", "Columns of TU files: labels, attributes or both."),
 }
 """By the name that :class:`rwkplus.io.sources.ReadOptions` has for it: type, option, help."""
 
@@ -82,41 +73,50 @@ class Reading(NamedTuple):
         return table
 
 
-def reads_graphs(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of this module; it receives them as its argument ``reading``."""
-    signature = inspect.signature(command)
-    given = [parameter for parameter in signature.parameters.values() if parameter.name != "reading"]
-    options = [
-        inspect.Parameter(
-            f"read_{name}",
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[kind, _option(flag, about)],
-        )
-        for name, (kind, flag, about) in CHOICES.items()
-    ]
-
-    @wraps(command)
-    def wrapped(**values: Any) -> None:  # noqa: ANN401
-        read = {name: values.pop(f"read_{name}", None) for name in CHOICES}
-        command(**values, reading=Reading(_said(read)))
-
-    parameters = [parameter.replace(kind=KEYWORD) for parameter in given] + options
-    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": None}
-    return wrapped
+def option(panel: str | None, kind: Any, flag: str, about: str, least: float | None = None) -> Any:  # noqa: ANN401
+    """The annotation of an option."""
+    text = about.replace("[", "\\[")
+    return Annotated[kind, typer.Option(flag, help=text, min=least, show_default=False, rich_help_panel=panel)]
 
 
-def _option(flag: str, about: str) -> Any:  # noqa: ANN401
-    return typer.Option(flag, help=about.replace("[", "\\["), show_default=False, rich_help_panel=PANEL)
+def takes(
+    argument: str, options: Mapping[str, Any], collect: Callable[[dict[str, Any]], Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command options, by name with their annotations, in place of an argument that is made of them."""
+
+    def _parameter(name: str, annotation: Any) -> inspect.Parameter:  # noqa: ANN401
+        kind = get_args(annotation)[0]
+        default = False if kind is bool else None if NoneType in get_args(kind) else inspect.Parameter.empty
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+    def _decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def _wrapped(**values: Any) -> None:  # noqa: ANN401
+            chosen = {name: values.pop(name, None) for name in options}
+            command(**values, **{argument: collect(chosen)})
+
+        signature = inspect.signature(command)
+        own = [parameter for parameter in signature.parameters.values() if parameter.name != argument]
+        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        parameters += [_parameter(name, annotation) for name, annotation in options.items()]
+        _wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        _wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return _wrapped
+
+    return _decorate
 
 
-def _said(read: dict[str, Any]) -> dict[str, Any]:
+def _reading(values: dict[str, Any]) -> Reading:
     """Options that were given, as the library wants them."""
-    said = {name: value for name, value in read.items() if value not in (None, [], False)}
+    said = {name.removeprefix("read_"): value for name, value in values.items() if value not in (None, [], False)}
     if "on_error" in said:
         said["on_error"] = "skip"
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+    return Reading({name: tuple(value) if isinstance(value, list) else value for name, value in said.items()})
+
+
+READ = {f"read_{name}": option("Reading graphs", *choice) for name, choice in CHOICES.items()}
+reads_graphs = takes("reading", READ, _reading)
+"""Gives a command the options of :data:`CHOICES`, which it receives as its argument ``reading``."""
 
 
 def reading_defaults() -> dict[str, Any]:

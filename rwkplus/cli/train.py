@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import CONFIG_FILE, bold_names, out, print_json, progress_bars
+from rwkplus.cli.console import bold_names, out, print_json, progress_bars
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 
 
@@ -34,7 +34,6 @@ def train(
     best epoch; the test graphs are looked at once. [bold]--folds 0[/] makes one model of all graphs, for
     [bold]rwkplus predict[/]. A run that was killed goes on with [bold]--resume[/] and ends with the same numbers.
     """
-    from rwkplus.cli.run_record import save_result
     from rwkplus.training import Place
     from rwkplus.training.processes import is_first_process
     from rwkplus.training.run_folder import check_tensorboard
@@ -49,8 +48,7 @@ def train(
         return
     if baselines and config["folds"] and data.classes is not None:
         facts["baselines"] = _baselines(data, config)
-    ex.write_yaml(folder / CONFIG_FILE, config)
-    save_result("result", {"dataset": dataset, **config}, facts, folder)
+    experiment.close(dataset, config, facts)
     if as_json:
         print_json({"dataset": dataset, "graphs": len(data), **facts})
         return

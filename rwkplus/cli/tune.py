@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import CONFIG_FILE, out, print_json, progress_bars
+from rwkplus.cli.console import out, print_json, progress_bars
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
 
@@ -39,20 +39,22 @@ def tune(
     test graphs. What was fixed by an option, or in the file, is not searched. [bold]best.yaml[/] holds the parameters
     with the best validation score, for [bold]rwkplus train --config[/].
     """
-    from rwkplus.cli.run_record import save_result
     from rwkplus.training import Place
-    from rwkplus.training.tuning import check_search
+    from rwkplus.training import tune as search
+    from rwkplus.training.cross_validation import check_search
 
     given = {"trials": trials, "folds": folds}
     config = experiment.config(reading, given, {"trials": 20, "space": None})
     config["space"] = _space(experiment, config, space)
     data, folder = ex.read_data(dataset, config), experiment.folder
-    check_search(data, config["model"], config["model_params"], config["space"], ex.settings_of(config))
+    model, settings, place = config["model"], ex.settings_of(config), Place(folder, experiment.resume)
+    check_search(data, model, config["model_params"], config["space"], settings)
     experiment.open(config)
-    result = _search(data, config, Place(folder, experiment.resume), jobs)
+    choices = {name: config[name] for name in ("trials", "space", "model_params", "folds")}
+    with progress_bars() as show:
+        result = search(model, data, settings=settings, place=place, n_jobs=jobs, callback=show, **choices)
     facts = result.to_dict()
-    ex.write_yaml(folder / CONFIG_FILE, config)
-    save_result("result", {"dataset": dataset, **config}, facts, folder)
+    experiment.close(dataset, config, facts)
     ex.write_yaml(folder / BEST_FILE, _best(config, result.best().params))
     if as_json:
         print_json({"dataset": dataset, "graphs": len(data), **facts})
@@ -63,7 +65,7 @@ def tune(
 
 def _space(experiment: ex.Experiment, config: Mapping[str, Any], file: Path | None) -> Any:  # noqa: ANN401
     """What to try: as the file says, or all that the network usually tries but for what was fixed."""
-    from rwkplus.training.tuning import default_space
+    from rwkplus.training.cross_validation import default_space
 
     if config["folds"] < 2:
         raise ParameterError("folds must be at least 2: every fold is a search of its own.")
@@ -81,24 +83,6 @@ def _space(experiment: ex.Experiment, config: Mapping[str, Any], file: Path | No
     named = {} if experiment.file is None else ex.read_yaml(experiment.file)
     fixed = {*config["model_params"], *named, *experiment.given}
     return {name: choices for name, choices in default_space(config["model"]).items() if name not in fixed}
-
-
-def _search(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> Any:  # noqa: ANN401
-    from rwkplus.training import tune as search
-
-    with progress_bars() as show:
-        return search(
-            config["model"],
-            data,
-            trials=config["trials"],
-            space=config["space"],
-            model_params=config["model_params"],
-            folds=config["folds"],
-            settings=ex.settings_of(config),
-            place=place,
-            n_jobs=jobs,
-            callback=show,
-        )
 
 
 def _best(config: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,9 @@ from torch.nn import functional
 from torch_geometric.data import Data
 from torch_geometric.nn import MLP, GCNConv, GINConv, GINEConv, global_add_pool, global_mean_pool
 from torch_geometric.nn import models as pyg_models
-from torch_geometric.nn.inits import reset
 
 from rwkplus.errors import GraphError, ParameterError, Remedy, ShapeError
-from rwkplus.models.heads import graphs_of, node_features
+from rwkplus.models.registry import Network, graphs_of
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
 from rwkplus.nn.transforms import ClosedWalks
 from rwkplus.tensors import is_transformed
@@ -27,7 +26,7 @@ LEVELS = 1 << 16
 POOLS = {"sum": global_add_pool, "mean": global_mean_pool}
 
 
-class GNN(nn.Module):
+class GNN(Network):
     """Encoder; graph convolutions, each with BatchNorm, ReLU, dropout and residual; MLP for nodes or pooled graphs.
 
     Args:
@@ -89,13 +88,15 @@ class GNN(nn.Module):
         recompute: bool = False,
     ) -> None:
         super().__init__()
-        _check_sizes(in_channels, out_channels, hidden_channels, layers, categories)
+        sizes = {"in_channels": in_channels, "out_channels": out_channels, "hidden_channels": hidden_channels}
+        for name, size in (sizes | {"layers": layers}).items():
+            check_integer(name, size, 1)
         for name, value, choices in (("conv", conv, Conv), ("level", level, Level), ("pool", pool, Pool)):
             check_choice(name, value, choices)
         check_choice("combine", combine, ("last", "sum"))
         check_share("dropout", dropout)
         check_share("input_dropout", input_dropout)
-        _check_closed_walks(closed_walks, level)
+        _check_nodes(in_channels, categories, closed_walks, level)
         edge_dim = sum(edge_categories) if edge_categories is not None else edge_channels
         _check_edges(conv, edge_channels, edge_categories)
         self.in_channels, self.level, self.pool, self.residual = in_channels, level, pool, residual
@@ -123,8 +124,7 @@ class GNN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        for part in (self.encoder, self.walk_encoder, self.edge_encoder, *self.convs, *self.norms, self.head):
-            reset(part)
+        super().reset_parameters()
         self._scale()
 
     @torch.no_grad()
@@ -159,12 +159,12 @@ class GNN(nn.Module):
             if data.get("x") is None:
                 raise GraphError("the graphs have no x, but the network was made for columns of categories.")
             return dropout(self.encoder(data.x), self.input_dropout, self.training)
-        x = node_features(data, self, self.in_channels)
+        x = self.node_features(data)
         encoded: Tensor = self.encoder(_thinned(x, self.input_dropout) if self.training and self.input_dropout else x)
         return encoded
 
 
-class GIN(nn.Module):
+class GIN(Network):
     """PyG's GIN with a sum over nodes and the head of the kernel networks: the yardstick beside them.
 
     Args:
@@ -180,9 +180,6 @@ class GIN(nn.Module):
         >>> GIN(5, 2).eval()(path).shape
         torch.Size([1, 2])
     """
-
-    reads = ("x",)
-    pre_transform = None
 
     def __init__(
         self,
@@ -202,14 +199,9 @@ class GIN(nn.Module):
         self.layers = pyg_models.GIN(in_channels, hidden_channels, layers, dropout=float(dropout), norm=norm)
         self.head = MLP([hidden_channels, hidden_channels, out_channels], dropout=float(dropout), norm=norm)
 
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        self.layers.reset_parameters()
-        self.head.reset_parameters()
-
     def forward(self, batch: Data) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
-        x = self.layers(node_features(batch, self, self.in_channels), batch.edge_index)
+        x = self.layers(self.node_features(batch), batch.edge_index)
         outputs: Tensor = self.head(global_add_pool(x, *graphs_of(batch)))
         return outputs
 
@@ -218,10 +210,7 @@ class _Columns(nn.Module):
     """Number the values of all columns through: integers ``(N, F)``, each column after the one before it.
 
     -1 marks a blank, a value that nobody has seen: it gets the number after all others and stands for nothing.
-
-    Args:
-        categories: Number of values in each column; they count from 0.
-        field: Name of the input, for messages.
+    Messages call the input ``field``.
     """
 
     def __init__(self, categories: Sequence[int], field: str) -> None:
@@ -233,7 +222,7 @@ class _Columns(nn.Module):
         self.blank = sum(categories)
         self.first = [0, *accumulate(categories)][:-1]
 
-    def forward(self, values: Tensor) -> Tensor:
+    def _numbered(self, values: Tensor) -> Tensor:
         """Check and shift the values."""
         values = values.view(-1, 1) if values.dim() == 1 else values
         if values.is_floating_point() or values.size(1) != len(self.categories):
@@ -256,7 +245,7 @@ class _Columns(nn.Module):
             )
 
 
-class Embeddings(nn.Module):
+class Embeddings(_Columns):
     """A learned vector for every value of every column, added up over the columns; blanks add nothing.
 
     >>> Embeddings([3, 2], channels=4, field="x")(torch.tensor([[0, 1], [2, 0]])).shape
@@ -264,10 +253,8 @@ class Embeddings(nn.Module):
     """
 
     def __init__(self, categories: Sequence[int], channels: int, field: str) -> None:
-        super().__init__()
-        self.columns = _Columns(categories, field)
-        blank = self.columns.blank
-        self.table = nn.EmbeddingBag(blank + 1, channels, mode="sum", padding_idx=blank)
+        super().__init__(categories, field)
+        self.table = nn.EmbeddingBag(self.blank + 1, channels, mode="sum", padding_idx=self.blank)
 
     def reset_parameters(self) -> None:
         """Draw all vectors anew."""
@@ -275,11 +262,11 @@ class Embeddings(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         """Vectors ``(N, channels)`` of integers ``(N, F)``."""
-        vectors: Tensor = self.table(self.columns(values))
+        vectors: Tensor = self.table(self._numbered(values))
         return vectors
 
 
-class OneHots(nn.Module):
+class OneHots(_Columns):
     """The columns as one-hot colors side by side; blanks have none.
 
     >>> OneHots([2, 3], field="edge_attr")(torch.tensor([[1, 0], [-1, 2]]))
@@ -287,15 +274,10 @@ class OneHots(nn.Module):
             [0., 0., 0., 0., 1.]])
     """
 
-    def __init__(self, categories: Sequence[int], field: str) -> None:
-        super().__init__()
-        self.columns = _Columns(categories, field)
-        self.width = sum(categories)
-
     def forward(self, values: Tensor) -> Tensor:
         """Colors ``(N, sum of categories)`` of integers ``(N, F)``."""
-        hot = self.columns(values)
-        colors = torch.zeros(hot.size(0), self.width + 1, device=hot.device)
+        hot = self._numbered(values)
+        colors = torch.zeros(hot.size(0), self.blank + 1, device=hot.device)
         return colors.scatter_(1, hot, 1.0)[:, :-1]  # without the blanks
 
 
@@ -303,11 +285,6 @@ def dropout(x: Tensor, share: float, training: bool = True) -> Tensor:
     """What :func:`torch.nn.functional.dropout` does, with the share of dropped entries rounded to 1/65536.
 
     It reads 16 random bits for each entry, several times faster on CPUs than torch's Bernoulli draws.
-
-    Args:
-        x: A dense tensor.
-        share: Share of entries that become zero, the others grow, so that means stay.
-        training: Whether to drop anything.
 
     Example:
         >>> dropout(torch.ones(2), 0.5, training=False), dropout(torch.ones(2), 1.0)
@@ -359,17 +336,9 @@ def _edge_encoder(conv: Conv, edge_dim: int, categories: Sequence[int] | None, c
     return nn.Identity() if categories is None else OneHots(categories, "edge_attr")
 
 
-def _check_sizes(
-    in_channels: int, out_channels: int, hidden_channels: int, layers: int, categories: Sequence[int] | None
-) -> None:
-    sizes = {"in_channels": in_channels, "out_channels": out_channels, "hidden_channels": hidden_channels}
-    for name, size in (sizes | {"layers": layers}).items():
-        check_integer(name, size, 1)
+def _check_nodes(in_channels: int, categories: Sequence[int] | None, closed_walks: int, level: Level) -> None:
     if categories is not None and len(categories) != in_channels:
         raise ParameterError(f"x has in_channels={in_channels} columns but there are {len(categories)} categories.")
-
-
-def _check_closed_walks(closed_walks: int, level: Level) -> None:
     check_integer("closed_walks", closed_walks, 0)
     if closed_walks and level == "node":
         raise ParameterError(

@@ -11,7 +11,7 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import degree
 
 from rwkplus.functional.walks import sparse_product
-from rwkplus.models.heads import graphs_of, make_norm, node_features, takes_kernel_options
+from rwkplus.models.registry import Network, graphs_of, takes_kernel_options
 from rwkplus.nn.kernel_conv import KernelLayer, KernelOptions
 from rwkplus.tensors import can_look, check_edge_index
 from rwkplus.types import check_choice, check_integer, check_share
@@ -48,7 +48,7 @@ def node_colors(data: Data, colors: Colors | None, max_degree: int) -> Tensor:
     return one_hot(degrees, max_degree + 1).to(x.dtype)
 
 
-class IGAD(nn.Module):
+class IGAD(Network):
     """Two branches, features and topology, and an MLP on both.
 
     The feature branch averages over nodes what they and their neighbors up to two hops away carry. The topology
@@ -77,9 +77,6 @@ class IGAD(nn.Module):
         >>> IGAD(5).eval()(path).shape
         torch.Size([1, 2])
     """
-
-    reads = ("x",)
-    pre_transform = None
 
     @takes_kernel_options(hidden_nodes=5, steps=2, combine="concat", step_norm="propagate")
     def __init__(
@@ -111,20 +108,14 @@ class IGAD(nn.Module):
         width = {"degree": max_degree + 1, "x": in_channels}.get(colors or "", 1)
         self.kernels = KernelLayer(width, num_hidden, **options)
         scores = self.kernels.num_outputs
-        self.norm = make_norm("batch", scores)  # kernels differ by orders of magnitude between graphs and steps
+        self.norm = nn.BatchNorm1d(scores)  # kernels differ by orders of magnitude between graphs and steps
         self.topology = MLP([scores, topology_channels, topology_channels // 2], dropout=float(dropout))
         both = feature_channels // 2 + topology_channels // 2
         self.mlp = MLP([both, mlp_channels, out_channels], dropout=float(dropout))
 
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        parts = (self.neighbors, self.itself, self.features, self.kernels, self.norm, self.topology, self.mlp)
-        for part in parts:
-            part.reset_parameters()
-
     def forward(self, batch: Data) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
-        x = node_features(batch, self, self.in_channels)
+        x = self.node_features(batch)
         if can_look():
             check_edge_index(batch.edge_index, x.size(0))
         branches = self._feature_branch(batch, two_hops(x, batch.edge_index)), self._topology_branch(batch)

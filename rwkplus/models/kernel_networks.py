@@ -4,19 +4,22 @@ from typing import Literal, Unpack
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
-from torch_geometric.nn import global_add_pool
+from torch_geometric.nn import MLP, global_add_pool
 
 from rwkplus.errors import ParameterError
 from rwkplus.functional.kernels import Egonets
-from rwkplus.models.heads import Norm, graphs_of, make_head, make_norm, node_features, takes_kernel_options
+from rwkplus.models.registry import Network, graphs_of, takes_kernel_options
 from rwkplus.nn.egonets import extract_egonets
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv, KernelLayer, KernelOptions
+from rwkplus.nn.norms import FixedScale
 from rwkplus.nn.transforms import EgoNets, egonets_of
 from rwkplus.tensors import learns
-from rwkplus.types import check_integer
+from rwkplus.types import check_choice, check_integer, check_share
+
+Norm = Literal["batch", "fixed"]
 
 
-class KerGNN(nn.Module):
+class KerGNN(Network):
     """Kernel convolutions with BatchNorm, ReLU and residual; sum over nodes; MLP.
 
     The defaults are the paper's for graph classification. Egonets are the same in all layers and epochs: apply
@@ -80,19 +83,13 @@ class KerGNN(nn.Module):
         for _ in range(layers):
             conv = KernelConv(width, num_hidden, hops=hops, max_nodes=max_nodes, aggr=aggr, **options)
             self.convs.append(conv)
-            self.norms.append(make_norm(norm, conv.num_outputs))
+            self.norms.append(_make_norm(norm, conv.num_outputs))
             same = not residual or width == conv.num_outputs
             self.skips.append(nn.Identity() if same else nn.Linear(width, conv.num_outputs, bias=False))
             width = conv.num_outputs
         # Sums over nodes grow with the graph; BatchNorm inside the MLP takes care of that.
-        self.pooled_norm = nn.Identity() if norm == "batch" else make_norm(norm, width)
-        self.mlp = make_head(width, mlp_channels, out_channels, norm, dropout)
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        for part in (self.encoder, *self.convs, *self.norms, *self.skips, self.pooled_norm, self.mlp):
-            if hasattr(part, "reset_parameters"):
-                part.reset_parameters()
+        self.pooled_norm = nn.Identity() if norm == "batch" else _make_norm(norm, width)
+        self.mlp = _make_head(width, mlp_channels, out_channels, norm, dropout)
 
     def embed(self, batch: Data) -> Tensor:
         """Embed every node: ``(N, width)``.
@@ -102,7 +99,7 @@ class KerGNN(nn.Module):
         >>> KerGNN(5, 2, num_hidden=4).eval().embed(path).shape
         torch.Size([3, 4])
         """
-        x = node_features(batch, self, self.in_channels)
+        x = self.node_features(batch)
         # Egonets that are alike have one output, yet gradients by the features of their own nodes.
         merge = not learns(x)
         egonets = self._egonets(batch)
@@ -129,7 +126,7 @@ class KerGNN(nn.Module):
         return outputs
 
 
-class RWNN(nn.Module):
+class RWNN(Network):
     """Kernels of the graph with hidden graphs, one per step; MLP.
 
     The defaults are those of RWNN; with ``kernel="rwk+"`` it is the one-layer network of the paper.
@@ -152,8 +149,6 @@ class RWNN(nn.Module):
         torch.Size([1, 2])
     """
 
-    pre_transform = None
-
     @takes_kernel_options(kernel="rwk-", combine="concat", include_zero_step=True, adjacency="relu")
     def __init__(
         self,
@@ -174,14 +169,8 @@ class RWNN(nn.Module):
         width = in_channels if hidden_channels is None else hidden_channels
         self.kernels = KernelLayer(width, num_hidden, **options)
         # Kernels differ by orders of magnitude between graphs and steps.
-        self.norm = make_norm(norm, self.kernels.num_outputs)
-        self.mlp = make_head(self.kernels.num_outputs, mlp_channels, out_channels, norm, dropout)
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        for part in (self.encoder, self.kernels, self.norm, self.mlp):
-            if part is not None:
-                part.reset_parameters()
+        self.norm = _make_norm(norm, self.kernels.num_outputs)
+        self.mlp = _make_head(self.kernels.num_outputs, mlp_channels, out_channels, norm, dropout)
 
     def embed(self, batch: Data) -> Tensor:
         """Kernels of every graph with every hidden graph: ``(B, K * T)`` if steps are concatenated.
@@ -191,7 +180,7 @@ class RWNN(nn.Module):
         >>> RWNN(5, 2, num_hidden=4, steps=2).eval().embed(path).shape  # walks of 0, 1 and 2 edges
         torch.Size([1, 12])
         """
-        x = node_features(batch, self, self.in_channels)
+        x = self.node_features(batch)
         if self.encoder is not None:
             x = self.encoder(x).relu()
         graph, num_graphs = graphs_of(batch)
@@ -209,3 +198,16 @@ class RWNN(nn.Module):
 def _fields_of(options: KernelOptions) -> tuple[str, ...]:
     """Fields that a network reads beside ``edge_index``."""
     return ("x", "edge_weight") if options.get("edge_dim") is None else ("x", "edge_weight", "edge_attr")
+
+
+def _make_norm(norm: Norm, channels: int) -> nn.BatchNorm1d | FixedScale:
+    """Make BatchNorm, or a scale that the first batch sets."""
+    check_choice("norm", norm, Norm)
+    return nn.BatchNorm1d(channels) if norm == "batch" else FixedScale(channels)
+
+
+def _make_head(channels: int, mlp_channels: int | None, out_channels: int, norm: Norm, dropout: float) -> MLP:
+    """Make an MLP with a hidden layer, or a linear map if that has no width; with fixed scales it has no BatchNorm."""
+    check_share("dropout", dropout)
+    sizes = [channels, out_channels] if mlp_channels is None else [channels, mlp_channels, out_channels]
+    return MLP(sizes, norm="batch_norm" if norm == "batch" else None, dropout=float(dropout))

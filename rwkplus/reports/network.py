@@ -13,10 +13,9 @@ from rwkplus.drawing import draw, label_colors
 from rwkplus.files import write_whole
 from rwkplus.reports.page import Figure, Page, Section, surroundings
 from rwkplus.table import Graphs, GraphTable
-from rwkplus.training.estimators import NetworkEstimator
-from rwkplus.training.inputs import as_table
+from rwkplus.training.dataset import as_table
+from rwkplus.training.estimators import NetworkEstimator, TrainedNetwork
 from rwkplus.training.matches import HiddenGraphMatches, column_names, match_hidden_graphs
-from rwkplus.training.results import TrainedNetwork
 
 EXAMPLES = 3
 

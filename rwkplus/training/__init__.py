@@ -4,16 +4,21 @@ May import models, layers, large graphs and data sets, and reads graphs through 
 """
 
 import rwkplus.tensors  # noqa: F401
-from rwkplus.training.cross_validation import CrossValidation, FoldResult, cross_validate
+from rwkplus.training.cross_validation import CrossValidation, FoldResult, cross_validate, tune
 from rwkplus.training.dataset import GraphDataset
-from rwkplus.training.estimators import GraphClassifier, GraphRegressor, NodeClassifier
-from rwkplus.training.large_graphs import Cutting, layerwise_outputs
+from rwkplus.training.estimators import (
+    GraphClassifier,
+    GraphEstimator,
+    GraphRegressor,
+    NetworkEstimator,
+    TrainedNetwork,
+)
+from rwkplus.training.large_graphs import Cutting, train_sampled
+from rwkplus.training.layerwise import layerwise_outputs
 from rwkplus.training.loop import Settings
 from rwkplus.training.matches import HiddenGraphMatches, match_hidden_graphs
-from rwkplus.training.nodes import train_nodes, train_sampled
-from rwkplus.training.results import TrainedNetwork
+from rwkplus.training.nodes import NodeClassifier, train_nodes
 from rwkplus.training.run_folder import Checkpoints, Place, train
-from rwkplus.training.tuning import tune
 
 __all__ = [
     "Checkpoints",
@@ -22,8 +27,10 @@ __all__ = [
     "FoldResult",
     "GraphClassifier",
     "GraphDataset",
+    "GraphEstimator",
     "GraphRegressor",
     "HiddenGraphMatches",
+    "NetworkEstimator",
     "NodeClassifier",
     "Place",
     "Settings",

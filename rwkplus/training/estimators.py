@@ -1,11 +1,13 @@
-"""Networks as scikit-learn estimators of graphs and of nodes: ``fit``, ``predict``, ``score``, ``save``, ``load``."""
+"""A run on a database, the trained network that comes out of it, and scikit-learn estimators around both."""
 
+import hashlib
+import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -13,20 +15,206 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
+from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import ParameterError
-from rwkplus.large.loaders import Nodes
-from rwkplus.models.registry import assembled, name_to_save
+from rwkplus.models.registry import Model, assembled, build, check_fields, fitted_params, name_of, name_to_save
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs
-from rwkplus.training.dataset import GraphDataset, check_fields
-from rwkplus.training.inputs import Features, Inputs, as_items, as_table, check_unknown, read_labels
-from rwkplus.training.loop import LrSchedule, Settings
-from rwkplus.training.nodes import ClassWeight, NodeInputs, train_nodes
-from rwkplus.training.results import TrainedNetwork, whole_job
-from rwkplus.training.targets import Balance, Classes, ClassName, Loss, Task, goal_of, target_from_dict
-from rwkplus.types import Callback, UnknownLabel, check_choice, check_ignore, seed_of
+from rwkplus.training.dataset import EVALUATION_SIZE, Features, GraphDataset, Inputs, Unknown, outputs_of, read
+from rwkplus.training.loop import Batches, GraphTask, LrSchedule, Row, RunState, Settings, isolated, run_epochs
+from rwkplus.training.targets import (
+    Balance,
+    Classes,
+    ClassName,
+    Loss,
+    Target,
+    Task,
+    all_scores,
+    goal_of,
+    target_from_dict,
+)
+from rwkplus.types import Callback, check_choice, check_ignore, seed_of
+
+if TYPE_CHECKING:
+    from rwkplus.training.run_folder import Place
+
+
+@dataclass
+class TrainedNetwork:
+    """A network with all it takes to use it: how to read graphs or nodes, and what its outputs mean.
+
+    :class:`rwkplus.training.GraphClassifier` and its like save it, as the attribute ``trained_``.
+
+    Attributes:
+        model: The network, in evaluation mode.
+        inputs: How it reads what it is given.
+        target: What its outputs mean.
+        name: Registered name or class of the network.
+        params: Its keyword arguments.
+        settings: How it was trained.
+        best_epoch: Epoch whose weights were kept, counted from 0.
+        validation: Every score on the validation part, at that epoch; empty without one.
+        seconds: How long training took.
+        run: What tells the run from others.
+        test: For large graphs, every score on the test nodes.
+        history: Losses and chosen score, epoch by epoch; not in files.
+    """
+
+    model: nn.Module
+    inputs: Any  # rwkplus.training.dataset.Inputs, or rwkplus.training.nodes.NodeInputs
+    target: Target
+    name: Model
+    params: Mapping[str, Any]
+    settings: Settings
+    best_epoch: int
+    validation: dict[str, float]
+    seconds: float
+    run: dict[str, Any] = field(default_factory=dict)
+    test: dict[str, float] = field(default_factory=dict)
+    history: list[Row] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        task: GraphTask,
+        state: RunState,
+        inputs: object,
+        name: Model,
+        params: Mapping[str, Any],
+        run: dict[str, Any],
+    ) -> Self:
+        """The network of a run, with the weights of its best epoch; not yet scored."""
+        task.model.load_state_dict(state.weights)
+        network, settings = task.model.eval(), task.settings
+        return cls(network, inputs, task.target, name, params, settings, state.epoch, {}, 0.0, run, {}, state.history)
+
+    def predict(self, X: Any, **options: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Predict the class of every graph or node ``(B,)``, numbers ``(B,)`` or ``(B, C)``, or answers ``(B, C)``.
+
+        Args:
+            X: Graphs in any form; for networks of nodes, one graph.
+            options: ``unknown_label``, for graphs: blank labels that training did not see (``"ignore"``), or refuse
+                them (``"error"``).
+
+        Example:
+            >>> from rwkplus.training import train
+            >>> X, y = ["C", "CC", "O", "OO"] * 5, ["alkane", "alkane", "water", "peroxide"] * 5
+            >>> trained = train("gin", X, y, settings=Settings(epochs=2), ignore=("edge_attr",))
+            >>> trained.predict(["CCC"]).shape, trained.predict_proba(["CCC"]).shape
+            ((1,), (1, 3))
+        """
+        return self.target.decode(self.outputs(X, **options))
+
+    def predict_proba(self, X: Any, **options: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Predict probabilities of classes, or of yes: ``(B, C)``."""
+        return self.target.probabilities(self.outputs(X, **options))
+
+    def scores(self, X: Any, y: object = None, **options: Any) -> dict[str, float]:  # noqa: ANN401
+        """Every score on graphs with known labels, or on some ``nodes``, those of ``test_mask`` by default."""
+        return all_scores(self.target, *self.inputs.judged(self.model, self.target, X, y, **options))
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as the estimator that it belongs to, into one safetensors file; :func:`rwkplus.load` opens it."""
+        return estimator_of(self).save(path)
+
+    def outputs(self, X: Any, **options: Any) -> Tensor:  # noqa: ANN401
+        """Raw outputs ``(B, C)``, on the CPU."""
+        outputs: Tensor = self.inputs.outputs(self.model, X, **options)
+        return outputs
+
+
+@dataclass(frozen=True)
+class Job:
+    """A network to train on some graphs of a database, while others choose the best epoch."""
+
+    data: GraphDataset
+    model: Model
+    params: Mapping[str, Any]
+    train: Index
+    validation: Index
+    settings: Settings
+
+    @classmethod
+    def split(
+        cls,
+        data: GraphDataset,
+        model: Model,
+        params: Mapping[str, Any] | None = None,
+        index: Index | None = None,
+        settings: Settings | None = None,
+    ) -> "Job":
+        """Split the graphs ``index``, all by default, into training and validation, by class where there are classes.
+
+        >>> job = Job.split(GraphDataset(["C", "CC", "O", "OO"] * 5, [0, 0, 1, 1] * 5), "gin")
+        >>> job.train.size, job.validation.size
+        (18, 2)
+        """
+        index, settings = np.arange(len(data)) if index is None else index, settings or Settings()
+        classes = None if data.classes is None else data.classes[index]
+        stay, held = hold_out(index, settings.validation, settings.random_state, classes)
+        return cls(data, model, params or {}, stay, held, settings)
+
+    def run(self, place: "Place | None" = None, callback: Callback | None = None) -> TrainedNetwork:
+        """Train, or take what is there already."""
+        if place is not None:
+            found = place.finished(self)
+            if found is not None:
+                return found
+            callback = place.watched(callback)
+        begin = time.perf_counter()
+        network = new_network(self.data, self.model, self.params, self.settings.random_state)
+        task = GraphTask(network, self.data.target(self.train), self.settings)
+        batches = self._batches(task, self.train, self.settings.batch_size, self.settings.random_state)
+        _check_batch_norm(network, self.train.size // len(batches))
+        state = run_epochs(
+            task,
+            batches,
+            self._batches(task, self.validation, EVALUATION_SIZE) if self.validation.size else None,
+            checkpoints=None if place is None else place.checkpoints(self.identity()),
+            callback=callback,
+        )
+        params = fitted_params(self.data.inputs.reader, self.model, self.params)
+        trained = TrainedNetwork.of(task, state, self.data.inputs, self.model, params, self.identity())
+        if self.validation.size:
+            outputs = outputs_of(network, self.data.store(network), self.validation)
+            trained.validation = all_scores(task.target, outputs, task.target.encode(self.data.y[self.validation]))
+        trained.seconds = time.perf_counter() - begin
+        if place is not None:
+            place.write(trained)
+        return trained
+
+    def _batches(self, task: GraphTask, index: Index, size: int, seed: int | None = None) -> Batches:
+        return Batches(self.data.store(task.model), index, size, task.target.encode(self.data.y[index]), seed)
+
+    def identity(self) -> dict[str, Any]:
+        """What two runs must have in common for one to go on where the other stopped."""
+        identity = self.settings.of_an_epoch()
+        labels = repr([self.train.tolist(), self.data.y[self.train].tolist()])
+        digest = hashlib.sha256(f"{self.data.digest} {labels}".encode()).hexdigest()
+        identity |= {name: getattr(self.data, name) for name in ("task", "loss", "balance", "positive")}
+        return identity | {"model": name_of(self.model), "model_params": dict(self.params), "graphs": digest}
+
+
+def _check_batch_norm(network: nn.Module, smallest_batch: int) -> None:
+    if smallest_batch < 2 and any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in network.modules()):
+        raise ParameterError(
+            "BatchNorm cannot learn from batches of a single graph. Give more graphs or a larger batch_size."
+        )
+
+
+def new_network(data: GraphDataset, model: Model, params: Mapping[str, Any], seed: int = 0) -> nn.Module:
+    """Build a network for a database, unless it would leave columns of the graphs unread.
+
+    >>> data = GraphDataset(["C", "CC", "O", "OO"], [0, 0, 1, 1], ignore=("edge_attr",))
+    >>> type(new_network(data, "gin", {"layers": 1})).__name__
+    'GIN'
+    """
+    reader = data.inputs.reader
+    with isolated(seed):
+        network = build(model, data.inputs.width, data.width, fitted_params(reader, model, params))
+    check_fields(reader, network)
+    return network
 
 
 class _Learned(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,18 +231,52 @@ class _Learned(msgspec.Struct, forbid_unknown_fields=True):
     test: dict[str, float]
 
 
+@dataclass(eq=False, repr=False)
 class NetworkEstimator(Savable, BaseEstimator):
-    """What estimators of graphs and of nodes have in common."""
+    """What estimators of graphs and of nodes have in common.
+
+    Args:
+        model: Registered name (``"kergnn"``, ``"rwnn"``, ``"gin"``, ``"gnn"``, ``"igad"``) or a class.
+        model_params: Keyword arguments of the network, such as ``{"kernel": "rwk+", "steps": 3}``.
+        epochs: Passes over the training graphs; for nodes, steps on the whole graph.
+        lr: Learning rate of Adam.
+        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
+        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
+        weight_decay: Decoupled weight decay; for nodes an L2 penalty.
+        metric: Score that chooses the epoch, such as ``accuracy``, ``f1`` (macro), ``roc_auc`` or ``mae``; the usual
+            one of the task by default.
+        patience: Epochs without a better score after which to stop; None trains all epochs.
+        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
+            by default.
+        accelerator: Lightning's name of the hardware.
+        random_state: Seed, scikit-learn's ``RandomState``, or None for a random one.
+
+    Attributes:
+        trained_: The network and how to read graphs, a :class:`rwkplus.training.TrainedNetwork`.
+        model_: The network itself.
+        classes_: Of classifiers, the classes, or the numbers of the questions, in the order of ``predict_proba``.
+        history_: Losses and chosen score, epoch by epoch; not in files.
+        best_epoch_: Epoch whose weights were kept, counted from 0.
+        seed_: The seed that was used.
+    """
 
     framework = "pt"
     kinds: ClassVar[tuple[str, ...]]
     """What its outputs may be for."""
-    model: str | type[nn.Module]
-    model_params: Mapping[str, Any] | None
-    random_state: int | np.random.RandomState | None
-    trained_: TrainedNetwork
-    model_: nn.Module
-    seed_: int
+
+    model: str | type[nn.Module] = "kergnn"
+    _: KW_ONLY
+    model_params: Mapping[str, Any] | None = None
+    epochs: int = 200
+    lr: float = 1e-2
+    lr_schedule: LrSchedule = "halve"
+    halve_lr_every: int = 50
+    weight_decay: float = 0.0
+    metric: str | None = None
+    patience: int | None = None
+    positive: ClassName | None = None
+    accelerator: str = "auto"
+    random_state: int | np.random.RandomState | None = 0
 
     def save(self, path: str | Path) -> Path:
         """Write the network to one safetensors file; never a pickle."""
@@ -103,7 +325,7 @@ class NetworkEstimator(Savable, BaseEstimator):
             form = msgspec.convert(learned, _Learned)
         except msgspec.ValidationError as error:
             raise ValueError(f"its description is not complete: {error}") from error
-        settings, inputs = Settings.from_dict(form.settings), self._inputs(form.inputs)
+        settings, inputs = Settings(**form.settings), self._inputs(form.inputs)
         self.seed_ = settings.random_state
         self._check()
         target = target_from_dict(form.target)
@@ -112,12 +334,12 @@ class NetworkEstimator(Savable, BaseEstimator):
         name = name_to_save(self.model)
         network = assembled(name, inputs.width, target.width, form.params, arrays)
         if isinstance(inputs, Inputs):
-            check_fields(inputs, network)
+            check_fields(inputs.reader, network)
         rest = (settings, form.best_epoch, form.validation, form.seconds, form.run, form.test)
         self._adopt(TrainedNetwork(network, inputs, target, name, form.params, *rest))
 
     @abstractmethod
-    def _inputs(self, values: dict[str, Any]) -> Inputs | NodeInputs:
+    def _inputs(self, values: dict[str, Any]) -> Any:  # noqa: ANN401
         """Read what ``to_dict`` of the inputs wrote."""
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -129,83 +351,30 @@ class NetworkEstimator(Savable, BaseEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class GraphEstimator(NetworkEstimator):
-    """What classifier and regressor share.
+    """What classifier and regressor share; further arguments and all attributes are those of :class:`NetworkEstimator`.
 
     Args:
-        model: Registered name (``"kergnn"``, ``"rwnn"``, ``"gin"``, ``"gnn"``, ``"igad"``) or a class.
-        model_params: Keyword arguments of the network, such as ``{"kernel": "rwk+", "steps": 3}``.
-        epochs: Passes over the training graphs.
         batch_size: Most graphs per step.
-        lr: Learning rate of Adam.
-        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
-        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
-        weight_decay: Decoupled weight decay.
         validation: Share of the graphs that chooses the best epoch; 0 keeps the last epoch.
-        metric: Score that chooses; the usual one of the task by default.
-        patience: Epochs without a better score after which to stop; None trains all epochs.
         features: Node features: ``"given"`` reads labels as one-hot rows and attributes as they are, ``"discrete"`` the
             numbers of labels, column by column, for embeddings; ``"degree"`` and ``"constant"`` make some from the
             structure. ``"auto"`` chooses.
         ignore: Columns of graphs to leave out on purpose.
         balance: For classes, ``"logits"`` learns as if all were as frequent (logit adjustment).
-        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
-            by default.
         loss: For numbers, the ``"squared"`` or the ``"absolute"`` error.
         unknown_label: Blank labels that training did not see (``"ignore"``), or refuse them (``"error"``).
-        accelerator: Lightning's name of the hardware.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a random one.
-
-    Attributes:
-        trained_: The network and how to read graphs, a :class:`rwkplus.training.TrainedNetwork`.
-        model_: The network itself.
-        history_: Losses and chosen score, epoch by epoch; not in files.
-        best_epoch_: Epoch whose weights were kept, counted from 0.
-        seed_: The seed that was used.
     """
 
-    def __init__(
-        self,
-        model: str | type[nn.Module] = "kergnn",
-        *,
-        model_params: Mapping[str, Any] | None = None,
-        epochs: int = 200,
-        batch_size: int = 64,
-        lr: float = 1e-2,
-        lr_schedule: LrSchedule = "halve",
-        halve_lr_every: int = 50,
-        weight_decay: float = 0.0,
-        validation: float = 0.1,
-        metric: str | None = None,
-        patience: int | None = None,
-        features: Features = "auto",
-        ignore: Sequence[str] = (),
-        balance: Balance = "none",
-        positive: ClassName | None = None,
-        loss: Loss = "squared",
-        unknown_label: UnknownLabel = "ignore",
-        accelerator: str = "auto",
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.model = model
-        self.model_params = model_params
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.lr_schedule = lr_schedule
-        self.halve_lr_every = halve_lr_every
-        self.weight_decay = weight_decay
-        self.validation = validation
-        self.metric = metric
-        self.patience = patience
-        self.features = features
-        self.ignore = ignore
-        self.balance = balance
-        self.positive = positive
-        self.loss = loss
-        self.unknown_label = unknown_label
-        self.accelerator = accelerator
-        self.random_state = random_state
+    _: KW_ONLY
+    batch_size: int = 64
+    validation: float = 0.1
+    features: Features = "auto"
+    ignore: Sequence[str] = ()
+    balance: Balance = "none"
+    loss: Loss = "squared"
+    unknown_label: Unknown = "ignore"
 
     def fit(self, X: Graphs, y: object = None, *, callback: Callback | None = None) -> Self:
         """Train the network.
@@ -217,27 +386,19 @@ class GraphEstimator(NetworkEstimator):
         """
         self.seed_ = seed_of(self.random_state)
         self._check()
-        items = as_items(X)
-        table = as_table(items, self.ignore)
-        labels = read_labels(items, y, table=table)
-        data = GraphDataset(
-            table,
-            labels,
-            task=self._task(labels),
-            features=self.features,
-            ignore=self.ignore,
-            balance=self.balance,
-            positive=self.positive,
-            loss=self.loss,
+        table, labels = read(X, y, "auto", self.ignore)
+        choices = {name: getattr(self, name) for name in ("features", "ignore", "balance", "positive", "loss")}
+        data = GraphDataset(table, labels, task=self._task(labels), **choices)
+        return self._adopt(
+            Job.split(data, self.model, self.model_params, settings=self._settings()).run(callback=callback)
         )
-        return self._adopt(whole_job(self.model, data, self.model_params, self._settings()).run(callback=callback))
 
     def _check(self) -> None:
         super()._check()
-        check_unknown(self.unknown_label)
         check_ignore(self.ignore)
-        for name, choices in (("features", Features), ("balance", Balance), ("loss", Loss)):
-            check_choice(name, getattr(self, name), choices)
+        choices = {"features": Features, "balance": Balance, "loss": Loss, "unknown_label": Unknown}
+        for name, known in choices.items():
+            check_choice(name, getattr(self, name), known)
 
     def _options(self) -> dict[str, Any]:
         return {"unknown_label": self.unknown_label}
@@ -250,12 +411,20 @@ class GraphEstimator(NetworkEstimator):
         """What labels of this shape ask for."""
 
 
-class GraphClassifier(ClassifierMixin, GraphEstimator):
+class ProbabilityMixin(ClassifierMixin):
+    """Classifies by probabilities."""
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Probability of each class of graphs or nodes, or of yes to each question: ``(B, C)``."""
+        check_is_fitted(self)
+        return self.trained_.predict_proba(X, **self._options())  # type: ignore[attr-defined, no-any-return]
+
+
+class GraphClassifier(ProbabilityMixin, GraphEstimator):
     """Classify graphs with a network; arguments and attributes are those of :class:`GraphEstimator`.
 
     One label per graph makes a classifier; rows of 0., 1. and nan, be it of one column, make yes-or-no questions, where
-    nan marks what is not known. ``classes_`` are the classes, or the numbers of the questions, in the order of the
-    columns of ``predict_proba``.
+    nan marks what is not known.
 
     Example:
         >>> from rwkplus.datasets import load_graphs
@@ -267,14 +436,9 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     kinds = ("classification", "multitask")
 
-    def predict_proba(self, X: Graphs) -> NDArray[Any]:
-        """Probability of each class, or of yes to each question: ``(B, C)``."""
-        check_is_fitted(self)
-        return self.trained_.predict_proba(X, **self._options())
-
     def score(self, X: Graphs, y: object = None, sample_weight: None = None) -> float:
         """Accuracy; for several questions the mean area under the ROC curve."""
-        _refuse_weights(sample_weight)
+        refuse_weights(sample_weight)
         check_is_fitted(self)
         scores = self.trained_.scores(X, y, **self._options())
         return scores.get("accuracy", scores["roc_auc"])
@@ -299,143 +463,12 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
     def score(self, X: Graphs, y: object = None, sample_weight: None = None) -> float:
         """Coefficient of determination, mean over columns."""
-        _refuse_weights(sample_weight)
+        refuse_weights(sample_weight)
         check_is_fitted(self)
         return self.trained_.scores(X, y, **self._options())["r2"]
 
     def _task(self, labels: NDArray[Any]) -> Task:
         return "regression"
-
-
-class NodeClassifier(ClassifierMixin, NetworkEstimator):
-    """Classify the nodes of a graph; what ``fit`` and ``predict`` take is one PyG ``Data`` instead of rows.
-
-    Args:
-        model: Registered name or class of a network with outputs for every node. It reads the tensors of the graph
-            themselves, not copies, and must not write into them.
-        model_params: Keyword arguments of the network, such as ``{"conv": "RWKPlusConv", "steps": 4}``.
-        epochs: Steps on the whole graph.
-        lr: Learning rate of Adam.
-        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero over all epochs.
-        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
-        weight_decay: L2 penalty.
-        metric: Score on the validation nodes that chooses the epoch: ``accuracy``, ``f1`` (macro), ``recall`` (macro),
-            ``roc_auc``, ``ap`` or, for two classes, ``positive_f1`` and so on.
-        patience: Epochs without a better score after which to stop; None trains all epochs.
-        class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
-        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
-            by default.
-        accelerator: Lightning's name of the hardware.
-        random_state: Seed, scikit-learn's ``RandomState``, or None for a random one.
-
-    Attributes:
-        trained_: The network, a :class:`rwkplus.training.TrainedNetwork`.
-        model_: The network itself.
-        classes_: The classes in the order of the columns of ``predict_proba``.
-        history_: Losses and chosen score, epoch by epoch.
-        best_epoch_: Epoch whose weights were kept, counted from 0.
-
-    Example:
-        >>> from torch_geometric.datasets import KarateClub
-        >>> data = KarateClub()[0]
-        >>> classifier = NodeClassifier(epochs=5, accelerator="cpu").fit(data, validation=~data.train_mask)
-        >>> classifier.predict_proba(data).shape
-        (34, 4)
-    """
-
-    kinds = ("classification",)
-
-    def __init__(
-        self,
-        model: str | type[nn.Module] = "gnn",
-        *,
-        model_params: Mapping[str, Any] | None = None,
-        epochs: int = 200,
-        lr: float = 1e-2,
-        lr_schedule: LrSchedule = "halve",
-        halve_lr_every: int = 50,
-        weight_decay: float = 5e-4,
-        metric: str | None = None,
-        patience: int | None = None,
-        class_weight: ClassWeight = None,
-        positive: ClassName | None = None,
-        accelerator: str = "auto",
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.model = model
-        self.model_params = model_params
-        self.epochs = epochs
-        self.lr = lr
-        self.lr_schedule = lr_schedule
-        self.halve_lr_every = halve_lr_every
-        self.weight_decay = weight_decay
-        self.metric = metric
-        self.patience = patience
-        self.class_weight = class_weight
-        self.positive = positive
-        self.accelerator = accelerator
-        self.random_state = random_state
-
-    def fit(
-        self,
-        X: Data,
-        y: object = None,
-        *,
-        train: Nodes | None = None,
-        validation: Nodes | None = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Train the network on some nodes of a graph, while others choose the epoch.
-
-        Args:
-            X: The graph, with ``x`` and ``edge_index``.
-            y: One label for every node, ``X.y`` by default; those of other nodes than these are not looked at.
-            train: Mask or numbers of the nodes to learn from, ``X.train_mask`` by default.
-            validation: Those that choose the epoch, ``X.val_mask`` by default.
-            callback: Called after every epoch.
-        """
-        self.seed_ = seed_of(self.random_state)
-        self._check()
-        trained = train_nodes(
-            self.model,
-            X,
-            y,
-            train=train,
-            validation=validation,
-            model_params=self.model_params,
-            settings=self._settings(),
-            class_weight=self.class_weight,
-            positive=self.positive,
-            callback=callback,
-        )
-        return self._adopt(trained)
-
-    def predict_proba(self, X: Data) -> NDArray[Any]:
-        """Predict the probability of every class: ``(N, C)``."""
-        check_is_fitted(self)
-        return self.trained_.predict_proba(X)
-
-    def score(self, X: Data, y: object = None, sample_weight: None = None, *, nodes: Nodes | None = None) -> float:
-        """Accuracy on some nodes, those of ``X.test_mask`` by default."""
-        _refuse_weights(sample_weight)
-        return self.scores(X, y, nodes=nodes)["accuracy"]
-
-    def scores(self, X: Data, y: object = None, *, nodes: Nodes | None = None) -> dict[str, float]:
-        """Every score on some nodes, those of ``X.test_mask`` by default."""
-        check_is_fitted(self)
-        return self.trained_.scores(X, y, nodes=nodes)
-
-    def _inputs(self, values: dict[str, Any]) -> NodeInputs:
-        try:
-            return msgspec.convert(values, NodeInputs)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"it does not say how its nodes are read: {error}") from error
-
-    def _restore(self, learned: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._restore(learned, arrays)
-        target = self.trained_.target
-        if isinstance(self.class_weight, Mapping) and isinstance(target, Classes) and target.weights is not None:
-            self.class_weight = dict(zip(target.names, target.weights, strict=True))  # JSON has only text for names
 
 
 def estimator_of(trained: TrainedNetwork) -> NetworkEstimator:
@@ -447,6 +480,8 @@ def estimator_of(trained: TrainedNetwork) -> NetworkEstimator:
     >>> type(estimator_of(trained)).__name__
     'GraphClassifier'
     """
+    from rwkplus.training.nodes import NodeClassifier  # which derives from what is here
+
     kind: type[NetworkEstimator] = NodeClassifier
     target, given = trained.target, {}
     if isinstance(trained.inputs, Inputs):
@@ -465,7 +500,7 @@ def estimator_of(trained: TrainedNetwork) -> NetworkEstimator:
     return estimator._adopt(trained)
 
 
-def _refuse_weights(sample_weight: object) -> None:
+def refuse_weights(sample_weight: object) -> None:
     """Scores are not weighted, and must not look as if they were."""
     if sample_weight is not None:
         raise ParameterError("scores know no sample_weight: give what predict returns to sklearn.metrics.")

@@ -1,42 +1,44 @@
-"""Large graphs: how they are cut into batches to learn from, and outputs of all their nodes, one layer at a time.
+"""Learn the classes of nodes from parts of one large graph, on one machine or several processes."""
 
-Training on parts of a graph leaves the question what the network says about all of it. Node by node, neighborhoods
-would be computed again and again; here every layer is finished for all nodes before the next one begins. Sparse
-products go row by row and dense ones by blocks of nodes, so that nothing is as large as edges times channels: memory is
-a few arrays of nodes times channels, and a few numbers for every edge.
-"""
-
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import singledispatchmethod
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch_geometric.nn import GCNConv, GINConv
+from torch import Tensor
+from torch_geometric.data import Data
 
-from rwkplus.errors import ParameterError
+from rwkplus.datasets.splits import Index
+from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import whole_file
 from rwkplus.large import ClusterLoader, NeighborLoader
 from rwkplus.large.csr_graph import CSRGraph, check_stored
-from rwkplus.large.loaders import PartLoader
+from rwkplus.large.loaders import PartLoader, node_numbers
 from rwkplus.large.parts import clusters
 from rwkplus.models.gnn import GNN
-from rwkplus.nn.conv_loops import over_rows, sparse_product
-from rwkplus.nn.conv_operator import CSR, fused_conv
-from rwkplus.nn.rwk_plus_conv import RWKPlusConv
+from rwkplus.nn.rwk_plus_conv import one_graph
 from rwkplus.tensors import rank_and_world
-from rwkplus.training.inputs import dtype_of
-from rwkplus.training.loop import Settings
-from rwkplus.types import check_choice
+from rwkplus.training.dataset import in_precision_of
+from rwkplus.training.estimators import TrainedNetwork
+from rwkplus.training.layerwise import outputs_of_all
+from rwkplus.training.loop import GraphTask, Judged, Row, Settings, run_epochs
+from rwkplus.training.nodes import NodeInputs, new_node_network, some_nodes
+from rwkplus.training.targets import Classes, all_scores
+from rwkplus.types import Callback, check_choice
 
-BLOCK = 1 << 14
+if TYPE_CHECKING:
+    from rwkplus.training.run_folder import Checkpoints
+
 Cut = Literal["clusters", "neighbors", "full"]
 FIELDS = ("x", "y")
+RARE_CLASS_METRIC = "positive_f1"
+"""Chooses the epoch on large graphs with two classes, of which the second is often rare."""
 
 
 @dataclass(frozen=True)
@@ -103,118 +105,157 @@ def _read_clusters(path: Path, num_nodes: int, number: int) -> NDArray[np.int32]
     return found if fits else None
 
 
-@torch.inference_mode()
-def layerwise_outputs(model: GNN, graph: CSRGraph, *, block: int = BLOCK) -> Tensor:
-    """Outputs of every node: those of ``model(graph.data())`` in evaluation, up to rounding.
+class SampledTask(GraphTask):
+    """Learns from the first ``batch_size`` nodes of every batch; outputs for validation come layer by layer."""
+
+    def __init__(self, model: GNN, target: Classes, settings: Settings, graph: CSRGraph) -> None:
+        super().__init__(model, target, settings)
+        self.graph = graph
+        self.validation_seconds = 0.0
+
+    def forward(self, batch: Data) -> Tensor:
+        """Outputs of the nodes that the batch was drawn for."""
+        outputs: Tensor = self.model(in_precision_of(self.model, batch))
+        return outputs[: batch.batch_size]
+
+    def training_step(self, batch: Data) -> Tensor:
+        """Mean loss over these nodes, of all processes together."""
+        batch.y = batch.y[: batch.batch_size].long()
+        return super().training_step(batch)
+
+    def validation_step(self, batch: Data) -> Judged:
+        """Outputs and labels of the nodes ``index``; the first process computes them for all."""
+        if rank_and_world()[0] > 0:
+            return torch.empty(0), torch.empty(0)
+        begin = time.perf_counter()
+        outputs = outputs_of_all(cast(GNN, self.model), self.graph)[batch.index.cpu()]
+        self.validation_seconds += time.perf_counter() - begin
+        return outputs, batch.y.cpu()
+
+    def validation_scores(self, judged: Sequence[Judged]) -> Row:
+        """Loss and chosen metric, from the first process."""
+        if rank_and_world()[0] > 0:
+            return {}
+        outputs, y = (torch.cat(parts) for parts in zip(*judged, strict=True))
+        return self._judge(outputs, y)
+
+
+def train_sampled(
+    X: CSRGraph,
+    model_params: Mapping[str, Any],
+    *,
+    settings: Settings,
+    cutting: Cutting | None = None,
+    class_weights: Sequence[float] | None = None,
+    checkpoints: "Checkpoints | None" = None,
+    callback: Callback | None = None,
+) -> TrainedNetwork:
+    """Train the backbone :class:`~rwkplus.models.GNN` on parts of one large graph, and judge it on all of it.
+
+    The epoch that does best on the validation nodes is kept: of two classes, the one with the best F1 score of the
+    second, otherwise the most accurate one; ``settings.metric`` names another score. In several processes, started by
+    torchrun or ``settings.devices``, batches are divided by the nodes they are drawn for, and the graph is in memory
+    once for all processes of a machine.
 
     Args:
-        model: A backbone for nodes without edge features, on the CPU.
-        graph: The graph; its ``x`` is read block by block.
-        block: Nodes at a time in dense layers.
-
-    Returns:
-        ``(N, out_channels)``.
+        X: With ``x``, classes numbered from 0 in ``y``, and ``train_mask``, ``val_mask`` and ``test_mask`` without
+            common nodes; ``y`` of other nodes is not looked at.
+        model_params: Keyword arguments of :class:`~rwkplus.models.GNN`.
+        settings: Epochs, learning rate, nodes per batch and so on; ``validation`` means nothing here.
+        cutting: How to make batches.
+        class_weights: What an error in each class counts; all the same by default.
+        checkpoints: Where to leave traces to resume from.
+        callback: Called after every epoch.
 
     Example:
-        >>> from torch_geometric.data import Data
-        >>> graph = CSRGraph.of(Data(x=torch.rand(4, 2), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]])))
-        >>> layerwise_outputs(GNN(2, 3, level="node"), graph).shape
-        torch.Size([4, 3])
+        >>> n = torch.arange(60)
+        >>> masks = {"train_mask": n % 3 == 0, "val_mask": n % 3 == 1, "test_mask": n % 3 == 2}
+        >>> data = Data(x=torch.rand(60, 2), y=(n < 30).long(), edge_index=torch.stack([n, (n + 1) % 60]), **masks)
+        >>> trained = train_sampled(CSRGraph.of(data), {"hidden_channels": 4}, settings=Settings(epochs=2))
+        >>> sorted(trained.test)[:2]
+        ['accuracy', 'ap']
     """
-    check_stored(graph)
-    if not isinstance(model, GNN) or model.level != "node" or model.edge_encoder is not None:
-        raise ParameterError("layer-wise inference is for a GNN with level='node' and without edge features.")
-    was_training = model.training
-    model.eval()
-    layers = _Layers(graph, block)
-    features = graph["x"]
-    dtype = torch.long if model.categories is not None else dtype_of(model)
-    try:
-        x = layers.by_blocks(lambda rows: model.encoder(torch.from_numpy(np.array(features[rows])).to(dtype)))
-        for conv, norm in zip(model.convs, model.norms, strict=True):
-            layers.finish(x, layers.convolve(conv, x), norm, residual=model.residual)
-        return layers.by_blocks(lambda rows: model.head(x[rows]))
-    finally:
-        model.train(was_training)
+    begin = time.perf_counter()
+    check_stored(X)
+    cutting, parts = cutting or Cutting(), parts_of(X)
+    target = _numbered_classes(num_classes(X, parts), class_weights)
+    if settings.metric is None and target.width == 2:
+        settings = replace(settings, metric=RARE_CLASS_METRIC)
+    channels = _stored_width(X, discrete=model_params.get("categories") is not None)
+    network, params = new_node_network(GNN, model_params, channels, target, settings)
+    task = SampledTask(cast(GNN, network), target, settings, X)
+    loader = cutting.loader(X, parts["train"], settings)
+    with one_graph(network) if cutting.cut == "full" else nullcontext():
+        judging = some_nodes(Data(num_nodes=0), parts["val"], _stored_labels(X, parts["val"]))
+        state = run_epochs(task, loader, judging, checkpoints=checkpoints, callback=callback)
+    run = {"model_params": dict(model_params)}
+    trained = TrainedNetwork.of(task, state, NodeInputs(channels), GNN, params, run)
+
+    def _judge() -> list[dict[str, float]]:
+        outputs = outputs_of_all(cast(GNN, network), X)
+        judged = [parts[name] for name in ("val", "test")]
+        return [all_scores(target, outputs[nodes], _stored_labels(X, nodes)) for nodes in judged]
+
+    trained.validation, trained.test = _by_first(_judge)
+    trained.run["validation_seconds"] = task.validation_seconds
+    trained.seconds = time.perf_counter() - begin
+    return trained
 
 
-class _Layers:
-    """Layers of a network on all nodes of one graph."""
-
-    def __init__(self, graph: CSRGraph, block: int) -> None:
-        self.graph = graph
-        self.blocks = [slice(i, min(i + block, graph.num_nodes)) for i in range(0, graph.num_nodes, block)]
-
-    def by_blocks(self, function: Callable[[slice], Tensor]) -> Tensor:
-        """Put the rows together that a function gives for each block."""
-        whole = torch.empty(0)
-        for rows in self.blocks:
-            part = function(rows)
-            if rows.start == 0:
-                whole = part.new_empty(self.graph.num_nodes, part.size(1))
-            whole[rows] = part
-        return whole
-
-    def finish(self, x: Tensor, y: Tensor, norm: nn.Module, *, residual: bool) -> None:
-        """What follows a convolution, written into ``x``."""
-        for rows in self.blocks:
-            part = norm(y[rows]).relu()
-            x[rows] = x[rows] + part if residual else part
-
-    @singledispatchmethod
-    def convolve(self, conv: nn.Module, x: Tensor) -> Tensor:
-        """One convolution."""
-        raise ParameterError(f"layer-wise inference does not know {type(conv).__name__}.")
-
-    @convolve.register
-    def _(self, conv: RWKPlusConv, x: Tensor) -> Tensor:
-        logits = self.by_blocks(lambda rows: conv.hidden_x(x[rows]))
-        bias = logits.new_zeros(conv.out_channels) if conv.bias is None else conv.bias
-        matrix = self._prepared(conv, logits.dtype)
-        hidden_adj = conv.hidden_adj[0].t().contiguous()
-        return fused_conv(logits, matrix, hidden_adj, bias, steps=conv.steps, combine=conv.combine)
-
-    @convolve.register
-    def _(self, conv: GCNConv, x: Tensor) -> Tensor:
-        moved = self.by_blocks(lambda rows: conv.lin(x[rows]))
-        reached = _product(self._prepared(conv, moved.dtype), moved)
-        return reached if conv.bias is None else reached.add_(conv.bias)
-
-    @convolve.register
-    def _(self, conv: GINConv, x: Tensor) -> Tensor:
-        reached = _product(self._given(x.dtype), x)
-        return self.by_blocks(lambda rows: conv.nn(reached[rows] + (1 + conv.eps) * x[rows]))
-
-    def _prepared(self, conv: RWKPlusConv | GCNConv, dtype: torch.dtype) -> CSR:
-        """The adjacency as the layer prepares it."""
-        if conv.improved or conv.flow != "source_to_target":
-            raise ParameterError("layer-wise inference is for layers with the default flow, not improved.")
-        if not conv.normalize:
-            return self._given(dtype)
-        ptr, col = self._with_loops() if conv.add_self_loops else (self.graph.indptr, self.graph.indices)
-        degree = torch.from_numpy(np.diff(ptr))
-        scale = torch.where(degree > 0, degree.to(dtype).rsqrt(), 0)
-        sources = torch.from_numpy(col)
-        value = scale.repeat_interleave(degree, output_size=col.size).mul_(scale[sources])
-        return CSR(torch.from_numpy(ptr), sources, value)
-
-    def _given(self, dtype: torch.dtype) -> CSR:
-        """The adjacency as it is."""
-        ptr, col = (torch.from_numpy(ends) for ends in (self.graph.indptr, self.graph.indices))
-        return CSR(ptr, col, torch.ones(col.numel(), dtype=dtype))
-
-    def _with_loops(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Rows with one self-loop at their end, however many there were."""
-        ptr, col = self.graph.indptr, self.graph.indices
-        nodes = np.arange(self.graph.num_nodes, dtype=col.dtype)
-        targets = np.repeat(nodes, np.diff(ptr))
-        others = targets != col
-        ends = np.cumsum(np.bincount(targets[others], minlength=nodes.size))
-        return np.append(0, ends + np.arange(1, nodes.size + 1)), np.insert(col[others], ends, nodes)
+def parts_of(graph: CSRGraph) -> dict[str, Index]:
+    """Nodes of a large graph to learn from, to validate and to test by their masks; no node is in two."""
+    where = graph.folder or "the graph"
+    parts = {
+        name: node_numbers(graph[f"{name}_mask"], graph.num_nodes, f"{name}_mask of {where}")
+        for name in ("train", "val", "test")
+    }
+    for first, second in combinations(parts, 2):
+        both = np.intersect1d(parts[first], parts[second])
+        if both.size:
+            raise DataError(
+                f"{first}_mask and {second}_mask of {where} have {both.size} nodes in common, "
+                f"the first of them {both[0]}: scores would be of nodes that the network knows."
+            )
+    return parts
 
 
-def _product(matrix: CSR, dense: Tensor) -> Tensor:
-    product = torch.empty_like(dense)
-    work = matrix.col.numel() * dense.size(1)
-    over_rows(sparse_product, dense.size(0), work, *(part.numpy() for part in (*matrix, dense, product)))
-    return product
+def num_classes(graph: CSRGraph, parts: Mapping[str, Index]) -> int:
+    """How many classes the nodes to learn from have; the others must have some of them, and more than one."""
+    where, found = graph.folder or "the graph", {name: np.unique(graph["y"][nodes]) for name, nodes in parts.items()}
+    number = found["train"].size
+    if graph["y"].ndim != 1 or not np.array_equal(found["train"], np.arange(number)):
+        raise DataError(f"y of {where} must number classes from 0, all of them among the nodes of train_mask.")
+    for name, classes in found.items():
+        if classes.size < 2:
+            raise DataError(f"{name}_mask of {where} must choose nodes of two classes or more.")
+        unknown = np.setdiff1d(classes, found["train"])
+        if unknown.size:
+            raise DataError(f"{name}_mask of {where} has nodes of class {unknown[0]}, and train_mask has none.")
+    return number
+
+
+def _numbered_classes(number: int, weights: Sequence[float] | None) -> Classes:
+    if weights is not None and len(weights) != number:
+        raise ParameterError(f"class_weights must be {number} numbers, one for each class; got {len(weights)}.")
+    return Classes(tuple(range(number)), None if weights is None else tuple(weights))
+
+
+def _stored_labels(graph: CSRGraph, nodes: Index) -> Tensor:
+    return torch.from_numpy(graph["y"][nodes].astype(np.int64))
+
+
+def _stored_width(graph: CSRGraph, *, discrete: bool) -> int:
+    x = graph["x"]
+    if x.ndim != 2 or (x.dtype.kind == "f") == discrete:
+        kind = "integers, as there are categories" if discrete else "floats; for integers, give the network categories"
+        raise DataError(f"x of {graph.folder or 'the graph'} must be (N, D) of {kind}: it is {x.dtype} {x.shape}.")
+    return int(x.shape[1])
+
+
+def _by_first(function: Callable[[], list[dict[str, float]]]) -> list[dict[str, float]]:
+    """What the first process computes, in all of them."""
+    rank, world = rank_and_world()
+    result = [function() if rank == 0 else []]
+    if world > 1:
+        torch.distributed.broadcast_object_list(result, src=0)
+    return result[0]

@@ -1,15 +1,16 @@
-"""The training loop, on Lightning Fabric: settings, the task that takes the steps, epochs, and the best of them."""
+"""Training, on Lightning Fabric: settings, batches, the task that takes the steps, epochs, and the best of them."""
 
 import logging
 import math
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from copy import copy
+from dataclasses import asdict, dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 import torch
@@ -17,11 +18,13 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
+from rwkplus.datasets.splits import Index
 from rwkplus.errors import NumericError, ParameterError, RWKPlusWarning
-from rwkplus.tensors import rank_and_world
+from rwkplus.tensors import rank_and_world, share_of_batches
+from rwkplus.training.dataset import GraphStore
 from rwkplus.training.processes import cat_over_processes, leave_at_exit, share_batch_norm, sum_over_processes
 from rwkplus.training.targets import Metric, Target, metric_for
-from rwkplus.types import Callback, Progress, check_choice, check_integer
+from rwkplus.types import Callback, Progress, check_choice, check_integer, check_share
 
 if TYPE_CHECKING:
     from rwkplus.training.run_folder import Checkpoints
@@ -32,6 +35,8 @@ Row = dict[str, float]
 Judged = tuple[Tensor, Tensor]  # outputs (B, C) and encoded labels
 LOGGER = "lightning_fabric"
 THREADS_PER_CORE = 4
+LARGEST = 1e38
+"""What torch can still compute with."""
 
 
 @dataclass(frozen=True)
@@ -87,26 +92,13 @@ class Settings:
             check_integer("patience", self.patience, 1)
         _check_threads(self.threads)
         check_choice("lr_schedule", self.lr_schedule, LrSchedule)
-        self._check_number("lr", 0, None)
-        self._check_number("weight_decay", 0, None, ends=True)
-        self._check_number("validation", 0, 1, ends=True)
+        self._check_number("lr", positive=True)
+        self._check_number("weight_decay", positive=False)
+        check_share("validation", self.validation)
         if self.validation == 1:
             raise ParameterError("validation must be less than 1: something must be left to train on.")
         if self.patience is not None and self.validation == 0:
             raise ParameterError("patience needs validation graphs: give validation more than 0.")
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make settings from names and values; an unknown name is an error.
-
-        >>> Settings.from_dict({"epochs": 3}).epochs
-        3
-        """
-        known = [own.name for own in fields(cls)]
-        for name in values:
-            if name not in known:
-                raise ParameterError(f"there is no setting {name!r}; known are {', '.join(known)}.")
-        return cls(**values)
 
     def lr_at(self, epoch: int) -> float:
         """Learning rate of an epoch, counted from 0.
@@ -131,26 +123,16 @@ class Settings:
         passing = {"epochs", "patience", "threads"} - ({"epochs"} if self.lr_schedule == "cosine" else set())
         return {name: value for name, value in self.to_dict().items() if name not in passing}
 
-    def _check_number(self, name: str, low: float, high: float | None, *, ends: bool = False) -> None:
+    def _check_number(self, name: str, *, positive: bool) -> None:
         value = getattr(self, name)
-        try:
-            number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-        except OverflowError:
-            number = math.inf
-        inside = (low < number or (ends and number == low)) and (high is None or number <= high)
-        if not inside or number == math.inf:
-            bound = f"{'at least' if ends else 'more than'} {low}" + ("" if high is None else f" and at most {high}")
-            raise ParameterError(f"{name} must be a number of {bound}, got {value!r}.")
+        known = isinstance(value, Real) and not isinstance(value, bool) and value < LARGEST
+        if not known or not (value > 0 if positive else value >= 0):
+            bound = "more than" if positive else "at least"
+            raise ParameterError(f"{name} must be a number of {bound} 0, got {value!r}.")
 
 
 class GraphTask(nn.Module):
-    """A network, what its outputs mean, and how it takes a step; tasks of nodes derive from it.
-
-    Args:
-        model: Network with ``forward(batch) -> (B, target.width)``.
-        target: What its outputs mean.
-        settings: Learning rate and metric.
-    """
+    """A network, what its outputs mean, and how it takes a step; tasks of nodes derive from it."""
 
     def __init__(self, model: nn.Module, target: Target, settings: Settings) -> None:
         super().__init__()
@@ -186,6 +168,9 @@ class GraphTask(nn.Module):
         """Loss and chosen metric over the batches of all processes."""
         together = cat_over_processes if rank_and_world()[1] > 1 else torch.cat
         outputs, y = (together(list(parts)) for parts in zip(*judged, strict=True))
+        return self._judge(outputs, y)
+
+    def _judge(self, outputs: Tensor, y: Tensor) -> Row:
         total, count = self.target.loss(outputs, y)
         return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
 
@@ -201,6 +186,16 @@ class Loader(Protocol):
     epoch: int
 
     def __iter__(self) -> Iterator[Data]: ...
+
+
+class OneBatch:
+    """A loader of a single batch, whose tensors are the same in every epoch: they may be most of the memory."""
+
+    def __init__(self, batch: Data) -> None:
+        self.batch, self.epoch = batch, 0
+
+    def __iter__(self) -> Iterator[Data]:
+        yield copy(self.batch)  # networks may replace fields of what they get
 
 
 @dataclass
@@ -256,6 +251,56 @@ class RunState:
                 ),
                 stacklevel=3,
             )
+
+
+class Batches:
+    """Batches as even as possible, divided among the processes of a run.
+
+    A fixed batch size would leave a last batch of any size, down to the single graph that BatchNorm refuses and
+    to fewer graphs than processes; here sizes differ by one at most. The order depends on the seed and the
+    attribute ``epoch`` alone, so that a resumed run sees what an uninterrupted one would have seen.
+
+    ``y`` holds the encoded labels of the graphs ``index``, which become ``batch.y``. Without a seed, order and batches
+    are kept.
+
+    Example:
+        >>> from rwkplus.training import GraphDataset
+        >>> data = GraphDataset(["C" * n for n in range(1, 8)], range(7), task="regression")
+        >>> [batch.num_graphs for batch in Batches(GraphStore(data.tensors), np.arange(7), batch_size=3)]
+        [3, 2, 2]
+    """
+
+    def __init__(
+        self, store: GraphStore, index: Index, batch_size: int, y: Tensor | None = None, seed: int | None = None
+    ) -> None:
+        self.store = store
+        self.index = np.asarray(index, np.int64)
+        self.y = y
+        self.seed = seed
+        self.epoch = 0
+        self.num_batches = -(-self.index.size // batch_size)
+        self._kept: list[Batch] | None = None
+
+    def __len__(self) -> int:
+        return self.num_batches
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self.seed is not None:
+            generator = torch.Generator().manual_seed(derived_seed(self.seed, self.epoch))
+            order = torch.randperm(self.index.size, generator=generator).numpy()
+            return (self._batch(part) for part in self._parts(order))
+        if self._kept is None:
+            self._kept = [self._batch(part) for part in self._parts(np.arange(self.index.size))]
+        return (copy(batch) for batch in self._kept)  # networks may write into what they get
+
+    def _batch(self, part: Index) -> Batch:
+        batch = self.store.batch(self.index[part])
+        if self.y is not None:
+            batch.y = self.y[torch.from_numpy(part)]
+        return batch
+
+    def _parts(self, order: Index) -> list[Index]:
+        return share_of_batches(order, self.num_batches, *rank_and_world(), things="graphs")
 
 
 def run_epochs(

@@ -12,8 +12,8 @@ from rwkplus.errors import ParameterError
 from rwkplus.nn.kernel_conv import KernelConv
 from rwkplus.table import Graphs
 from rwkplus.table.reader import Colors
-from rwkplus.training.inputs import Inputs, outputs_of, transformed
-from rwkplus.training.results import TrainedNetwork
+from rwkplus.training.dataset import Inputs, outputs_of
+from rwkplus.training.estimators import TrainedNetwork
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def match_hidden_graphs(trained: TrainedNetwork, X: Graphs) -> HiddenGraphMatche
     seen: list[Tensor] = []
     handle = conv.register_forward_hook(lambda _module, _inputs, output: seen.append(output.cpu()))
     try:
-        outputs_of(trained.model, transformed(tensors, trained.model), np.arange(len(tensors)))
+        outputs_of(trained.model, tensors.store(trained.model), np.arange(len(tensors)))
     finally:
         handle.remove()
     scores = torch.cat(seen).unflatten(1, (-1, conv.hidden.num_hidden)).sum(1)  # steps side by side count together

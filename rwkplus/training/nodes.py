@@ -1,46 +1,40 @@
-"""Train a network on the nodes of one graph: on all of it at once, or on parts of a large one."""
+"""Train a network on the nodes of one graph, all of it at once; and the estimator that does so."""
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self, cast
 
+import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data
 from torch_geometric.utils import is_torch_sparse_tensor
 
 from rwkplus.datasets.splits import Index
-from rwkplus.errors import DataError, GraphError, ParameterError, ShapeError
-from rwkplus.large.csr_graph import CSRGraph, check_stored
+from rwkplus.errors import GraphError, ParameterError, ShapeError
+from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.large.loaders import Nodes, node_numbers
 from rwkplus.models.gnn import GNN
-from rwkplus.models.registry import build, parameters_of
+from rwkplus.models.registry import Model, build, parameters_of
 from rwkplus.nn.rwk_plus_conv import one_graph
-from rwkplus.tensors import check_edge_index, rank_and_world
-from rwkplus.training.dataset import Model
-from rwkplus.training.inputs import device_of, in_precision_of
-from rwkplus.training.large_graphs import Cutting, layerwise_outputs
-from rwkplus.training.loop import GraphTask, Judged, Row, RunState, Settings, isolated, run_epochs
-from rwkplus.training.results import TrainedNetwork
-from rwkplus.training.targets import Classes, ClassName, Target, all_scores
-from rwkplus.types import Callback
-
-if TYPE_CHECKING:
-    from rwkplus.training.run_folder import Checkpoints
+from rwkplus.tensors import check_edge_index
+from rwkplus.training.dataset import device_of, in_precision_of
+from rwkplus.training.estimators import NetworkEstimator, ProbabilityMixin, TrainedNetwork, refuse_weights
+from rwkplus.training.layerwise import outputs_of_all
+from rwkplus.training.loop import GraphTask, OneBatch, Settings, isolated, run_epochs
+from rwkplus.training.targets import Classes, ClassName, Target
+from rwkplus.types import Callback, seed_of
 
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 NODE_SETTINGS = Settings(epochs=200, lr=1e-2, halve_lr_every=50, weight_decay=5e-4)
 EDGE_FIELDS = ("edge_attr", "edge_weight")
-RARE_CLASS_METRIC = "positive_f1"
-"""Chooses the epoch on large graphs with two classes, of which the second is often rare."""
 
 
 @dataclass(frozen=True)
@@ -92,77 +86,11 @@ class NodeTask(GraphTask):
         return torch.optim.Adam(self.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
 
 
-class SampledTask(GraphTask):
-    """Learns from the first ``batch_size`` nodes of every batch; outputs for validation come layer by layer.
-
-    Args:
-        model: The network.
-        target: Classes and their weights.
-        settings: Learning rate and metric.
-        graph: The whole graph.
-    """
-
-    def __init__(self, model: GNN, target: Classes, settings: Settings, graph: CSRGraph) -> None:
-        super().__init__(model, target, settings)
-        self.graph = graph
-        self.validation_seconds = 0.0
-
-    def forward(self, batch: Data) -> Tensor:
-        """Outputs of the nodes that the batch was drawn for."""
-        outputs: Tensor = self.model(in_precision_of(self.model, batch))
-        return outputs[: batch.batch_size]
-
-    def training_step(self, batch: Data) -> Tensor:
-        """Mean loss over these nodes, of all processes together."""
-        batch.y = batch.y[: batch.batch_size].long()
-        return super().training_step(batch)
-
-    def validation_step(self, batch: Data) -> Judged:
-        """Outputs and labels of the nodes ``index``; the first process computes them for all."""
-        if rank_and_world()[0] > 0:
-            return torch.empty(0), torch.empty(0)
-        begin = time.perf_counter()
-        outputs = outputs_of_all(cast(GNN, self.model), self.graph)[batch.index.cpu()]
-        self.validation_seconds += time.perf_counter() - begin
-        return outputs, batch.y.cpu()
-
-    def validation_scores(self, judged: Sequence[Judged]) -> Row:
-        """Loss and chosen metric, from the first process."""
-        if rank_and_world()[0] > 0:
-            return {}
-        outputs, y = (torch.cat(parts) for parts in zip(*judged, strict=True))
-        total, count = self.target.loss(outputs, y)
-        return {"val_loss": float(total / count), "val_score": self.metric(self.target, outputs, y)}
-
-
-class _WholeGraph:
-    """A loader of one batch: all of a graph, the nodes that count in ``index``, and their labels in ``y``.
-
-    Tensors are the same in every epoch: features may be most of the memory.
-    """
-
-    def __init__(self, graph: Data, index: Index, y: Tensor) -> None:
-        self.epoch = 0
-        self.batch = graph.clone()
-        self.batch.index, self.batch.y = torch.from_numpy(index), y
-
-    def __len__(self) -> int:
-        return 1
-
-    def __iter__(self) -> Any:  # noqa: ANN401 -- an iterator of Data, which mypy wants to be generic
-        yield copy.copy(self.batch)  # networks may replace fields of what they get
-
-
-@dataclass
-class _Nodes:
-    """Some nodes of a graph, as a loader for validation: one batch, without the graph."""
-
-    index: Tensor
-    y: Tensor
-    epoch: int = field(default=0, init=False)
-
-    def __iter__(self) -> Iterator[Data]:
-        yield Data(index=self.index, y=self.y, num_nodes=self.index.numel())
+def some_nodes(graph: Data, index: Index, y: Tensor) -> OneBatch:
+    """A loader of one graph, whose nodes ``index`` with the encoded labels ``y`` count."""
+    batch = copy.copy(graph)
+    batch.index, batch.y = torch.from_numpy(index), y
+    return OneBatch(batch)
 
 
 def train_nodes(
@@ -191,9 +119,8 @@ def train_nodes(
         validation: Those that choose the epoch, ``X.val_mask`` by default.
         model_params: Keyword arguments of the network.
         settings: Epochs, learning rate and so on; ``batch_size`` and ``validation`` mean nothing here.
-        class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
-        positive: Of two classes the one that scores such as ``positive_f1`` and ``roc_auc`` are about; the second one
-            by default.
+        class_weight: Of classes, as in :class:`NodeClassifier`.
+        positive: Class that scores are about, as there.
         callback: Called after every epoch.
 
     Example:
@@ -204,85 +131,99 @@ def train_nodes(
         (34,)
     """
     begin = time.perf_counter()
-    labels = _node_labels(_one_data(X), y)
+    labels = _node_labels(X, y)
     parts = _parts(X, labels, train, validation)
     target = _target(labels, parts, class_weight).about(positive)
-    network, params = _network(model, model_params or {}, _width(X), target, settings)
+    network, params = new_node_network(model, model_params or {}, _width(X), target, settings)
     graph = _read_graph(X, network)
     task = NodeTask(network, target, settings)
-    loaders = [_WholeGraph(graph, index, target.encode(labels[index])) for index in parts]
+    loaders = [some_nodes(graph, index, target.encode(labels[index])) for index in parts]
     with one_graph(network):
         with torch.no_grad():  # a network that is not made for nodes may fail in training before that is noticed
             task.eval()(next(iter(loaders[1])))
         state = run_epochs(task, loaders[0], loaders[1], callback=callback)
-    trained = _trained(task, state, graph.num_features, model, params, model_params or {})
+    run = {"model_params": dict(model_params or {})}
+    trained = TrainedNetwork.of(task, state, NodeInputs(graph.num_features), model, params, run)
     trained.validation = trained.scores(X, y, nodes=parts[1])
     trained.seconds = time.perf_counter() - begin
     return trained
 
 
-def train_sampled(
-    X: CSRGraph,
-    model_params: Mapping[str, Any],
-    *,
-    settings: Settings,
-    cutting: Cutting | None = None,
-    class_weights: Sequence[float] | None = None,
-    checkpoints: "Checkpoints | None" = None,
-    callback: Callback | None = None,
-) -> TrainedNetwork:
-    """Train the backbone :class:`~rwkplus.models.GNN` on parts of one large graph, and judge it on all of it.
+@dataclass(eq=False, repr=False)
+class NodeClassifier(ProbabilityMixin, NetworkEstimator):
+    """Classify the nodes of a graph; what ``fit`` and ``predict`` take is one PyG ``Data`` instead of rows.
 
-    The epoch that does best on the validation nodes is kept: of two classes, the one with the best F1 score of the
-    second, otherwise the most accurate one; ``settings.metric`` names another score. In several processes, started by
-    torchrun or ``settings.devices``, batches are divided by the nodes they are drawn for, and the graph is in memory
-    once for all processes of a machine.
+    A network needs outputs for every node. It reads the tensors of the graph themselves, not copies, and must not write
+    into them. Further arguments and all attributes are those of :class:`NetworkEstimator`.
 
     Args:
-        X: With ``x``, classes numbered from 0 in ``y``, and ``train_mask``, ``val_mask`` and ``test_mask`` without
-            common nodes; ``y`` of other nodes is not looked at.
-        model_params: Keyword arguments of :class:`~rwkplus.models.GNN`.
-        settings: Epochs, learning rate, nodes per batch and so on; ``validation`` means nothing here.
-        cutting: How to make batches.
-        class_weights: What an error in each class counts; all the same by default.
-        checkpoints: Where to leave traces to resume from.
-        callback: Called after every epoch.
+        class_weight: What an error counts by class: ``"balanced"``, a dictionary, or all the same.
 
     Example:
-        >>> n = torch.arange(60)
-        >>> masks = {"train_mask": n % 3 == 0, "val_mask": n % 3 == 1, "test_mask": n % 3 == 2}
-        >>> data = Data(x=torch.rand(60, 2), y=(n < 30).long(), edge_index=torch.stack([n, (n + 1) % 60]), **masks)
-        >>> trained = train_sampled(CSRGraph.of(data), {"hidden_channels": 4}, settings=Settings(epochs=2))
-        >>> sorted(trained.test)[:2]
-        ['accuracy', 'ap']
+        >>> from torch_geometric.datasets import KarateClub
+        >>> data = KarateClub()[0]
+        >>> classifier = NodeClassifier(epochs=5, accelerator="cpu").fit(data, validation=~data.train_mask)
+        >>> classifier.predict_proba(data).shape
+        (34, 4)
     """
-    begin = time.perf_counter()
-    check_stored(X)
-    cutting, parts = cutting or Cutting(), parts_of(X)
-    target = _numbered_classes(num_classes(X, parts), class_weights)
-    if settings.metric is None and target.width == 2:
-        settings = replace(settings, metric=RARE_CLASS_METRIC)
-    channels = _stored_width(X, discrete=model_params.get("categories") is not None)
-    network, params = _network(GNN, model_params, channels, target, settings)
-    task = SampledTask(cast(GNN, network), target, settings, X)
-    loader = cutting.loader(X, parts["train"], settings)
-    with one_graph(network) if cutting.cut == "full" else nullcontext():
-        judging = _Nodes(torch.from_numpy(parts["val"]), _stored_labels(X, parts["val"]))
-        state = run_epochs(task, loader, judging, checkpoints=checkpoints, callback=callback)
-    trained = _trained(task, state, channels, GNN, params, model_params)
 
-    def _judge() -> list[dict[str, float]]:
-        outputs = outputs_of_all(cast(GNN, network), X)
-        judged = [parts[name] for name in ("val", "test")]
-        return [all_scores(target, outputs[nodes], _stored_labels(X, nodes)) for nodes in judged]
+    kinds = ("classification",)
 
-    trained.validation, trained.test = _by_first(_judge)
-    trained.run["validation_seconds"] = task.validation_seconds
-    trained.seconds = time.perf_counter() - begin
-    return trained
+    model: str | type[nn.Module] = "gnn"
+    _: KW_ONLY
+    weight_decay: float = 5e-4
+    class_weight: ClassWeight = None
+
+    def fit(
+        self,
+        X: Data,
+        y: object = None,
+        *,
+        train: Nodes | None = None,
+        validation: Nodes | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Train the network on some nodes of a graph, while others choose the epoch.
+
+        Args:
+            X: The graph, with ``x`` and ``edge_index``.
+            y: One label for every node, ``X.y`` by default; those of other nodes than these are not looked at.
+            train: Mask or numbers of the nodes to learn from, ``X.train_mask`` by default.
+            validation: Those that choose the epoch, ``X.val_mask`` by default.
+            callback: Called after every epoch.
+        """
+        self.seed_ = seed_of(self.random_state)
+        self._check()
+        choices = {name: getattr(self, name) for name in ("model_params", "class_weight", "positive")}
+        parts: dict[str, Any] = {"train": train, "validation": validation}
+        return self._adopt(
+            train_nodes(self.model, X, y, settings=self._settings(), callback=callback, **parts, **choices)
+        )
+
+    def score(self, X: Data, y: object = None, sample_weight: None = None, *, nodes: Nodes | None = None) -> float:
+        """Accuracy on some nodes, those of ``X.test_mask`` by default."""
+        refuse_weights(sample_weight)
+        return self.scores(X, y, nodes=nodes)["accuracy"]
+
+    def scores(self, X: Data, y: object = None, *, nodes: Nodes | None = None) -> dict[str, float]:
+        """Every score on some nodes, those of ``X.test_mask`` by default."""
+        check_is_fitted(self)
+        return self.trained_.scores(X, y, nodes=nodes)
+
+    def _inputs(self, values: dict[str, Any]) -> NodeInputs:
+        try:
+            return msgspec.convert(values, NodeInputs)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"it does not say how its nodes are read: {error}") from error
+
+    def _restore(self, learned: dict[str, Any], arrays: dict[str, Any]) -> None:
+        super()._restore(learned, arrays)
+        target = self.trained_.target
+        if isinstance(self.class_weight, Mapping) and isinstance(target, Classes) and target.weights is not None:
+            self.class_weight = dict(zip(target.names, target.weights, strict=True))  # JSON has only text for names
 
 
-def _network(
+def new_node_network(
     model: Model, params: Mapping[str, Any], width: int, target: Classes, settings: Settings
 ) -> tuple[nn.Module, dict[str, Any]]:
     """A new network for nodes, and its parameters: outputs of nodes where it can give those of graphs as well."""
@@ -293,23 +234,6 @@ def _network(
         own["level"] = "node"
     with isolated(settings.random_state):
         return build(model, width, target.width, own), own
-
-
-def _trained(
-    task: GraphTask, state: RunState, width: int, model: Model, params: dict[str, Any], given: Mapping[str, Any]
-) -> TrainedNetwork:
-    """The network with the weights of its best epoch; not yet scored."""
-    task.model.load_state_dict(state.weights)
-    network, inputs, run = task.model.eval(), NodeInputs(width), {"model_params": dict(given)}
-    trained = TrainedNetwork(network, inputs, task.target, model, params, task.settings, state.epoch, {}, 0.0, run)
-    trained.history = state.history
-    return trained
-
-
-def outputs_of_all(model: GNN, graph: CSRGraph) -> Tensor:
-    """Outputs of every node of a large graph ``(N, C)``, on the CPU, where the graph is."""
-    here = device_of(model).type == "cpu"
-    return layerwise_outputs(model if here else copy.deepcopy(model).cpu(), graph)
 
 
 def _read_graph(data: object, model: nn.Module) -> Data:
@@ -355,15 +279,13 @@ def _chosen_nodes(data: Data | CSRGraph, nodes: Nodes | None, name: str, mask: s
 
 def _node_labels(data: Data | CSRGraph, y: object = None) -> NDArray[Any]:
     """One label for every node, of which only those that are used must be known."""
-    labels = y
+    data = data if isinstance(data, CSRGraph) else _one_data(data)
     if y is None:
-        labels = data["y"] if isinstance(data, CSRGraph) else _one_data(data).get("y")
-    if labels is None:
+        y = data["y"] if isinstance(data, CSRGraph) else data.get("y")
+    if y is None:
         raise GraphError("the graph has no labels: give y, or data.y, one for every node.")
-    array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
+    array = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    if not isinstance(data, CSRGraph):
-        data = _one_data(data)
     if array.shape != (data.num_nodes,):
         raise ShapeError(f"y must hold one label for each of the {data.num_nodes} nodes, its shape is {array.shape}.")
     return array
@@ -430,10 +352,8 @@ def _width(data: Data) -> int:
 
 
 def _parts(data: Data, labels: NDArray[Any], train: Nodes | None, validation: Nodes | None) -> tuple[Index, Index]:
-    parts = (
-        _chosen_nodes(data, train, "train", "train_mask"),
-        _chosen_nodes(data, validation, "validation", "val_mask"),
-    )
+    chosen = (train, "train", "train_mask"), (validation, "validation", "val_mask")
+    parts = (_chosen_nodes(data, *chosen[0]), _chosen_nodes(data, *chosen[1]))
     for index in parts:
         _check_known(labels, index)
     both = np.intersect1d(*parts)
@@ -455,62 +375,3 @@ def _target(labels: NDArray[Any], parts: tuple[Index, Index], class_weight: Clas
     except ValueError as error:
         raise ParameterError(f"class_weight does not fit the classes {list(target.names)}: {error}") from error
     return Classes(target.names, tuple(weights.tolist()))
-
-
-def parts_of(graph: CSRGraph) -> dict[str, Index]:
-    """Nodes of a large graph to learn from, to validate and to test by their masks; no node is in two."""
-    where = graph.folder or "the graph"
-    parts = {
-        name: node_numbers(graph[f"{name}_mask"], graph.num_nodes, f"{name}_mask of {where}")
-        for name in ("train", "val", "test")
-    }
-    for first, second in combinations(parts, 2):
-        both = np.intersect1d(parts[first], parts[second])
-        if both.size:
-            raise DataError(
-                f"{first}_mask and {second}_mask of {where} have {both.size} nodes in common, "
-                f"the first of them {both[0]}: scores would be of nodes that the network knows."
-            )
-    return parts
-
-
-def num_classes(graph: CSRGraph, parts: Mapping[str, Index]) -> int:
-    """How many classes the nodes to learn from have; the others must have some of them, and more than one."""
-    where, found = graph.folder or "the graph", {name: np.unique(graph["y"][nodes]) for name, nodes in parts.items()}
-    number = found["train"].size
-    if graph["y"].ndim != 1 or not np.array_equal(found["train"], np.arange(number)):
-        raise DataError(f"y of {where} must number classes from 0, all of them among the nodes of train_mask.")
-    for name, classes in found.items():
-        if classes.size < 2:
-            raise DataError(f"{name}_mask of {where} must choose nodes of two classes or more.")
-        unknown = np.setdiff1d(classes, found["train"])
-        if unknown.size:
-            raise DataError(f"{name}_mask of {where} has nodes of class {unknown[0]}, and train_mask has none.")
-    return number
-
-
-def _numbered_classes(number: int, weights: Sequence[float] | None) -> Classes:
-    if weights is not None and len(weights) != number:
-        raise ParameterError(f"class_weights must be {number} numbers, one for each class; got {len(weights)}.")
-    return Classes(tuple(range(number)), None if weights is None else tuple(weights))
-
-
-def _stored_labels(graph: CSRGraph, nodes: Index) -> Tensor:
-    return torch.from_numpy(graph["y"][nodes].astype(np.int64))
-
-
-def _stored_width(graph: CSRGraph, *, discrete: bool) -> int:
-    x = graph["x"]
-    if x.ndim != 2 or (x.dtype.kind == "f") == discrete:
-        kind = "integers, as there are categories" if discrete else "floats; for integers, give the network categories"
-        raise DataError(f"x of {graph.folder or 'the graph'} must be (N, D) of {kind}: it is {x.dtype} {x.shape}.")
-    return int(x.shape[1])
-
-
-def _by_first(function: Callable[[], list[dict[str, float]]]) -> list[dict[str, float]]:
-    """What the first process computes, in all of them."""
-    rank, world = rank_and_world()
-    result = [function() if rank == 0 else []]
-    if world > 1:
-        torch.distributed.broadcast_object_list(result, src=0)
-    return result[0]

@@ -1,27 +1,24 @@
 """The folder of a training run: its model, its history, and what to resume it from; and training into one."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
 
 from rwkplus.errors import DataError, MissingExtraError, ParameterError
 from rwkplus.files import json_values, read_tensors, whole_file, write_tensors
-from rwkplus.models.registry import name_to_save
+from rwkplus.models.registry import Model, name_to_save
 from rwkplus.saving import load
 from rwkplus.table import Graphs
 from rwkplus.tensors import rank_and_world
-from rwkplus.training.dataset import GraphDataset, Model
-from rwkplus.training.estimators import estimator_of
-from rwkplus.training.inputs import Features
+from rwkplus.training.dataset import DatasetOptions, GraphDataset
+from rwkplus.training.estimators import Job, TrainedNetwork, estimator_of
 from rwkplus.training.loop import Row, RunState, Settings
-from rwkplus.training.results import Job, TrainedNetwork, whole_job
-from rwkplus.training.targets import Task
 from rwkplus.types import Callback, Progress
 
 MODEL_FILE, HISTORY_FILE, RESUME_FILE = "model.safetensors", "history.csv", "resume.safetensors"
@@ -35,11 +32,9 @@ def train(
     *,
     model_params: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    task: Task = "auto",
-    features: Features = "auto",
-    ignore: Sequence[str] = (),
     place: "Place | None" = None,
     callback: Callback | None = None,
+    **options: Unpack[DatasetOptions],
 ) -> TrainedNetwork:
     """Train a network on all given graphs, of which ``settings.validation`` choose the best epoch.
 
@@ -49,11 +44,9 @@ def train(
         y: One label per graph, or one row of labels; those that the graphs carry by default.
         model_params: Keyword arguments of the network.
         settings: Epochs, learning rate, validation and so on.
-        task: What the labels mean; see :func:`rwkplus.training.targets.make_target`.
-        features: Node features where graphs have none.
-        ignore: Columns to leave out on purpose.
         place: Where to keep files, if at all.
         callback: Called after every epoch.
+        options: Of :class:`GraphDataset`, such as ``task`` or ``ignore``, where ``X`` is none.
 
     Example:
         >>> from rwkplus.datasets import load_graphs
@@ -62,8 +55,8 @@ def train(
         >>> trained.predict(graphs[:2]).shape
         (2,)
     """
-    data = GraphDataset.of(X, y, task=task, features=features, ignore=ignore)
-    return whole_job(model, data, model_params, settings).run(place, callback)
+    data = GraphDataset.of(X, y, **options)
+    return Job.split(data, model, model_params, settings=settings).run(place, callback)
 
 
 @dataclass(frozen=True)

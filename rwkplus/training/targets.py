@@ -6,7 +6,7 @@ the user knows, and is saved beside the weights.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
@@ -23,8 +23,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.types import check_choice
 
 Array = NDArray[Any]
-ClassName = int | float | str
-Scaling = Literal["standard", "std", "none"]
+ClassName = int | float | str | bool
 Loss = Literal["squared", "absolute"]
 Balance = Literal["none", "logits"]
 Task = Literal["auto", "classification", "regression", "counting", "multitask"]
@@ -51,6 +50,10 @@ class Target(ABC):
     @abstractmethod
     def decode(self, outputs: Tensor) -> Array:
         """Predictions in the user's terms."""
+
+    def probabilities(self, outputs: Tensor) -> Array:
+        """Probabilities of classes, or of yes: ``(B, C)``."""
+        raise ParameterError("a regression model has no probabilities: use predict.")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values that :func:`target_from_dict` reads."""
@@ -192,30 +195,19 @@ class Numbers(Target):
     error: Loss = "squared"
 
     @classmethod
-    def of(cls, y: Array, scaling: Scaling = "standard", error: Loss = "squared") -> Self:
-        """Read center and scale off the training labels.
-
-        ``"standard"`` subtracts the mean and divides by the standard deviation, ``"std"`` only divides, as is
-        usual for counts, ``"none"`` leaves the numbers alone.
-        """
+    def of(cls, y: Array, *, centered: bool = True, error: Loss = "squared") -> Self:
+        """Read mean and standard deviation off the training labels; counts are usually scaled but not centered."""
         columns = _numbers(y).reshape(len(y), -1)
         known = ~np.isnan(columns)
         if not known.any(0).all():
             raise ParameterError(
                 f"column {int((~known.any(0)).argmax())} of y holds no number among the graphs to learn from."
             )
-        count = known.sum(0)
-        mean = np.where(known, columns, 0).sum(0) / count
-        std = np.sqrt((np.where(known, columns - mean, 0) ** 2).sum(0) / count)
+        mean, std = np.nanmean(columns, 0), np.nanstd(columns, 0)
         if not np.isfinite(std).all():
             raise ParameterError("the numbers in y are so large that their deviation is infinite: choose another unit.")
-        ones = np.ones_like(std)
-        return cls(
-            center=tuple((mean if scaling == "standard" else 0 * ones).tolist()),
-            scale=tuple((ones if scaling == "none" else np.where(std > 0, std, 1)).tolist()),
-            flat=np.ndim(y) == 1,
-            error=error,
-        )
+        center, scale = mean if centered else np.zeros_like(mean), np.where(std > 0, std, 1)
+        return cls(tuple(center.tolist()), tuple(scale.tolist()), np.ndim(y) == 1, error)
 
     @property
     def width(self) -> int:
@@ -327,22 +319,43 @@ def make_target(y: Array, task: Task = "auto") -> Target:
         return Questions.of(y)
     if y.dtype.kind not in "fiub" or np.isinf(y.astype(np.float64)).any():
         raise ParameterError("regression needs finite numbers in y; nan marks missing ones.")
-    return Numbers.of(y, "std" if task == "counting" else "standard")
+    return Numbers.of(y, centered=task != "counting")
 
 
 def _guess(y: Array) -> Task:
     if y.dtype.kind != "f":
         return "classification" if y.ndim == 1 else "multitask"
-    return "multitask" if are_answers(y) else "regression"
+    return "multitask" if _are_answers(y) else "regression"
 
 
-def are_answers(y: Array) -> bool:
-    """Whether labels are columns of floats that are 0, 1 or nan.
-
-    >>> are_answers(np.array([[0.0, 1.0], [1.0, np.nan]])), are_answers(np.array([0.0, 1.0]))
-    (True, False)
-    """
+def _are_answers(y: Array) -> bool:
+    """Whether labels are columns of floats that are 0, 1 or nan."""
     return y.dtype.kind == "f" and y.ndim == 2 and bool((np.isnan(y) | (y == 0) | (y == 1)).all())
+
+
+def read_labels(y: object, size: int, task: str = "auto") -> Array:
+    """One label, or one row of labels, for each of ``size`` graphs; a column ``(B, 1)`` stays one if it is a question.
+
+    Example:
+        >>> read_labels([[1], [0]], 2)
+        array([1, 0])
+        >>> read_labels([[1.0], [0.0]], 2)  # a question
+        array([[1.],
+               [0.]])
+    """
+    try:
+        labels = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
+    except ValueError as error:
+        raise ParameterError("y must hold as many labels for every graph.") from error
+    if labels.ndim not in (1, 2) or len(labels) != size:
+        raise ParameterError(f"y must hold one label per graph: it has shape {labels.shape} for {size} graphs.")
+    if labels.dtype == object:  # as pandas keeps names
+        names = [isinstance(label, str) for label in labels.flat]
+        labels = np.array(labels.tolist())
+        if any(names) != all(names) or labels.dtype == object:
+            raise ParameterError("y must hold numbers or names, all of one kind; some labels are missing or mixed.")
+    is_question = task == "multitask" or (task == "auto" and _are_answers(labels))
+    return labels[:, 0] if labels.shape[1:] == (1,) and not is_question else labels
 
 
 def goal_of(target: Target) -> dict[str, Any]:
@@ -358,52 +371,31 @@ def goal_of(target: Target) -> dict[str, Any]:
     return {}
 
 
-class _ClassesForm(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag="classification"):
-    names: list[int | float | str | bool]
-    weights: list[float] | None
-    prior: list[float] | None
-    positive: int | float | str | bool | None
-
-
-class _NumbersForm(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag="regression"):
-    center: list[float]
-    scale: list[float]
-    flat: bool
-    error: Loss
-
-
-class _QuestionsForm(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag="multitask"):
-    names: list[str]
-
-
-def target_from_dict(values: object) -> Target:
+def target_from_dict(values: Mapping[str, Any]) -> Target:
     """Read what :meth:`Target.to_dict` wrote; anything else raises ``ValueError``.
 
     >>> target_from_dict(Classes(("no", "yes")).to_dict())
     Classes(names=('no', 'yes'), weights=None, prior=None, positive=None)
     """
     try:
-        form: Any = msgspec.convert(values, _ClassesForm | _NumbersForm | _QuestionsForm)
-    except msgspec.ValidationError as error:
+        own = dict(values)
+        target: Target = msgspec.convert(own, {cls.kind: cls for cls in METRICS}[own.pop("kind")])
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"it does not say what its outputs mean: {error}") from error
-    given: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in msgspec.structs.asdict(form).items()
-    }
-    if isinstance(form, _ClassesForm):
-        target = Classes(**given)
+    if isinstance(target, Classes):
         numbers = (*(target.weights or ()), *(target.prior or ()))
         sizes = {len(part) for part in (target.names, target.weights, target.prior) if part is not None}
         if len(sizes) > 1 or len(set(target.names)) < 2 or not all(0 <= number < math.inf for number in numbers):
             raise ValueError("its classes do not fit together")
         return target.about(target.positive)
-    if isinstance(form, _NumbersForm):
-        known = all(map(math.isfinite, (*form.center, *form.scale))) and min(form.scale, default=0) > 0
-        if not known or len(form.center) != len(form.scale) or (form.flat and len(form.center) > 1):
+    if isinstance(target, Numbers):
+        center, scale = target.center, target.scale
+        known = all(map(math.isfinite, center + scale)) and min(scale, default=0) > 0
+        if not known or len(center) != len(scale) or (target.flat and len(center) > 1):
             raise ValueError("the scales of its numbers do not fit together")
-        return Numbers(**given)
-    if not form.names:
+    elif target.width == 0:
         raise ValueError("it has no questions")
-    return Questions(**given)
+    return target
 
 
 Score = Callable[[Any, Tensor, Tensor], Tensor]  # of target, outputs and encoded labels
@@ -438,14 +430,6 @@ class Metric:
         if math.isnan(score):
             return -math.inf, -math.inf
         return score if self.larger_is_better else -score, -math.inf if math.isnan(loss) else -loss
-
-    def improves(self, score: float, best: float) -> bool:
-        """Whether ``score`` is better than ``best``; nan never is.
-
-        >>> metric_for(Numbers((0.0,), (1.0,), True), "mae").improves(0.1, best=0.2)
-        True
-        """
-        return self.rank(score) > self.rank(best)
 
     @property
     def worst(self) -> float:
@@ -489,12 +473,8 @@ def all_scores(target: Target, outputs: Tensor, y: Tensor) -> dict[str, float]:
     return scores | {"loss": float(total / count)}
 
 
-def _accuracy(target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
-    return tm.classification.multiclass_accuracy(outputs, y, target.width, average="micro")
-
-
-def _macro(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
-    return function(outputs, y, target.width, average="macro")
+def _mean(function: Callable[..., Tensor], average: str, target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
+    return function(outputs, y, target.width, average=average)
 
 
 def _positive(function: Callable[..., Tensor], target: Classes, outputs: Tensor, y: Tensor) -> Tensor:
@@ -557,9 +537,9 @@ _AUROC = tm.classification.binary_auroc
 _AP = tm.classification.binary_average_precision
 METRICS: dict[type[Target], dict[str, Metric]] = {
     Classes: _named(
-        Metric("accuracy", True, _accuracy),
-        Metric("f1", True, partial(_macro, tm.classification.multiclass_f1_score)),
-        Metric("recall", True, partial(_macro, tm.classification.multiclass_recall)),
+        Metric("accuracy", True, partial(_mean, tm.classification.multiclass_accuracy, "micro")),
+        Metric("f1", True, partial(_mean, tm.classification.multiclass_f1_score, "macro")),
+        Metric("recall", True, partial(_mean, tm.classification.multiclass_recall, "macro")),
         Metric("roc_auc", True, _ranking(_AUROC, tm.classification.multiclass_auroc)),
         Metric("ap", True, _ranking(_AP, tm.classification.multiclass_average_precision)),
     ),

@@ -7,8 +7,10 @@ import sys
 
 import pytest
 import typer
+from typer.main import get_command
 from typer.testing import CliRunner
 
+from rwkplus.cli.console import RUNNING
 from rwkplus.cli.detect import detect
 from rwkplus.datasets import anomalous_molecules, load_graphs
 from rwkplus.detect import SurpriseDetector
@@ -99,6 +101,15 @@ def test_other_detectors_can_be_chosen(files, detector):
     assert len(facts["flagged"]) <= 8
 
 
+@pytest.fixture
+def running():
+    """As if the command had been called from a shell: remedies are spelled with its options."""
+    token = RUNNING.set(get_command(app).params)
+    yield
+    RUNNING.reset(token)
+
+
+@pytest.mark.usefixtures("running")
 def test_graphs_come_and_go_as_lines(files, monkeypatch, capsys):
     lines = (files / "score.jsonl").read_text().splitlines()[:3]
     aged = '{"nodes": [{"id": 0, "label": "C", "age": 3}], "edges": []}'

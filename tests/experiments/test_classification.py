@@ -2,7 +2,7 @@ import pytest
 
 from experiments import classification, cross_validated
 from experiments.records import RESULTS, read_result
-from rwkplus.training import cross_validation, results
+from rwkplus.training import cross_validation, estimators
 
 
 def test_a_small_run_is_written_method_by_method_and_not_repeated(tmp_path, monkeypatch):
@@ -32,7 +32,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
         folds = classification.run_classification("functional-groups", epochs=2, methods=["GIN"])["GIN"]
         return [fold | {"s": None} for fold in folds]
 
-    trained, train, test = [], results.run_epochs, cross_validation.tested
+    trained, train, test = [], estimators.run_epochs, cross_validation.tested
 
     def counted(*arguments, **options):
         trained.append(arguments[0])
@@ -43,7 +43,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return test(data, chosen, number, index)
 
-    monkeypatch.setattr(results, "run_epochs", counted)
+    monkeypatch.setattr(estimators, "run_epochs", counted)
     whole = run("whole")
     assert len(trained) == 2 * cross_validated.FOLDS
     monkeypatch.setattr(cross_validation, "tested", killed)

@@ -5,7 +5,7 @@ from torch_geometric.data import Batch, Data
 from rwkplus.errors import GraphError, ParameterError, ShapeError
 from rwkplus.models import GNN, IGAD, RWNN, KerGNN
 from rwkplus.models.gnn import GIN
-from rwkplus.models.heads import graphs_of
+from rwkplus.models.registry import graphs_of
 from tests.strategies import data_list, random_graphs
 
 GRAPHS = data_list(random_graphs(3, real=True))

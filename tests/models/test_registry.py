@@ -5,7 +5,7 @@ from torch_geometric.data import Batch
 
 from rwkplus.errors import ParameterError
 from rwkplus.models.gnn import GIN, GNN
-from rwkplus.models.registry import MODELS, build, entry_of, name_of, parameters_of, register
+from rwkplus.models.registry import MODELS, build, class_of, name_of, parameters_of, register
 from tests.training.toy import rings
 
 
@@ -46,7 +46,7 @@ def test_networks_may_pass_parameters_on_to_their_base():
 
 def test_unknown_names_are_refused():
     with pytest.raises(ParameterError, match=r"no model 'gim'; known are kergnn, rwnn, "):
-        entry_of("gim")
+        class_of("gim")
     with pytest.raises(ParameterError, match="GIN has no parameter 'kernel'; known are hidden_channels"):
         build("gin", 2, 3, {"kernel": "rwk+"})
 

@@ -9,9 +9,8 @@ from torch_geometric.data import Data
 from rwkplus.large import ClusterLoader, NeighborLoader
 from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.tensors import rank_and_world
-from rwkplus.training.large_graphs import Cutting
+from rwkplus.training.large_graphs import Cutting, SampledTask, train_sampled
 from rwkplus.training.loop import Settings
-from rwkplus.training.nodes import SampledTask, train_sampled
 
 SETTINGS = Settings(epochs=2, batch_size=8, lr=0.02, halve_lr_every=0, threads=1, accelerator="cpu")
 CUTS = {

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
 from rwkplus.errors import ParameterError
-from rwkplus.training import dataset as module
-from rwkplus.training.dataset import Batches
-from rwkplus.training.inputs import GraphStore
+from rwkplus.training import loop as module
+from rwkplus.training.dataset import GraphStore
+from rwkplus.training.loop import Batches
 from tests.strategies import as_data, colored_graphs
 from tests.training.toy import rings
 

@@ -9,11 +9,11 @@ import torch
 from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, ParameterError
+from rwkplus.models.registry import fitted_params, sizes_of
 from rwkplus.saving import load
 from rwkplus.training import GraphDataset, train
-from rwkplus.training.dataset import fitted_params
+from rwkplus.training.dataset import Inputs, as_table
 from rwkplus.training.estimators import estimator_of
-from rwkplus.training.inputs import Inputs, as_table
 from tests.training.toy import QUICK, rings
 
 GNN = {"hidden_channels": 8, "layers": 1}
@@ -38,7 +38,7 @@ def test_integers_beyond_one_are_label_numbers():
     inputs, graphs = fit(molecules())
     assert inputs.features == "discrete"
     assert inputs.reader.nodes.vocabularies == (("0", "3"), ("0", "1"))
-    assert inputs.sizes == {"categories": [4, 2], "edge_categories": [4, 2]}
+    assert sizes_of(inputs.reader) == {"categories": [4, 2], "edge_categories": [4, 2]}
     assert torch.equal(graphs[3].x, molecules()[3].x)
     assert torch.equal(graphs[3].edge_attr, molecules()[3].edge_attr)
 
@@ -48,7 +48,7 @@ def test_zeros_and_ones_are_label_numbers_only_on_demand():
     assert fit(graphs)[0].features == "given"
     inputs, read = fit(graphs, "discrete")
     assert read[0].x.dtype == torch.long
-    assert inputs.sizes == {"categories": [2]}  # one-hot rows are one label
+    assert sizes_of(inputs.reader) == {"categories": [2]}  # one-hot rows are one label
     assert torch.equal(read[0].x[:, 0], graphs[0].x.argmax(1))
 
 
@@ -61,12 +61,12 @@ def test_several_zeros_and_ones_are_numbers_unless_labels_are_wanted():
     assert [graph.edge_attr.tolist() for graph in read] == [x.tolist() for x in several]
     later = Data(x=torch.eye(3).long()[:2], edge_index=graphs[0].edge_index, edge_attr=several[0])
     assert inputs.read([later]).graphs()[0].x.tolist() == [[1, 0, 0], [0, 1, 0]]  # one-hot by accident
-    assert fit(graphs, "discrete")[0].sizes == {"categories": [2, 2, 2], "edge_categories": [2, 2, 2]}
+    assert sizes_of(fit(graphs, "discrete")[0].reader) == {"categories": [2, 2, 2], "edge_categories": [2, 2, 2]}
 
 
 def test_label_numbers_can_be_read_as_one_hot_labels():
     inputs, read = fit(molecules(), "given")
-    assert inputs.sizes == {"edge_channels": 4}
+    assert sizes_of(inputs.reader) == {"edge_channels": 4}
     assert read[0].x.shape[1] == inputs.width == 4
     assert read[0].x.sum(1).tolist() == [1] * read[0].num_nodes
 
@@ -76,14 +76,14 @@ def test_words_have_numbers_too():
     nx.set_node_attributes(graph, {0: "C", 1: "O", 2: "N"}, "label")
     nx.set_node_attributes(graph, {0: "+", 1: "-", 2: "+"}, "charge")
     inputs, (read,) = fit([graph], "discrete")
-    assert inputs.sizes == {"categories": [3, 2]}
+    assert sizes_of(inputs.reader) == {"categories": [3, 2]}
     assert read.x.tolist() == [[0, 0], [2, 1], [1, 0]]
 
 
 def test_large_numbers_do_not_ask_for_room():
     graph = Data(x=torch.tensor([[10**9], [7]]), edge_index=torch.tensor([[0, 1], [1, 0]]))
     inputs, (read,) = fit([graph])
-    assert inputs.sizes == {"categories": [2]}
+    assert sizes_of(inputs.reader) == {"categories": [2]}
     assert read.x.tolist() == [[1], [0]]
 
 
@@ -92,7 +92,7 @@ def test_continuous_edges_go_with_discrete_nodes():
     for graph in graphs:
         graph.edge_attr = graph.edge_attr / 2
     inputs, read = fit(graphs)
-    assert inputs.sizes == {"categories": [4, 2], "edge_channels": 2}
+    assert sizes_of(inputs.reader) == {"categories": [4, 2], "edge_channels": 2}
     assert read[0].edge_attr.dtype == torch.float32
 
 
@@ -126,10 +126,10 @@ def test_inputs_survive_json():
 
 def test_networks_get_what_can_be_read_off_the_graphs():
     inputs, _ = fit(molecules(3))
-    assert fitted_params(inputs, "gnn", GNN) == {**GNN, "categories": [4, 2], "edge_categories": [4, 2]}
-    assert fitted_params(inputs, "gin", {}) == {}
+    assert fitted_params(inputs.reader, "gnn", GNN) == {**GNN, "categories": [4, 2], "edge_categories": [4, 2]}
+    assert fitted_params(inputs.reader, "gin", {}) == {}
     given = {"categories": [9, 9], "edge_channels": 3}
-    assert fitted_params(inputs, "gnn", given) == given
+    assert fitted_params(inputs.reader, "gnn", given) == given
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_absolute_error_is_a_choice_of_the_database():
 
 def test_networks_learn_by_absolute_error_too(tmp_path):
     data = GraphDataset(molecules(), torch.rand(24), loss="absolute", ignore=("edge_attr",))
-    params = fitted_params(data.inputs, "gnn", GNN)
+    params = fitted_params(data.inputs.reader, "gnn", GNN)
     result = train("gnn", data, model_params=params, settings=QUICK)
     scale = result.target.scale[0]
     assert result.validation["mae"] == pytest.approx(scale * result.validation["loss"], rel=1e-4)

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.io.pyg import one_hot_degree
 from rwkplus.table import GraphTable
-from rwkplus.training.inputs import Inputs, as_table
+from rwkplus.training.dataset import Inputs, as_table
 from tests.training.toy import rings
 
 

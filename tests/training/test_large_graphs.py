@@ -8,7 +8,7 @@ from torch_geometric.utils import erdos_renyi_graph
 from rwkplus.errors import ParameterError
 from rwkplus.large.csr_graph import CSRGraph
 from rwkplus.models.gnn import GNN
-from rwkplus.training.large_graphs import layerwise_outputs
+from rwkplus.training.layerwise import layerwise_outputs
 
 CONVS = ("RWKPlusConv", "GCNConv", "GINConv")
 

@@ -90,7 +90,7 @@ def test_graphs_are_cast_to_the_type_of_the_network(trained):
 
 def test_many_graphs_are_explained_part_by_part(trained, monkeypatch):
     expected = match_hidden_graphs(trained, GRAPHS)
-    monkeypatch.setattr("rwkplus.training.inputs.EVALUATION_SIZE", 5)
+    monkeypatch.setattr("rwkplus.training.dataset.EVALUATION_SIZE", 5)
     for score, other in zip(expected.scores, match_hidden_graphs(trained, GRAPHS).scores, strict=True):
         np.testing.assert_allclose(other, score, rtol=1e-4, atol=1e-6)
 

@@ -105,9 +105,9 @@ def test_directions():
     of_second = {"positive_f1", "positive_precision", "positive_recall"}
     assert larger == {"accuracy", "f1", "recall", "roc_auc", "ap", "r2"} | of_second
     mae = _known(Numbers)["mae"]
-    assert mae.improves(0.1, 0.2)
-    assert not mae.improves(math.nan, 0.2)
-    assert mae.improves(0.1, mae.worst)
+    assert mae.rank(0.1) > mae.rank(0.2)
+    assert mae.rank(math.nan) < mae.rank(0.2)
+    assert mae.rank(0.1) > mae.rank(mae.worst)
 
 
 def test_the_better_sorts_last_and_nan_first():

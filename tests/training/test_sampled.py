@@ -15,8 +15,7 @@ from rwkplus.large import CSRGraph
 from rwkplus.saving import load
 from rwkplus.training import NodeClassifier, layerwise_outputs
 from rwkplus.training.estimators import estimator_of
-from rwkplus.training.large_graphs import Cutting, stored_clusters
-from rwkplus.training.nodes import train_sampled
+from rwkplus.training.large_graphs import Cutting, stored_clusters, train_sampled
 from rwkplus.training.run_folder import Checkpoints
 from rwkplus.training.targets import Classes
 from tests.training.sampled_run import CUTS, SETTINGS, recorded_runs, ring_of_two_kinds

@@ -9,7 +9,7 @@ from rwkplus.datasets.splits import stratified_folds
 from rwkplus.errors import DataError, MissingExtraError, NumericError, ParameterError
 from rwkplus.saving import load
 from rwkplus.training import Place, tune
-from rwkplus.training.results import Job
+from rwkplus.training.estimators import Job
 from tests.training.toy import QUICK, SMALL, rings
 
 SPACE = {"layers": [1, 2], "hidden_channels": {"low": 2, "high": 6}, "lr": {"low": 1e-3, "high": 0.1, "log": True}}
