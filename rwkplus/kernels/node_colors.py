@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rwkplus.loops.walk_hashes import hash_step
+from rwkplus.loops.walks import hash_step
 from rwkplus.saving import array
 from rwkplus.table.arrays import Codes, GraphArrays, Ints
 from rwkplus.types import Assignment

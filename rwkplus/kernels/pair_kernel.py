@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from rwkplus.errors import NumericError, Remedy
 from rwkplus.kernels.walk_estimator import finite
-from rwkplus.loops.pairs import PackedGraphs, pair_scores, self_scores
+from rwkplus.loops.walks import PackedGraphs, pair_scores, self_scores
 from rwkplus.table.arrays import Floats, GraphArrays
 
 BLOCK_NODES = 1_024
