@@ -411,7 +411,7 @@ def graph_digests(graphs: GraphArrays) -> Codes:
         edges = edges + _cells(graphs.edge_attr)
     if graphs.weight is not None:
         edges = edges + mix(_bits(graphs.weight))
-    return hash_graphs(graphs.node_ptr, graphs.edge_ptr, graphs.source, graphs.target, nodes, edges)
+    return np.asarray(hash_graphs(graphs.node_ptr, graphs.edge_ptr, graphs.source, graphs.target, nodes, edges))
 
 
 def _cells(values: Floats) -> Codes:

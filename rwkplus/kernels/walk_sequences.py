@@ -4,20 +4,23 @@ r"""Label sequences of walks: how often each is walked, and one number for each,
 :math:`K^{(i)}(G, H) = \phi_i(G) \cdot \phi_i(H)` exactly and a Gram matrix needs no pass over pairs.
 
 A sequence is its prefix plus one edge label and one node label, so a tree of small integers numbers them all; no
-sequence is ever written out, and long ones cannot overflow. Every block of graphs grows its own tree; :func:`merge`
-makes one of them, and :meth:`SequenceTree.locate` finds one tree's sequences in another.
+sequence is ever written out, and long ones cannot overflow. Every block of graphs grows its own tree;
+:meth:`SequenceTree.merged` makes one of them, :meth:`SequenceTree.locate` finds one tree's sequences in another.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.saving import array
-from rwkplus.table.arrays import GraphArrays, Ints
+from rwkplus.table.arrays import Codes, GraphArrays, Ints
+
+T = TypeVar("T")
 
 
 class Level(NamedTuple):
@@ -26,10 +29,6 @@ class Level(NamedTuple):
     prefix: Ints  # number of the prefix on the level before; -1 for one that is not there
     edge: Ints
     label: Ints  # -1 where the kernel does not compare this node (inner nodes of RWK-)
-
-    def renumbered(self, prefix: Ints) -> "Level":
-        """Replace the numbers of the prefixes."""
-        return Level(prefix[self.prefix], self.edge, self.label)
 
     def find(self, other: "Level") -> Ints:
         """Place of each of the other's sequences on this level, -1 where it is not.
@@ -44,16 +43,9 @@ class Level(NamedTuple):
         place = np.minimum(np.searchsorted(mine, theirs), mine.size - 1)
         return np.where((mine[place] == theirs) & (other.prefix >= 0), place, -1)
 
-    def check(self, num_prefixes: int, num_labels: int, num_edge_labels: int, *, least_label: int) -> None:
-        """Raise ``ValueError`` unless these are distinct sequences, in order, made of what there is."""
-        if len({part.shape for part in self}) != 1:
-            raise ValueError("its label sequences do not fit together")
-        lowest, highest = (0, 0, least_label), (num_prefixes, num_edge_labels, num_labels)
-        for part, low, high in zip(self, lowest, highest, strict=True):
-            if (part < low).any() or (part >= high).any():
-                raise ValueError("its label sequences name labels or prefixes that are not there")
-        if (np.diff(_keys([self])[0]) <= 0).any():
-            raise ValueError("its label sequences are not in order")
+    def after(self, prefix: Ints) -> "Level":
+        """The same sequences, their prefixes numbered anew."""
+        return self._replace(prefix=prefix[self.prefix])
 
 
 @dataclass(frozen=True)
@@ -63,15 +55,19 @@ class SequenceTree:
     prefixes: list[Level]
     sequences: list[Level]
 
+    @property
+    def sizes(self) -> list[int]:
+        """Number of sequences of each length."""
+        return [level.label.size for level in self.sequences]
+
     def to_arrays(self) -> dict[str, Ints]:
         """Return what :meth:`from_arrays` takes.
 
         >>> from rwkplus.table import GraphTable, Reader
         >>> table = GraphTable.of(["CCO"])
-        >>> arrays = Reader.fit(table).read(table)
-        >>> tree = count_walks(arrays, 2).tree
-        >>> len(SequenceTree.from_arrays(tree.to_arrays(), 2, num_labels=2, num_edge_labels=1).sequences)
-        3
+        >>> tree = count_walks(Reader.fit(table).read(table), 2).tree
+        >>> SequenceTree.from_arrays(tree.to_arrays(), 2, num_labels=2, num_edge_labels=1).sizes
+        [2, 3, 5]
         """
         kinds = {"prefixes": self.prefixes, "sequences": self.sequences}
         return {
@@ -87,10 +83,17 @@ class SequenceTree:
     ) -> "SequenceTree":
         """Read what :meth:`to_arrays` returned; ``KeyError`` or ``ValueError`` where it is not a tree of ``steps``."""
 
-        def level(kind: str, i: int, before: int) -> Level:
+        def level(kind: str, i: int, num_prefixes: int) -> Level:
             found = Level(*(array(arrays, f"{kind}.{i}.{name}", "i", 1) for name in Level._fields))
-            inner = kind == "prefixes" and i > 0
-            found.check(before, num_labels, num_edge_labels, least_label=-1 if inner else 0)
+            if len({part.shape for part in found}) != 1:
+                raise ValueError("its label sequences do not fit together")
+            least_label = -1 if kind == "prefixes" and i > 0 else 0  # inner nodes may not be compared
+            lowest, highest = (0, 0, least_label), (num_prefixes, num_edge_labels, num_labels)
+            for part, low, high in zip(found, lowest, highest, strict=True):
+                if (part < low).any() or (part >= high).any():
+                    raise ValueError("its label sequences name labels or prefixes that are not there")
+            if (np.diff(_keys([found])[0]) <= 0).any():
+                raise ValueError("its label sequences are not in order")
             return found
 
         prefixes: list[Level] = []
@@ -103,9 +106,9 @@ class SequenceTree:
         """Yield, length by length, the number here of each of the other's sequences, -1 for unknown ones."""
         prefix = np.zeros(1, np.int64)
         for length, level in enumerate(other.sequences):
-            yield self.sequences[length].find(level.renumbered(prefix))
+            yield self.sequences[length].find(level.after(prefix))
             if length < len(other.prefixes):
-                prefix = self.prefixes[length].find(other.prefixes[length].renumbered(prefix))
+                prefix = self.prefixes[length].find(other.prefixes[length].after(prefix))
 
     def names(self, node_names: Sequence[str], edge_names: Sequence[str] | None) -> list[list[str]]:
         """Readable sequences such as ``C-C=O`` by length; ``*`` stands for a node that is not compared."""
@@ -124,28 +127,43 @@ class SequenceTree:
                 prefixes = written(self.prefixes[length], prefixes)
         return names
 
+    def hashes(self, graphs: GraphArrays) -> Iterator[Codes]:
+        """Yield, length by length, a 64-bit hash of every sequence, the same everywhere; ``graphs`` tell the labels."""
 
-def merge(trees: Sequence[SequenceTree]) -> SequenceTree:
-    """Join the sequences of several trees into one.
+        def extended(before: Codes, level: Level) -> Codes:
+            hashed = before[level.prefix]
+            for code in (graphs.edge_label_code[level.edge], graphs.label_code[level.label]):
+                hashed = mix(hashed + (code + np.uint64(2)) + STEP)
+            return hashed
 
-    >>> from rwkplus.table import GraphTable, Reader
-    >>> table = GraphTable.of(["CC", "CO"])
-    >>> reader = Reader.fit(table)
-    >>> parts = [count_walks(reader.read(graph), 1).tree for graph in table]
-    >>> [len(level.label) for level in merge(parts).sequences]
-    [2, 3]
-    """
-    renumber = [np.zeros(1, np.int64)] * len(trees)
-    prefixes: list[Level] = []
-    sequences: list[Level] = []
-    for length in range(len(trees[0].sequences)):
-        parts = [tree.sequences[length].renumbered(new) for tree, new in zip(trees, renumber, strict=True)]
-        sequences.append(_union(parts))
-        if length < len(trees[0].prefixes):
-            parts = [tree.prefixes[length].renumbered(new) for tree, new in zip(trees, renumber, strict=True)]
-            prefixes.append(_union(parts))
-            renumber = [prefixes[-1].find(part) for part in parts]
-    return SequenceTree(prefixes, sequences)
+        before = np.zeros(1, np.uint64)
+        for length, level in enumerate(self.sequences):
+            yield extended(before, level)
+            if length < len(self.prefixes):
+                before = extended(before, self.prefixes[length])
+
+    @classmethod
+    def merged(cls, trees: Sequence["SequenceTree"]) -> "SequenceTree":
+        """Join the sequences of several trees into one.
+
+        >>> from rwkplus.table import GraphTable, Reader
+        >>> table = GraphTable.of(["CC", "CO"])
+        >>> reader = Reader.fit(table)
+        >>> SequenceTree.merged([count_walks(reader.read(graph), 1).tree for graph in table]).sizes
+        [2, 3]
+        """
+        renumber = [np.zeros(1, np.int64)] * len(trees)
+        prefixes: list[Level] = []
+        sequences: list[Level] = []
+        for length in range(len(trees[0].sequences)):
+            sequences.append(
+                _union([tree.sequences[length].after(new) for tree, new in zip(trees, renumber, strict=True)])
+            )
+            if length < len(trees[0].prefixes):
+                parts = [tree.prefixes[length].after(new) for tree, new in zip(trees, renumber, strict=True)]
+                prefixes.append(_union(parts))
+                renumber = [prefixes[-1].find(part) for part in parts]
+        return cls(prefixes, sequences)
 
 
 def _union(levels: list[Level]) -> Level:
@@ -167,15 +185,16 @@ def _link(edge: int, names: Sequence[str] | None) -> str:
     return name if len(name) == 1 and not name.isalnum() else f"-[{name}]-"
 
 
-@dataclass(frozen=True)
-class WalkCounts:
-    """The sequences of some graphs and, per length, their weighted counts: sparse ``(B, S_i)``."""
+class Counted(NamedTuple, Generic[T]):
+    """What occurs in some graphs and, per number of steps, how often: sparse ``(B, F_i)``."""
 
-    tree: SequenceTree
+    tree: T
     counts: list[sparse.csr_matrix]
 
 
-def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, closed: bool = False) -> WalkCounts:
+def count_walks(
+    graphs: GraphArrays, steps: int, *, match_all: bool = True, closed: bool = False
+) -> Counted[SequenceTree]:
     """Count the label sequences of all walks of 0 to ``steps`` edges.
 
     Args:
@@ -191,8 +210,8 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
     >>> dict(zip(counted.tree.names("CO", "-")[1], counted.counts[1].toarray()[0].tolist(), strict=True))
     {'C-C': 2.0, 'C-O': 1.0, 'O-C': 1.0}
     """
-    edges = _Edges.of(graphs, match_all)
-    last = edges.into_labelled()
+    edges = _Edges.of(graphs, inner=match_all)
+    last = edges if match_all else _Edges.of(graphs, inner=False, ends=True)
     alive = np.flatnonzero(graphs.label >= 0)
     labels, found = number(graphs.label[alive])
     at_node = sparse.csr_matrix((np.ones(alive.size), (alive, found)), shape=(graphs.num_nodes, labels.size))
@@ -202,7 +221,10 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
     )
     root = Level(np.zeros_like(labels), np.zeros_like(labels), labels)
     prefixes, sequences, counts = [root], [root], [in_graph @ at_node]
-    walks = _Walks.closed(alive, found, graphs.num_nodes) if closed else _Walks.open(at_node)
+    walks = _Walks(at_node, np.arange(labels.size), None)
+    if closed:
+        at_start = (np.ones(alive.size), (alive, np.arange(alive.size)))
+        walks = _Walks(sparse.csr_matrix(at_start, shape=(graphs.num_nodes, alive.size)), found, alive)
     for step in range(1, steps + 1):
         ended = last.return_to_start(walks, graphs) if closed else last.end(walks, graphs)
         keys, found = number(walks.prefix[ended.column] * edges.base + ended.met)
@@ -211,7 +233,7 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
         if step < steps:
             walks, keys = edges.move(walks, graphs, match_all)
             prefixes.append(edges.level(keys))
-    return WalkCounts(SequenceTree(prefixes, sequences), counts)
+    return Counted(SequenceTree(prefixes, sequences), counts)
 
 
 def number(keys: Ints) -> tuple[Ints, Ints]:
@@ -236,16 +258,6 @@ class _Walks:
     state: sparse.csr_matrix  # (N, columns)
     prefix: Ints  # prefix of each column
     start: Ints | None  # first node of each column, where only closed walks count
-
-    @classmethod
-    def open(cls, at_node: sparse.csr_matrix) -> "_Walks":
-        return cls(at_node, np.arange(at_node.shape[1]), None)
-
-    @classmethod
-    def closed(cls, alive: Ints, label: Ints, num_nodes: int) -> "_Walks":
-        ones, column = np.ones(alive.size), np.arange(alive.size)
-        state = sparse.csr_matrix((ones, (alive, column)), shape=(num_nodes, alive.size))
-        return cls(state, label, alive)
 
 
 @dataclass(frozen=True)
@@ -277,30 +289,19 @@ class _Edges:
     base: int  # edge label and node label make one number below this
 
     @classmethod
-    def of(cls, graphs: GraphArrays, match_all: bool) -> "_Edges":
+    def of(cls, graphs: GraphArrays, *, inner: bool, ends: bool = False) -> "_Edges":
+        """All edges or, if ``inner`` nodes are compared, those between labels; of ``ends``, those into a label."""
         edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
         passable = edge_label >= 0
-        if match_all:  # RWK- compares no inner node, so a walk may pass one without a label
+        if inner:  # RWK- compares no inner node, so a walk may pass one without a label
             passable &= (graphs.label[graphs.source] >= 0) & (graphs.label[graphs.target] >= 0)
+        elif ends:
+            passable &= graphs.label[graphs.target] >= 0
         source, target = graphs.source[passable], graphs.target[passable]
         weight = np.ones(source.size) if graphs.weight is None else graphs.weight[passable]
         label_base = graphs.num_labels + 1
         base = graphs.num_edge_labels * label_base
         return cls(source, target, weight, edge_label[passable], graphs.label[target], label_base, base)
-
-    def into_labelled(self) -> "_Edges":
-        """Only the edges a walk can end with: its last node is compared by every kernel."""
-        kept = self.label >= 0
-        if kept.all():
-            return self
-        return replace(
-            self,
-            source=self.source[kept],
-            target=self.target[kept],
-            weight=self.weight[kept],
-            edge_label=self.edge_label[kept],
-            label=self.label[kept],
-        )
 
     def end(self, walks: _Walks, graphs: GraphArrays) -> _Extended:
         """All walks over one more edge, by graph: no need to know on which node they end."""
