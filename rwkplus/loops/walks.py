@@ -29,9 +29,7 @@ class PackedGraphs(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def pair_scores(
-    rows: Any, cols: Any, steps: int, match_all: bool, closed: bool = False, upper: bool = False
-) -> Any:
+def pair_scores(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool = False, upper: bool = False) -> Any:
     """Scores ``(T, B, K)`` of every graph in ``rows`` with every graph in ``cols``, both :class:`PackedGraphs`.
 
     Args:

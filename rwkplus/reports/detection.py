@@ -7,12 +7,13 @@ import networkx as nx
 import numpy as np
 
 from rwkplus.detect import Explanation, GraphDetector, Judgments
-from rwkplus.detect.walk_kernel import most_similar
+from rwkplus.detect.walk_kernel import default_kernel
 from rwkplus.drawing import draw, histogram, label_colors
 from rwkplus.files import write_whole
 from rwkplus.reports.page import Figure, Page, Section, how_many_drawn, intervals_of, surroundings
-from rwkplus.table import Graphs, GraphTable
+from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.graph_table import pointers
+from rwkplus.table.reader import with_equal_nodes
 
 SHOWN = 12
 """Flagged graphs on a page, the most anomalous first."""
@@ -61,13 +62,12 @@ def detection_report(
     )
     reasons = _reasons(detector, table, shown, why)
     drawn = _Pictures(detector, table[shown], reasons, compared) if shown else None
-    reader = detector.label_reader
     return Page(
         title=f"Anomalies in {name}",
         lead=lead,
         charts=[Figure(histogram(scores, -detector.offset_), "scores of all graphs")],
         colors={} if drawn is None else drawn.colors,
-        intervals=intervals_of(reader) if shown and reader is not None else (),
+        intervals=intervals_of(detector.label_reader) if shown else (),
         sections=[
             drawn.section(
                 k, f"Graph {table.graph_id(i)}", {"score": f"{scores[i]:.3g}, rank {k + 1}", **_known(known, i)}
@@ -182,6 +182,23 @@ def _nearest(detector: GraphDetector, flagged: GraphTable, usual: GraphTable) ->
         captions = [f"graph {usual.graph_id(i)}, similarity {value:.2f}" for i, value in found]
         rows.append(list(zip(drawn, captions, strict=True)))
     return rows
+
+
+def most_similar(
+    graphs: Graphs, others: Graphs, count: int, ignore: Sequence[str] = ()
+) -> list[list[tuple[int, float]]]:
+    """For each graph, the numbers of the ``count`` most similar among others, and their similarities.
+
+    >>> [(i, round(value, 2)) for i, value in most_similar(["CCO"], ["CC", "OCC", "CCCO"], 2)[0]]
+    [(1, 1.0), (2, 0.51)]
+    """
+    table, other = (with_equal_nodes(GraphTable.of(part).without(ignore)) for part in (graphs, others))
+    if Reader.fit(other).discrete:
+        similarity = default_kernel(table).fit(table).transform(other).T
+    else:  # the graphs may be few, with attributes that happen to look like labels
+        similarity = default_kernel(other).fit(other).transform(table)
+    best = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
+    return [[(int(i), float(values[i])) for i in row] for values, row in zip(similarity, best, strict=True)]
 
 
 def _known(known: Mapping[int, str] | None, i: int) -> dict[str, str]:
