@@ -22,12 +22,11 @@ from rwkplus.detect.graph_detector import (
     graph_digests,
     highest_by_graph,
 )
-from rwkplus.errors import ParameterError
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.saving import array, check_entries
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import Floats, GraphArrays, Ints, ReadGraphs, map_blocks
-from rwkplus.types import UnknownLabel, check_choice, is_positive_integer, seed_of
+from rwkplus.types import UnknownLabel, check_choice, check_integer, seed_of
 
 BLOCK_NODES = 100_000
 """Nodes of the graphs that are scored at a time."""
@@ -97,10 +96,8 @@ class SurpriseDetector(GraphDetector):
 
     def _check(self) -> None:
         super()._check()
-        if not is_positive_integer(self.steps):
-            raise ParameterError(f"steps must be an integer of at least 1 (it counts edges), got {self.steps!r}.")
-        if not is_positive_integer(self.n_colors):
-            raise ParameterError(f"n_colors must be an integer of at least 1, got {self.n_colors!r}.")
+        check_integer("steps", self.steps, 1)
+        check_integer("n_colors", self.n_colors, 1)
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
 
     def _learn(self, table: GraphTable) -> tuple[dict[str, Any], Scored]:

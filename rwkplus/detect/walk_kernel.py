@@ -21,7 +21,7 @@ from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, Ints, ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.table.reader import ALIKE, with_equal_nodes
-from rwkplus.types import KernelName, check_choice, is_positive_integer, seed_of
+from rwkplus.types import KernelName, check_choice, check_integer, seed_of
 
 Method = Literal["nearest", "density", "lof", "svm", "forest"]
 T = TypeVar("T")
@@ -209,10 +209,9 @@ class WalkKernelDetector(GraphDetector):
     def _check(self) -> None:
         super()._check()
         check_choice("method", self.method, Method)
-        for name in ("n_references", "n_neighbors"):
-            value = getattr(self, name)
-            if not (is_positive_integer(value) or (value is None and name == "n_neighbors")):
-                raise ParameterError(f"{name} must be an integer of at least 1, got {value!r}.")
+        check_integer("n_references", self.n_references, 1)
+        if self.n_neighbors is not None:
+            check_integer("n_neighbors", self.n_neighbors, 1)
         if self.kernel is not None and not (isinstance(self.kernel, RandomWalkKernel) and self.kernel.normalize):
             raise ParameterError(
                 f"kernel must be a RandomWalkKernel with normalize=True, or None; got {self.kernel!r}."

@@ -24,7 +24,7 @@ from rwkplus.types import (
     Walks,
     check_choice,
     check_ignore,
-    is_positive_integer,
+    check_integer,
 )
 
 
@@ -170,8 +170,7 @@ def step_weights(steps: int, combine: Combine | Sequence[float], decay: float, i
     >>> step_weights(2, [3, 1], 0.1, include_zero_step=False)
     array([0., 3., 1.])
     """
-    if not is_positive_integer(steps):
-        raise ParameterError(f"steps must be an integer of at least 1 (it counts edges), got {steps!r}.")
+    check_integer("steps", steps, 1)
     lengths = np.arange(steps + 1)
     if not isinstance(combine, str):
         return np.concatenate([[float(include_zero_step)], _given_weights(steps, combine)])

@@ -31,7 +31,7 @@ from rwkplus.types import (
     UnknownLabel,
     Walks,
     check_choice,
-    is_positive_integer,
+    check_integer,
 )
 
 EXPLICIT_ROWS = 8_192
@@ -332,8 +332,7 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, GraphKernel):
 
     def _new_kernel(self) -> RandomWalkKernel:
         """Check all parameters."""
-        if not is_positive_integer(self.n_components):
-            raise ParameterError(f"n_components must be an integer of at least 1, got {self.n_components!r}.")
+        check_integer("n_components", self.n_components, 1)
         if not (self.kernel is None or isinstance(self.kernel, RandomWalkKernel)):
             raise ParameterError(f"kernel must be a RandomWalkKernel or None, got {self.kernel!r}.")
         return RandomWalkKernel() if self.kernel is None else clone(self.kernel)

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.errors import ParameterError
 from rwkplus.kernels.explicit_features import FeatureMap, Vocabulary
 from rwkplus.kernels.graph_kernel import WalkEstimator, check_labels
 from rwkplus.saving import check_entries
 from rwkplus.table import Graphs, Reader
 from rwkplus.table.arrays import ReadGraphs
-from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer
+from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_integer
 
 
 class RandomWalkFeatures(WalkEstimator):
@@ -138,8 +137,8 @@ class RandomWalkFeatures(WalkEstimator):
     def _map(self) -> FeatureMap:
         """Check all parameters."""
         weights = self._checked_weights()
-        if self.hash_width is not None and not is_positive_integer(self.hash_width):
-            raise ParameterError(f"hash_width must be an integer of at least 1, got {self.hash_width!r}.")
+        if self.hash_width is not None:
+            check_integer("hash_width", self.hash_width, 1)
         closed = self.walks == "closed"
         return FeatureMap(self.kernel, self.steps, weights, closed, self.assignment, self.hash_width)
 
