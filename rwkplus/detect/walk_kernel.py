@@ -2,8 +2,8 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -95,7 +95,7 @@ class WalkKernelDetector(GraphDetector):
     reference_scores_: Floats
     kernel_: RandomWalkKernel
     counts_: RandomWalkFeatures | None
-    _judge: "_Judge"
+    _score: Callable[[ReadGraphs], Scored]  # a block of graphs
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class WalkKernelDetector(GraphDetector):
         return self._similarity(self._later(X))
 
     def _similarity(self, table: GraphTable) -> Floats:
-        return np.concatenate(list(self._judge.over_blocks(self._judge.similarity_of, table)))
+        return np.concatenate(_over_blocks(partial(_similarity, self.kernel_), table, self.kernel_, self.n_jobs))
 
     def _table(self, X: Graphs) -> GraphTable:
         return super()._table(X).without(self.ignored)
@@ -148,9 +148,9 @@ class WalkKernelDetector(GraphDetector):
         chosen = np.sort(np.random.default_rng(seed).permutation(len(table))[: self.n_references])
         learned, own = self._refer_to(table[chosen], seed)
         rest = np.setdiff1d(np.arange(len(table)), chosen)
-        parts = [own, learned["_judge"].scores(table[rest])] if rest.size else [own]
+        parts = _over_blocks(learned["_score"], table[rest], learned["kernel_"], self.n_jobs) if rest.size else []
         order = np.argsort(np.concatenate([chosen, rest]), kind="stable")
-        return learned | {"reference_indices_": chosen}, Scored.joined(parts).take(order)
+        return learned | {"reference_indices_": chosen}, Scored.joined([own, *parts]).take(order)
 
     def _refer_to(self, references: GraphTable, seed: int) -> tuple[dict[str, Any], Scored]:
         """Attributes that follow from the references, and the references scored, each by the others."""
@@ -158,21 +158,22 @@ class WalkKernelDetector(GraphDetector):
             raise GraphError("the local outlier factor compares graphs with their neighbors: it needs at least two.")
         kernel = default_kernel(references) if self.kernel is None else clone(self.kernel)
         counted = self.method == "forest" and self.kernel is None and kernel.kernel == "node-centric"
-        if counted:  # similarities are for explanations and similar graphs
-            judge = _Judge(kernel.fit(references), color_counts().fit(references), CountForest(seed), self.n_jobs)
-            seen = judge.seen(references)
+        counts = color_counts().fit(references) if counted else None
+        if counts is not None:  # similarities are for explanations and similar graphs
+            judge: Novelty = CountForest(seed)
+            seen = _seen(references, kernel.fit(references), counts)
         else:
-            judged_by = novelty(self.method, self.n_neighbors, len(references), seed)
+            judge = novelty(self.method, self.n_neighbors, len(references), seed)
             seen = kernel.fit_transform(references)
-            judge = _Judge(kernel, None, judged_by, self.n_jobs)
-        judge.novelty.fit(seen)
-        first, second = judge.novelty.own(seen)
-        learned = {"references_": references, "kernel_": kernel, "counts_": judge.counts, "reference_scores_": first}
-        digests = np.concatenate(list(judge.over_blocks(_digests_of, references)))
-        return learned | {"_judge": judge, "seed_": seed}, Scored(first, second, digests)
+        judge.fit(seen)
+        first, second = judge.own(seen)
+        digests = np.concatenate(_over_blocks(_digests_of, references, kernel, self.n_jobs))
+        learned = {"references_": references, "kernel_": kernel, "counts_": counts, "reference_scores_": first}
+        score = partial(_scored, kernel, counts, judge)
+        return learned | {"_score": score, "seed_": seed}, Scored(first, second, digests)
 
     def _scores(self, table: GraphTable) -> Scored:
-        return self._judge.scores(table)
+        return Scored.joined(_over_blocks(self._score, table, self.kernel_, self.n_jobs))
 
     @property
     def explains(self) -> bool:
@@ -240,36 +241,29 @@ class WalkKernelDetector(GraphDetector):
         return model | {"reference_indices_": indices}
 
 
-@dataclass(frozen=True)
-class _Judge:
-    """What scores graphs: it holds all that workers need, and nothing of the fitted graphs but the references."""
+def _over_blocks(
+    function: Callable[[ReadGraphs], T], table: GraphTable, kernel: RandomWalkKernel, n_jobs: int | None
+) -> list[T]:
+    return list(map_blocks(function, ReadGraphs(table, kernel.reader_), BLOCK_NODES, n_jobs))
 
-    kernel: RandomWalkKernel
-    counts: RandomWalkFeatures | None
-    novelty: "Novelty"
-    n_jobs: int | None
 
-    def scores(self, table: GraphTable) -> Scored:
-        """Score graphs, block by block."""
-        return Scored.joined(list(self.over_blocks(self.scores_of, table)))
+def _scored(
+    kernel: RandomWalkKernel, counts: RandomWalkFeatures | None, judge: "Novelty", graphs: ReadGraphs
+) -> Scored:
+    """Score a block of graphs with what workers need, which is nothing of the fitted graphs but the references."""
+    seen = _seen(graphs.table, kernel, counts)
+    return Scored(judge.scores(seen), judge.second_scores(seen), _digests_of(graphs))
 
-    def over_blocks(self, function: Callable[[ReadGraphs], T], table: GraphTable) -> Iterator[T]:
-        """Results for blocks of graphs, in order."""
-        return map_blocks(function, ReadGraphs(table, self.kernel.reader_), BLOCK_NODES, self.n_jobs)
 
-    def scores_of(self, graphs: ReadGraphs) -> Scored:
-        seen = self.seen(graphs.table)
-        return Scored(self.novelty.scores(seen), self.novelty.second_scores(seen), _digests_of(graphs))
+def _seen(table: GraphTable, kernel: RandomWalkKernel, counts: RandomWalkFeatures | None) -> Any:  # noqa: ANN401
+    """What novelty is judged by: similarities to the references, or counts of colors and the share of new ones."""
+    if counts is None:
+        return kernel.transform(table)
+    return with_new_share(counts.transform(table), (counts.steps + 1) * np.diff(table.node_ptr))
 
-    def similarity_of(self, graphs: ReadGraphs) -> Floats:
-        return self.kernel.transform(graphs.table)
 
-    def seen(self, table: GraphTable) -> Any:  # noqa: ANN401
-        """What novelty is judged by: similarities to the references, or counts of colors and the share of new ones."""
-        if self.counts is None:
-            return self.kernel.transform(table)
-        levels = self.counts.steps + 1
-        return with_new_share(self.counts.transform(table), levels * np.diff(table.node_ptr))
+def _similarity(kernel: RandomWalkKernel, graphs: ReadGraphs) -> Floats:
+    return kernel.transform(graphs.table)
 
 
 def _digests_of(graphs: ReadGraphs) -> Codes:
@@ -353,7 +347,7 @@ class Density(Novelty):
         return -np.asarray(logsumexp((similarity - 1) / self.bandwidth**2, axis=1))
 
 
-class Learned(Novelty):
+class _Learned(Novelty):
     """One of scikit-learn's detectors, with its default settings, on similarities or distances."""
 
     def __init__(self, model: OutlierMixin, *, distances: bool = False) -> None:
@@ -442,15 +436,15 @@ def novelty(method: Method, n_neighbors: int | None, references: int, seed: int)
     if method == "svm":
         from sklearn.svm import OneClassSVM
 
-        return Learned(OneClassSVM(kernel="precomputed"))
+        return _Learned(OneClassSVM(kernel="precomputed"))
     if method == "forest":
         from sklearn.ensemble import IsolationForest
 
-        return Learned(IsolationForest(random_state=seed))
+        return _Learned(IsolationForest(random_state=seed))
     from sklearn.neighbors import LocalOutlierFactor
 
     count = max(1, min(n_neighbors or 20, references - 1))
-    return Learned(LocalOutlierFactor(count, metric="precomputed", novelty=True), distances=True)
+    return _Learned(LocalOutlierFactor(count, metric="precomputed", novelty=True), distances=True)
 
 
 def _distance(similarity: Floats) -> Floats:

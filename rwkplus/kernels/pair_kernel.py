@@ -107,12 +107,11 @@ def _pack(graphs: GraphArrays) -> PackedGraphs:
 
 def _zero_step(rows: GraphArrays, cols: GraphArrays) -> Floats:
     """Sum of squared color similarities, from the second moments of the colors: never anything N x N."""
+    return _moments(rows) @ _moments(cols).T
 
-    def moments(graphs: GraphArrays) -> Floats:
-        parts = np.split(graphs.x, graphs.node_ptr[1:-1])
-        return np.stack([(part.T @ part).ravel() for part in parts])
 
-    return moments(rows) @ moments(cols).T
+def _moments(graphs: GraphArrays) -> Floats:
+    return np.stack([(part.T @ part).ravel() for part in np.split(graphs.x, graphs.node_ptr[1:-1])])
 
 
 def _check_size(rows: GraphArrays, cols: GraphArrays) -> None:

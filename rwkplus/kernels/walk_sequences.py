@@ -10,6 +10,7 @@ sequence is ever written out, and long ones cannot overflow. Every block of grap
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy import sparse
 
 from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.saving import array
-from rwkplus.table.arrays import Codes, GraphArrays, Ints
+from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
 
 T = TypeVar("T")
 
@@ -82,25 +83,12 @@ class SequenceTree:
         cls, arrays: Mapping[str, NDArray[Any]], steps: int, num_labels: int, num_edge_labels: int
     ) -> "SequenceTree":
         """Read what :meth:`to_arrays` returned; ``KeyError`` or ``ValueError`` where it is not a tree of ``steps``."""
-
-        def level(kind: str, i: int, num_prefixes: int) -> Level:
-            found = Level(*(array(arrays, f"{kind}.{i}.{name}", "i", 1) for name in Level._fields))
-            if len({part.shape for part in found}) != 1:
-                raise ValueError("its label sequences do not fit together")
-            least_label = -1 if kind == "prefixes" and i > 0 else 0  # inner nodes may not be compared
-            lowest, highest = (0, 0, least_label), (num_prefixes, num_edge_labels, num_labels)
-            for part, low, high in zip(found, lowest, highest, strict=True):
-                if (part < low).any() or (part >= high).any():
-                    raise ValueError("its label sequences name labels or prefixes that are not there")
-            if (np.diff(_keys([found])[0]) <= 0).any():
-                raise ValueError("its label sequences are not in order")
-            return found
-
+        of_file = partial(_checked, arrays, num_labels=num_labels, num_edge_labels=num_edge_labels)
         prefixes: list[Level] = []
         for i in range(steps):
-            prefixes.append(level("prefixes", i, prefixes[-1].label.size if prefixes else 1))
+            prefixes.append(of_file(f"prefixes.{i}", prefixes[-1].label.size if prefixes else 1, -1 if i else 0))
         sizes = [1, *(part.label.size for part in prefixes)]
-        return cls(prefixes, [level("sequences", i, size) for i, size in enumerate(sizes)])
+        return cls(prefixes, [of_file(f"sequences.{i}", size, 0) for i, size in enumerate(sizes)])
 
     def locate(self, other: "SequenceTree") -> Iterator[Ints]:
         """Yield, length by length, the number here of each of the other's sequences, -1 for unknown ones."""
@@ -112,13 +100,8 @@ class SequenceTree:
 
     def names(self, node_names: Sequence[str], edge_names: Sequence[str] | None) -> list[list[str]]:
         """Readable sequences such as ``C-C=O`` by length; ``*`` stands for a node that is not compared."""
-
-        def written(level: Level, before: list[str]) -> list[str]:
-            return [
-                before[prefix] + _link(edge, edge_names) + (node_names[label] if label >= 0 else "*")
-                for prefix, edge, label in zip(*map(np.ndarray.tolist, level), strict=True)
-            ]
-
+        links = ["-"] if edge_names is None else [_link(name) for name in edge_names]
+        written = partial(_written, nodes=[*node_names, "*"], links=links)
         prefixes = [node_names[label] for label in self.prefixes[0].label.tolist()]
         names = [list(prefixes)]
         for length in range(1, len(self.sequences)):
@@ -129,18 +112,11 @@ class SequenceTree:
 
     def hashes(self, graphs: GraphArrays) -> Iterator[Codes]:
         """Yield, length by length, a 64-bit hash of every sequence, the same everywhere; ``graphs`` tell the labels."""
-
-        def extended(before: Codes, level: Level) -> Codes:
-            hashed = before[level.prefix]
-            for code in (graphs.edge_label_code[level.edge], graphs.label_code[level.label]):
-                hashed = mix(hashed + (code + np.uint64(2)) + STEP)
-            return hashed
-
         before = np.zeros(1, np.uint64)
         for length, level in enumerate(self.sequences):
-            yield extended(before, level)
+            yield _hashed(before, level, graphs)
             if length < len(self.prefixes):
-                before = extended(before, self.prefixes[length])
+                before = _hashed(before, self.prefixes[length], graphs)
 
     @classmethod
     def merged(cls, trees: Sequence["SequenceTree"]) -> "SequenceTree":
@@ -166,6 +142,28 @@ class SequenceTree:
         return cls(prefixes, sequences)
 
 
+def _checked(
+    arrays: Mapping[str, NDArray[Any]],
+    name: str,
+    num_prefixes: int,
+    least_label: int,
+    *,
+    num_labels: int,
+    num_edge_labels: int,
+) -> Level:
+    """A level out of a file, refused unless these are distinct sequences, in order, made of what there is."""
+    found = Level(*(array(arrays, f"{name}.{part}", "i", 1) for part in Level._fields))
+    if len({part.shape for part in found}) != 1:
+        raise ValueError("its label sequences do not fit together")
+    lowest, highest = (0, 0, least_label), (num_prefixes, num_edge_labels, num_labels)
+    for part, low, high in zip(found, lowest, highest, strict=True):
+        if (part < low).any() or (part >= high).any():
+            raise ValueError("its label sequences name labels or prefixes that are not there")
+    if (np.diff(_keys([found])[0]) <= 0).any():
+        raise ValueError("its label sequences are not in order")
+    return found
+
+
 def _union(levels: list[Level]) -> Level:
     _, first = np.unique(np.concatenate(_keys(levels)), return_index=True)
     return Level(*(np.concatenate(column)[first] for column in zip(*levels, strict=True)))
@@ -178,11 +176,21 @@ def _keys(levels: list[Level]) -> list[Ints]:
     return [(level.prefix * num_edges + level.edge) * num_labels + level.label + 1 for level in levels]
 
 
-def _link(edge: int, names: Sequence[str] | None) -> str:
-    if names is None:
-        return "-"
-    name = names[edge]
+def _hashed(before: Codes, level: Level, graphs: GraphArrays) -> Codes:
+    hashed = before[level.prefix]
+    for code in (graphs.edge_label_code[level.edge], graphs.label_code[level.label]):
+        hashed = mix(hashed + (code + np.uint64(2)) + STEP)
+    return hashed
+
+
+def _link(name: str) -> str:
     return name if len(name) == 1 and not name.isalnum() else f"-[{name}]-"
+
+
+def _written(level: Level, before: list[str], nodes: list[str], links: list[str]) -> list[str]:
+    """Sequences from their prefixes; a label of -1 is the last of the nodes."""
+    parts = zip(*map(np.ndarray.tolist, level), strict=True)
+    return [before[prefix] + links[edge] + nodes[label] for prefix, edge, label in parts]
 
 
 class Counted(NamedTuple, Generic[T]):
@@ -210,8 +218,8 @@ def count_walks(
     >>> dict(zip(counted.tree.names("CO", "-")[1], counted.counts[1].toarray()[0].tolist(), strict=True))
     {'C-C': 2.0, 'C-O': 1.0, 'O-C': 1.0}
     """
-    edges = _Edges.of(graphs, inner=match_all)
-    last = edges if match_all else _Edges.of(graphs, inner=False, ends=True)
+    edges = _edges(graphs, inner=match_all)
+    last = edges if match_all else _edges(graphs, inner=False, ends=True)
     alive = np.flatnonzero(graphs.label >= 0)
     labels, found = number(graphs.label[alive])
     at_node = sparse.csr_matrix((np.ones(alive.size), (alive, found)), shape=(graphs.num_nodes, labels.size))
@@ -226,13 +234,16 @@ def count_walks(
         at_start = (np.ones(alive.size), (alive, np.arange(alive.size)))
         walks = _Walks(sparse.csr_matrix(at_start, shape=(graphs.num_nodes, alive.size)), found, alive)
     for step in range(1, steps + 1):
-        ended = last.return_to_start(walks, graphs) if closed else last.end(walks, graphs)
+        if closed:
+            ended = _returned(last, walks, graphs)
+        else:  # by graph: no need to know on which node they end
+            ended = _extended(last, walks, graphs.graph[last.target], graphs.num_graphs, last.label)
         keys, found = number(walks.prefix[ended.column] * edges.base + ended.met)
-        sequences.append(edges.level(keys))
-        counts.append(ended.as_matrix(found, keys.size))
+        sequences.append(_level(edges, keys))
+        counts.append(_matrix(ended, found, keys.size))
         if step < steps:
-            walks, keys = edges.move(walks, graphs, match_all)
-            prefixes.append(edges.level(keys))
+            walks, keys = _moved(edges, walks, graphs, match_all)
+            prefixes.append(_level(edges, keys))
     return Counted(SequenceTree(prefixes, sequences), counts)
 
 
@@ -251,8 +262,7 @@ def number(keys: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
 
 
-@dataclass(frozen=True)
-class _Walks:
+class _Walks(NamedTuple):
     """Walks so far, by the node they stand on: a column per prefix, or per first node and prefix."""
 
     state: sparse.csr_matrix  # (N, columns)
@@ -260,83 +270,82 @@ class _Walks:
     start: Ints | None  # first node of each column, where only closed walks count
 
 
-@dataclass(frozen=True)
-class _Extended:
+class _Extended(NamedTuple):
     """Walks that took one more edge: whose they are, the column they come from, the labels they met."""
 
     owner_ptr: Ints  # (owners + 1,)
     column: Ints
     met: Ints
-    weight: NDArray[np.float64]
-
-    def as_matrix(self, column: Ints, num_columns: int) -> sparse.csr_matrix:
-        shape = (self.owner_ptr.size - 1, num_columns)
-        matrix = sparse.csr_matrix((self.weight, column, self.owner_ptr), shape=shape)
-        matrix.sum_duplicates()
-        return matrix
+    weight: Floats
 
 
-@dataclass(frozen=True)
-class _Edges:
+class _Edges(NamedTuple):
     """Edges that some walk can take, and what it meets when it does."""
 
     source: Ints
     target: Ints
-    weight: NDArray[np.float64]
+    weight: Floats
     edge_label: Ints
     label: Ints  # of the target
     label_base: int
     base: int  # edge label and node label make one number below this
 
-    @classmethod
-    def of(cls, graphs: GraphArrays, *, inner: bool, ends: bool = False) -> "_Edges":
-        """All edges or, if ``inner`` nodes are compared, those between labels; of ``ends``, those into a label."""
-        edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
-        passable = edge_label >= 0
-        if inner:  # RWK- compares no inner node, so a walk may pass one without a label
-            passable &= (graphs.label[graphs.source] >= 0) & (graphs.label[graphs.target] >= 0)
-        elif ends:
-            passable &= graphs.label[graphs.target] >= 0
-        source, target = graphs.source[passable], graphs.target[passable]
-        weight = np.ones(source.size) if graphs.weight is None else graphs.weight[passable]
-        label_base = graphs.num_labels + 1
-        base = graphs.num_edge_labels * label_base
-        return cls(source, target, weight, edge_label[passable], graphs.label[target], label_base, base)
 
-    def end(self, walks: _Walks, graphs: GraphArrays) -> _Extended:
-        """All walks over one more edge, by graph: no need to know on which node they end."""
-        return self._extend(walks, graphs.graph[self.target], graphs.num_graphs, self.label)
+def _edges(graphs: GraphArrays, *, inner: bool, ends: bool = False) -> _Edges:
+    """All edges or, if ``inner`` nodes are compared, those between labels; of ``ends``, those into a label."""
+    edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
+    passable = edge_label >= 0
+    if inner:  # RWK- compares no inner node, so a walk may pass one without a label
+        passable &= (graphs.label[graphs.source] >= 0) & (graphs.label[graphs.target] >= 0)
+    elif ends:
+        passable &= graphs.label[graphs.target] >= 0
+    source, target = graphs.source[passable], graphs.target[passable]
+    weight = np.ones(source.size) if graphs.weight is None else graphs.weight[passable]
+    label_base = graphs.num_labels + 1
+    base = graphs.num_edge_labels * label_base
+    return _Edges(source, target, weight, edge_label[passable], graphs.label[target], label_base, base)
 
-    def return_to_start(self, walks: _Walks, graphs: GraphArrays) -> _Extended:
-        """Only those walks over one more edge that are back on their first node, by graph."""
-        moved = self._extend(walks, self.target, graphs.num_nodes, self.label)
-        assert walks.start is not None
-        node = np.repeat(np.arange(graphs.num_nodes), np.diff(moved.owner_ptr))
-        back = walks.start[moved.column] == node
-        kept = np.concatenate([[0], np.cumsum(back)])
-        graph_ptr = kept[moved.owner_ptr[graphs.node_ptr]]
-        return _Extended(graph_ptr, moved.column[back], moved.met[back], moved.weight[back])
 
-    def move(self, walks: _Walks, graphs: GraphArrays, match_all: bool) -> tuple[_Walks, Ints]:
-        """All walks over one more edge, by the node they stand on; and the keys of their prefixes."""
-        label = self.label if match_all else np.full_like(self.label, -1)  # -1: not compared
-        moved = self._extend(walks, self.target, graphs.num_nodes, label)
-        columns, found = number(moved.column * self.base + moved.met)
-        keys, prefix = number(walks.prefix[columns // self.base] * self.base + columns % self.base)
-        start = None if walks.start is None else walks.start[columns // self.base]
-        return _Walks(moved.as_matrix(found, columns.size), prefix, start), keys
+def _extended(edges: _Edges, walks: _Walks, owner: Ints, num_owners: int, label: Ints) -> _Extended:
+    """Send every walk over every edge; add up what has one owner, column and labels met."""
+    met = edges.edge_label * edges.label_base + label + 1
+    rows, row = number(owner * edges.base + met)
+    step = sparse.csr_matrix((edges.weight, (row, edges.source)), shape=(rows.size, walks.state.shape[0]))
+    walked = step @ walks.state
+    owner_ptr = walked.indptr[np.searchsorted(rows, np.arange(num_owners + 1) * edges.base)]
+    met_by_entry = np.repeat(rows % edges.base, np.diff(walked.indptr))
+    return _Extended(owner_ptr.astype(np.int64), walked.indices.astype(np.int64), met_by_entry, walked.data)
 
-    def level(self, keys: Ints) -> Level:
-        """Take keys apart into prefix, edge label and node label."""
-        met = keys % self.base
-        return Level(keys // self.base, met // self.label_base, met % self.label_base - 1)
 
-    def _extend(self, walks: _Walks, owner: Ints, num_owners: int, label: Ints) -> _Extended:
-        """Send every walk over every edge; add up what has one owner, column and labels met."""
-        met = self.edge_label * self.label_base + label + 1
-        rows, row = number(owner * self.base + met)
-        step = sparse.csr_matrix((self.weight, (row, self.source)), shape=(rows.size, walks.state.shape[0]))
-        walked = step @ walks.state
-        owner_ptr = walked.indptr[np.searchsorted(rows, np.arange(num_owners + 1) * self.base)]
-        met_by_entry = np.repeat(rows % self.base, np.diff(walked.indptr))
-        return _Extended(owner_ptr.astype(np.int64), walked.indices.astype(np.int64), met_by_entry, walked.data)
+def _returned(edges: _Edges, walks: _Walks, graphs: GraphArrays) -> _Extended:
+    """Only those walks over one more edge that are back on their first node, by graph."""
+    moved = _extended(edges, walks, edges.target, graphs.num_nodes, edges.label)
+    assert walks.start is not None
+    node = np.repeat(np.arange(graphs.num_nodes), np.diff(moved.owner_ptr))
+    back = walks.start[moved.column] == node
+    kept = np.concatenate([[0], np.cumsum(back)])
+    graph_ptr = kept[moved.owner_ptr[graphs.node_ptr]]
+    return _Extended(graph_ptr, moved.column[back], moved.met[back], moved.weight[back])
+
+
+def _moved(edges: _Edges, walks: _Walks, graphs: GraphArrays, match_all: bool) -> tuple[_Walks, Ints]:
+    """All walks over one more edge, by the node they stand on; and the keys of their prefixes."""
+    label = edges.label if match_all else np.full_like(edges.label, -1)  # -1: not compared
+    moved = _extended(edges, walks, edges.target, graphs.num_nodes, label)
+    columns, found = number(moved.column * edges.base + moved.met)
+    keys, prefix = number(walks.prefix[columns // edges.base] * edges.base + columns % edges.base)
+    start = None if walks.start is None else walks.start[columns // edges.base]
+    return _Walks(_matrix(moved, found, columns.size), prefix, start), keys
+
+
+def _level(edges: _Edges, keys: Ints) -> Level:
+    """Take keys apart into prefix, edge label and node label."""
+    met = keys % edges.base
+    return Level(keys // edges.base, met // edges.label_base, met % edges.label_base - 1)
+
+
+def _matrix(walks: _Extended, column: Ints, num_columns: int) -> sparse.csr_matrix:
+    shape = (walks.owner_ptr.size - 1, num_columns)
+    matrix = sparse.csr_matrix((walks.weight, column, walks.owner_ptr), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
