@@ -83,12 +83,24 @@ class SequenceTree:
         cls, arrays: Mapping[str, NDArray[Any]], steps: int, num_labels: int, num_edge_labels: int
     ) -> "SequenceTree":
         """Read what :meth:`to_arrays` returned; ``KeyError`` or ``ValueError`` where it is not a tree of ``steps``."""
-        of_file = partial(_checked, arrays, num_labels=num_labels, num_edge_labels=num_edge_labels)
+
+        def _level(name: str, num_prefixes: int, least_label: int) -> Level:
+            found = Level(*(array(arrays, f"{name}.{part}", "i", 1) for part in Level._fields))
+            if len({part.shape for part in found}) != 1:
+                raise ValueError("its label sequences do not fit together")
+            lowest, highest = (0, 0, least_label), (num_prefixes, num_edge_labels, num_labels)
+            for part, low, high in zip(found, lowest, highest, strict=True):
+                if (part < low).any() or (part >= high).any():
+                    raise ValueError("its label sequences name labels or prefixes that are not there")
+            if (np.diff(_keys([found])[0]) <= 0).any():
+                raise ValueError("its label sequences are not in order")
+            return found
+
         prefixes: list[Level] = []
         for i in range(steps):
-            prefixes.append(of_file(f"prefixes.{i}", prefixes[-1].label.size if prefixes else 1, -1 if i else 0))
+            prefixes.append(_level(f"prefixes.{i}", prefixes[-1].label.size if prefixes else 1, -1 if i else 0))
         sizes = [1, *(part.label.size for part in prefixes)]
-        return cls(prefixes, [of_file(f"sequences.{i}", size, 0) for i, size in enumerate(sizes)])
+        return cls(prefixes, [_level(f"sequences.{i}", size, 0) for i, size in enumerate(sizes)])
 
     def locate(self, other: "SequenceTree") -> Iterator[Ints]:
         """Yield, length by length, the number here of each of the other's sequences, -1 for unknown ones."""
@@ -140,28 +152,6 @@ class SequenceTree:
                 prefixes.append(_union(parts))
                 renumber = [prefixes[-1].find(part) for part in parts]
         return cls(prefixes, sequences)
-
-
-def _checked(
-    arrays: Mapping[str, NDArray[Any]],
-    name: str,
-    num_prefixes: int,
-    least_label: int,
-    *,
-    num_labels: int,
-    num_edge_labels: int,
-) -> Level:
-    """A level out of a file, refused unless these are distinct sequences, in order, made of what there is."""
-    found = Level(*(array(arrays, f"{name}.{part}", "i", 1) for part in Level._fields))
-    if len({part.shape for part in found}) != 1:
-        raise ValueError("its label sequences do not fit together")
-    lowest, highest = (0, 0, least_label), (num_prefixes, num_edge_labels, num_labels)
-    for part, low, high in zip(found, lowest, highest, strict=True):
-        if (part < low).any() or (part >= high).any():
-            raise ValueError("its label sequences name labels or prefixes that are not there")
-    if (np.diff(_keys([found])[0]) <= 0).any():
-        raise ValueError("its label sequences are not in order")
-    return found
 
 
 def _union(levels: list[Level]) -> Level:
