@@ -30,11 +30,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """Give the name of a file to write, which replaces ``path`` if the block ends well; folders are made.
 
     Every writer has a name of its own: when several write the same file, it is never a mixture, and the last to end
-    wins. After the block it stays even if the machine stops. What killed processes have left of it is removed.
-
-    Raises:
-        DataError: ``path`` is a folder, a device or a pipe.
-        OSError: The file cannot be written; the error is about ``path``, not about the name to write.
+    wins. After the block it stays even if the machine stops. What killed processes have left of it is removed. If the
+    file cannot be written, the ``OSError`` is about ``path``, not about the name to write.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -60,14 +57,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 def whole_folder(path: str | Path, replaces: str | None = None) -> Iterator[Path]:
     """Give a folder to write into, which gets the name ``path`` if the block ends well.
 
-    After the block it stays even if the machine stops. What killed processes have left of it is removed.
-
-    Args:
-        path: Name of the folder; those above it are made.
-        replaces: A folder that has a file of this name is replaced; anything else that is there already is refused.
-
-    Raises:
-        DataError: ``path`` exists and is not to be replaced, or cannot be written.
+    After the block it stays even if the machine stops. What killed processes have left of it is removed. A folder that
+    has a file named ``replaces`` is replaced; anything else that is there already is refused.
     """
     path = Path(path)
     if path.exists() and (replaces is None or not ((path / replaces).exists() or _is_empty(path))):
@@ -241,13 +232,9 @@ def _known(value: Any, *, finite: bool = False) -> Any:  # noqa: ANN401
 
 
 def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[str, Any], key: str = HEADER) -> Path:
-    """Write a safetensors file, whole or not at all; folders are made.
+    """Write a safetensors file of tensors, all of torch or all of numpy, whole or not at all; folders are made.
 
-    Args:
-        path: File to write.
-        record: What the tensors belong to, as JSON values for the header.
-        tensors: All of torch or all of numpy.
-        key: Entry of the header.
+    ``record`` tells in JSON values what the tensors belong to; it is the entry ``key`` of the header.
     """
     try:
         metadata = {key: json.dumps(record, default=plain_number)}
@@ -277,12 +264,7 @@ def read_tensors(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read record and tensors that :func:`write_tensors` wrote, or say why they cannot be; nothing is executed.
 
-    Args:
-        path: File to read.
-        kind: What it should hold, for messages.
-        expected: Its format, if such files have one.
-        framework: Whose tensors to return.
-        key: Entry of the header.
+    ``kind`` is what the file should hold, for messages, and ``expected`` its format, if such files have one.
     """
     with _opened(path, kind, framework) as file:
         record = json.loads((file.metadata() or {}).get(key, "null"))

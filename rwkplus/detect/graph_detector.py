@@ -96,18 +96,6 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
     Attributes:
         fitted_scores_: :meth:`score_samples` of the fitted graphs ``(B,)``.
         offset_: Scores below it are anomalies. It is the score of the most anomalous fitted graph that is not flagged.
-
-    Example:
-        >>> import networkx as nx
-        >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> detector = SurpriseDetector(0.05).fit(rings)
-        >>> detector.offset_, detector.score_samples([rings[0], star]).round(2)
-        (0.0, array([ 0.  , -2.94]))
-        >>> detector.predict([rings[0], star]), detector.judge([rings[0], star]).flagged
-        (array([ 1, -1]), array([False,  True]))
-        >>> detector.fit_predict([*rings, star]).tolist().index(-1)
-        18
     """
 
     contamination: float
@@ -122,7 +110,12 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
     _border: tuple[float, float]  # anomalies have a higher first score, or the same and a higher second score
 
     def fit(self, X: Graphs, y: object = None) -> Self:
-        """Learn what is usual in the graphs ``X``; a share ``contamination`` of them are taken for anomalies."""
+        """Learn what is usual in the graphs ``X``; a share ``contamination`` of them are taken for anomalies.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector().fit(["CCC"] * 9).offset_
+        0.0
+        """
         self._check()
         table = self._table(X)
         check_nodes(table)
@@ -131,7 +124,12 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         return self
 
     def score_samples(self, X: Graphs) -> Floats:
-        """How usual graphs are: the lower, the more anomalous ``(B,)``."""
+        """How usual graphs are: the lower, the more anomalous ``(B,)``.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector().fit(["CCC"] * 9).score_samples(["CCC", "CCO"]).round(2)
+        array([ 0.  , -2.3])
+        """
         return self.judge(X).scores
 
     def decision_function(self, X: Graphs) -> Floats:
@@ -144,15 +142,30 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         return np.where(judged.flagged & (difference == 0), JUST_BELOW, difference)
 
     def predict(self, X: Graphs) -> Ints:
-        """-1 for anomalies, 1 for the others ``(B,)``."""
+        """-1 for anomalies, 1 for the others ``(B,)``.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector().fit(["CCC"] * 9).predict(["CCC", "CCO"])
+        array([ 1, -1])
+        """
         return np.where(self.judge(X).flagged, -1, 1)
 
     def fit_predict(self, X: Graphs, y: object = None) -> Ints:
-        """Fit and judge the same graphs, each by the others: -1 for anomalies, 1 for the rest ``(B,)``."""
+        """Fit and judge the same graphs, each by the others: -1 for anomalies, 1 for the rest ``(B,)``.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector(0.2).fit_predict(["CCC"] * 4 + ["CCO"])
+        array([ 1,  1,  1,  1, -1])
+        """
         return np.where(self.fit_judge(X, y).flagged, -1, 1)
 
     def judge(self, X: Graphs) -> Judgments:
-        """Score graphs and tell which are anomalies, in one pass."""
+        """Score graphs and tell which are anomalies, in one pass.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector().fit(["CCC"] * 9).judge(["CCC", "CCO"]).flagged
+        array([False,  True])
+        """
         table = self._later(X)
         check_nodes(table)
         found = self._scores(table)
@@ -168,7 +181,12 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         return Judgments(0.0 - fitted.first, _beyond(self._border, fitted.first, fitted.second))
 
     def explain(self, X: Graphs) -> list[Explanation]:
-        """Tell which nodes make each graph unusual, whether it is flagged or not."""
+        """Tell which nodes make each graph unusual, whether it is flagged or not.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector().fit(["CCC"] * 9).explain(["CCO"])[0].nodes
+        (2,)
+        """
         table = self._later(X)
         check_nodes(table)
         return self._explain(table)

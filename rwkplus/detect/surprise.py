@@ -183,11 +183,8 @@ def learn_levels(graphs: GraphArrays, steps: int) -> tuple[list[Level], list[Flo
 def look_up(levels: Sequence[Level], graphs: GraphArrays, new_edges: Ints | None = None) -> Iterator[Floats]:
     """Yield, step by step, the surprise of the nodes of later graphs ``(N,)``.
 
-    Args:
-        levels: What was learned.
-        graphs: The later graphs.
-        new_edges: Edges with a label that was not there. Colors of one step are many, so that a new one is little
-            surprise; but such a label surprises as a new label of a node does.
+    Colors of one step are many, so that a new one is little surprise; but a label of ``new_edges``, which was not
+    there, surprises as a new label of a node does.
 
     >>> table = GraphTable.of(["CC", "CC", "CO"])
     >>> arrays = Reader.fit(table).read(table)

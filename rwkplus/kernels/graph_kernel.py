@@ -158,12 +158,7 @@ def finite(values: Floats) -> Floats:
 def step_weights(steps: int, combine: Combine | Sequence[float], decay: float, include_zero_step: bool) -> Floats:
     """Weights of the walks of 0, 1, ..., ``steps`` edges: the paper's lambda.
 
-    Args:
-        steps: Longest walk, counted in edges.
-        combine: ``"sum"`` (all ones), ``"last"``, ``"mean"``, ``"geometric"`` (``decay ** i``), or one
-            weight of at least 0 for each step from 1 on.
-        decay: Base of the geometric weights.
-        include_zero_step: Count the nodes themselves too, with weight 1 (their share of a mean).
+    A mean shares its weight with the nodes themselves, where they count (``include_zero_step``).
 
     >>> step_weights(3, "geometric", 0.5, include_zero_step=True)
     array([1.   , 0.5  , 0.25 , 0.125])

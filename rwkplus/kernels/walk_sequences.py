@@ -195,11 +195,8 @@ def count_walks(
 ) -> Counted[SequenceTree]:
     """Count the label sequences of all walks of 0 to ``steps`` edges.
 
-    Args:
-        graphs: Labelled graphs; an edge labelled -1 lets no walk pass, a node labelled -1 none that compares it.
-        steps: Longest walk, counted in edges.
-        match_all: Record the label of every node (RWK+) or only of the two ends (RWK-).
-        closed: Only walks that end where they began.
+    An edge labelled -1 lets no walk pass, a node labelled -1 none that compares it. ``match_all`` records the label of
+    every node (RWK+) or only of the two ends (RWK-); ``closed`` counts only walks that end where they began.
 
     >>> from rwkplus.table import GraphTable, Reader
     >>> table = GraphTable.of(["CCO"])

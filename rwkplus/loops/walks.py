@@ -30,15 +30,10 @@ class PackedGraphs(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def pair_scores(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool = False, upper: bool = False) -> Any:
-    """Scores ``(T, B, K)`` of every graph in ``rows`` with every graph in ``cols``, both :class:`PackedGraphs`.
+    """Scores ``(T, B, K)`` of every graph in ``rows`` with every one in ``cols``, both :class:`PackedGraphs`.
 
-    Args:
-        rows: Graphs G.
-        cols: Graphs H; node and edge colors as wide as those of ``rows``.
-        steps: Longest walk, counted in edges.
-        match_all: RWK+ if true, RWK- otherwise.
-        closed: Only walks that end where they began; a factor of nodes times nodes slower.
-        upper: Leave out pairs with a column before the row, for lists that begin with the same graphs.
+    RWK+ if ``match_all``, RWK- otherwise. With ``closed``, only walks that end where they began, which is slower by a
+    factor of nodes times nodes. ``upper`` leaves out pairs with a column before the row, for lists that begin alike.
     """
     num_rows, num_cols = rows.node_ptr.size - 1, cols.node_ptr.size - 1
     scores = np.zeros((steps, num_rows, num_cols))
@@ -163,15 +158,9 @@ def hash_step(
 ) -> Any:
     r"""Hashes of walks that are one edge longer: ``c(l_v) * sum of e(l_vu) * walks[u] mod p``, ``(N, 2)``.
 
-    Args:
-        walks: Hashes by first node ``(N, 2)``, each below its prime.
-        source: First node of every edge ``(E,)``.
-        target: Second node ``(E,)``.
-        edge_label: Label of every edge ``(E,)``; -1 is the last row of the coefficients.
-        label: Label of every node ``(N,)``, likewise.
-        of_edge: Coefficients of edge labels ``(C + 1, 2)``.
-        of_label: Coefficients of node labels ``(L + 1, 2)``.
-        primes: Two primes below :math:`2^{31}`, so that products fit into 63 bits and sums of 2^32 terms as well.
+    ``walks`` are hashes by first node ``(N, 2)``, each below its prime. Coefficients ``of_edge`` and ``of_label`` have
+    a row for each label, and a last one for -1. Primes are below :math:`2^{31}`, so that products fit into 63 bits and
+    sums of 2^32 terms as well.
     """
     total = np.zeros_like(walks)
     for k in range(source.size):
