@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.drawing import graphs_to_draw
 from rwkplus.errors import ParameterError
 from rwkplus.loops.random_streams import STEP, mix
-from rwkplus.loops.walks import hash_graphs
+from rwkplus.loops.walk_loops import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from rwkplus.kernels.walk_sequences import Counted
 from rwkplus.loops.random_streams import STEP, mix
-from rwkplus.loops.walks import hash_step
+from rwkplus.loops.walk_loops import hash_step
 from rwkplus.saving import array
 from rwkplus.table.arrays import Codes, GraphArrays, Ints
 from rwkplus.types import Assignment

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from rwkplus.errors import NumericError, Remedy
 from rwkplus.kernels.graph_kernel import finite
-from rwkplus.loops.walks import PackedGraphs, pair_scores, self_scores
+from rwkplus.loops.walk_loops import PackedGraphs, pair_scores, self_scores
 from rwkplus.table.arrays import Floats, GraphArrays
 
 BLOCK_NODES = 1_024
@@ -16,10 +16,6 @@ BLOCK_NODES = 1_024
 
 MAX_PAIR_CELLS = 2**28
 """Cells of Y for one pair of graphs: 2 GiB in float64, three of them are held."""
-# Rough nanoseconds on one core, read off runs on MUTAG, NCI1 and ENZYMES; only their ratio matters.
-_PER_WALK = 60.0
-_PER_GRAM_ENTRY = 20.0
-_PER_PAIR_CELL = 0.7
 
 
 @dataclass(frozen=True)
@@ -115,35 +111,10 @@ def _moments(graphs: GraphArrays) -> Floats:
 
 
 def _check_size(rows: GraphArrays, cols: GraphArrays) -> None:
-    n, m = _largest(rows), _largest(cols)
+    n, m = (int(np.diff(graphs.node_ptr).max()) for graphs in (rows, cols))
     if n * m > MAX_PAIR_CELLS:
         raise NumericError(
             f"a pair of graphs with {n} and {m} nodes needs {n * m * 24 / 2**30:.0f} GiB in Algorithm 1.",
             Remedy("Use labels and {route}, whose memory grows with one graph at a time.", route="explicit"),
             "Or compare large graphs with small landmarks (RandomWalkNystroem).",
         )
-
-
-def _largest(graphs: GraphArrays) -> int:
-    return int(np.diff(graphs.node_ptr).max())
-
-
-def cheaper_route(graphs: GraphArrays, steps: int, *, closed: bool) -> str:
-    """Choose by estimated cost. Sequences grow exponentially with the steps, Algorithm 1 linearly.
-
-    >>> from rwkplus.table import GraphTable, Reader
-    >>> table = GraphTable.of(["CC", "CCC"])
-    >>> arrays = Reader.fit(table).read(table)
-    >>> cheaper_route(arrays, 2, closed=True), cheaper_route(arrays, 40, closed=False)
-    ('blocks', 'blocks')
-    """
-    walks, reached = 0.0, np.ones(graphs.num_nodes)
-    for _ in range(steps):  # no graph has more label sequences than walks
-        reached = np.bincount(graphs.source, reached[graphs.target], graphs.num_nodes).astype(float)
-        walks += reached.sum()
-    explicit = _PER_WALK * walks + _PER_GRAM_ENTRY * float(graphs.num_graphs) ** 2
-    blocks = _PER_PAIR_CELL * steps * 2 * float(graphs.num_nodes) * float(graphs.source.size)
-    cells = float(_largest(graphs)) ** 2
-    if closed:  # one pass per start node and graph pair
-        blocks *= cells
-    return "blocks" if blocks < explicit and cells <= MAX_PAIR_CELLS else "explicit"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.loops.walks import PackedGraphs, hash_step, pair_scores, self_scores
+from rwkplus.loops.walk_loops import PackedGraphs, hash_step, pair_scores, self_scores
 from tests.oracles import dense_kernel
 from tests.strategies import colored_graphs, data_list, real_graphs, scores
 
