@@ -198,15 +198,16 @@ def plain_number(value: object) -> object:
 
 
 def json_values(values: Any) -> Any:  # noqa: ANN401
-    """What would be read again after writing: lists instead of tuples, plain numbers instead of numpy's."""
+    """What would be read again after writing: lists instead of tuples, plain numbers instead of numpy's.
+
+    >>> json_values({"sizes": (3, 8)})
+    {'sizes': [3, 8]}
+    """
     return json.loads(json.dumps(_known(values), default=plain_number))
 
 
 def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as they were before JSON made lists of their tuples.
-
-    >>> json_values({"sizes": (3, 8)})
-    {'sizes': [3, 8]}
 
     >>> from_json({"sizes": [3, 8], "steps": 2})
     {'sizes': (3, 8), 'steps': 2}

@@ -136,6 +136,10 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         """``score_samples - offset_``: negative for anomalies ``(B,)``.
 
         Graphs of just the score ``offset_`` are at 0, or barely below where the second score makes them anomalies.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector().fit(["CCC"] * 9).decision_function(["CCC", "CCO"]).round(2)
+        array([ 0. , -2.3])
         """
         judged = self.judge(X)
         difference = judged.scores - self.offset_

@@ -107,10 +107,13 @@ def _table(usual: Graphs) -> GraphTable:
 
 
 def flagged_graphs(judged: Judgments) -> list[int]:
-    """Numbers of the anomalies, the most anomalous first."""
+    """Numbers of the anomalies, the most anomalous first.
+
+    >>> flagged_graphs(Judgments(np.array([-1.0, -2.0, -3.0]), np.array([False, True, True])))
+    [2, 1]
+    """
     order = np.argsort(judged.scores, kind="stable")
-    flagged: list[int] = order[judged.flagged[order]].tolist()
-    return flagged
+    return order[judged.flagged[order]].tolist()
 
 
 def unusual_nodes(graph: nx.Graph, why: Explanation) -> str:
