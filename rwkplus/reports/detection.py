@@ -113,7 +113,8 @@ def flagged_graphs(judged: Judgments) -> list[int]:
     [2, 1]
     """
     order = np.argsort(judged.scores, kind="stable")
-    return order[judged.flagged[order]].tolist()
+    flagged: list[int] = order[judged.flagged[order]].tolist()
+    return flagged
 
 
 def unusual_nodes(graph: nx.Graph, why: Explanation) -> str:
