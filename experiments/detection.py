@@ -21,8 +21,7 @@ from experiments.records import RESULTS, add_entries, finished, read_result
 from rwkplus.cli.console import out, progress
 from rwkplus.datasets import load_graphs
 from rwkplus.detect import SurpriseDetector
-from rwkplus.detect.novelty import CountForest, novelty, with_new_share
-from rwkplus.detect.walk_kernel import color_counts
+from rwkplus.detect.walk_kernel import CountForest, color_counts, novelty, with_new_share
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.kernels.evaluation import sizes_and_histograms
 from rwkplus.table.arrays import Floats, Ints
@@ -146,7 +145,7 @@ def count_aurocs(
     y: NDArray[np.int64],
     seeds: Sequence[int],
 ) -> list[float]:
-    """AUROC per split of :class:`rwkplus.detect.novelty.CountForest`, as the detector has it."""
+    """AUROC per split of :class:`rwkplus.detect.walk_kernel.CountForest`, as the detector has it."""
     counts = counted(graphs)
     total = np.asarray(counts.sum(1)).ravel()
 

@@ -14,7 +14,7 @@ from experiments.pages import ran, table
 from experiments.records import add_row, exists, finished, read_result
 from rwkplus.cli.console import out, progress
 from rwkplus.datasets import anomalous_chains, anomalous_molecules
-from rwkplus.datasets.embedded import SHARE, Anomaly, SpoiledDatabase
+from rwkplus.datasets.generators import SHARE, Anomaly, SpoiledDatabase
 from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.kernels.evaluation import sizes_and_histograms
 from rwkplus.table.arrays import Floats

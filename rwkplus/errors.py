@@ -2,14 +2,6 @@
 
 A remedy names arguments by their Python names and is spelled for whoever reads it: ``ignore=('age',)`` in Python,
 ``--ignore age`` where a command with that option runs, and not at all where there is no such option.
-
->>> error = GraphError("node 3 has no 'age'.", Remedy("Leave the column out: {ignore}.", ignore=("age",)))
->>> print(error)
-node 3 has no 'age'. Leave the column out: ignore=('age',).
->>> error.told(lambda name, value: f"--{name} {value[0]}")
-"node 3 has no 'age'. Leave the column out: --ignore age."
->>> error.told(lambda name, value: None)
-"node 3 has no 'age'."
 """
 
 
@@ -23,7 +15,16 @@ def in_python(name: str, value: object) -> str:
 
 
 class Remedy:
-    """What can be done, in one sentence; ``{name}`` in it stands for an argument of that name with the given value."""
+    """What can be done, in one sentence; ``{name}`` in it stands for an argument of that name with the given value.
+
+    >>> error = GraphError("node 3 has no 'age'.", Remedy("Leave the column out: {ignore}.", ignore=("age",)))
+    >>> print(error)
+    node 3 has no 'age'. Leave the column out: ignore=('age',).
+    >>> error.told(lambda name, value: f"--{name} {value[0]}")
+    "node 3 has no 'age'. Leave the column out: --ignore age."
+    >>> error.told(lambda name, value: None)
+    "node 3 has no 'age'."
+    """
 
     def __init__(self, text: str, **arguments: object) -> None:
         self.text = text

@@ -30,20 +30,16 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """Give the name of a file to write, which replaces ``path`` if the block ends well; folders are made.
 
     Every writer has a name of its own: when several write the same file, it is never a mixture, and the last to end
-    wins. After the block it stays even if the machine stops. What killed processes have left of it is removed.
-
-    Raises:
-        DataError: ``path`` is a folder, a device or a pipe.
-        OSError: The file cannot be written; the error is about ``path``, not about the name to write.
+    wins. After the block it stays even if the machine stops. What killed processes have left of it is removed. If the
+    file cannot be written, the ``OSError`` is about ``path``, not about the name to write.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
         raise DataError(f"{path} is {'a folder' if path.is_dir() else 'a device or pipe'}: give the name of a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(path)
     # numpy adds its suffixes where they are missing; with others, a search for results would find half of one
     suffix = path.suffix if path.suffix in (".npy", ".npz") else ""
-    scratch = path.with_name(f"{path.name}.{os.getpid()}-{next(NUMBERS)}-{MACHINE}.new{suffix}")
+    scratch = _scratch(path, f"new{suffix}")
     try:
         yield scratch
         _sync(scratch)
@@ -61,24 +57,16 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 def whole_folder(path: str | Path, replaces: str | None = None) -> Iterator[Path]:
     """Give a folder to write into, which gets the name ``path`` if the block ends well.
 
-    After the block it stays even if the machine stops. What killed processes have left of it is removed.
-
-    Args:
-        path: Name of the folder; those above it are made.
-        replaces: A folder that has a file of this name is replaced; anything else that is there already is refused.
-
-    Raises:
-        DataError: ``path`` exists and is not to be replaced, or cannot be written.
+    After the block it stays even if the machine stops. What killed processes have left of it is removed. A folder that
+    has a file named ``replaces`` is replaced; anything else that is there already is refused.
     """
     path = Path(path)
     if path.exists() and (replaces is None or not ((path / replaces).exists() or _is_empty(path))):
         what = "a folder of other files" if path.is_dir() and replaces is not None else "there already"
         raise DataError(f"{path} is {what}: give the name of a new folder.")
-    name = f"{path.name}.{os.getpid()}-{next(NUMBERS)}-{MACHINE}"
-    scratch, old = (path.absolute().with_name(f"{name}.{end}") for end in ("new", "old"))
+    scratch, old = _scratch(path, "new"), _scratch(path, "old")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
         scratch.mkdir()
         yield scratch
         for file in scratch.iterdir():
@@ -100,29 +88,29 @@ def _is_empty(folder: Path) -> bool:
     return folder.is_dir() and not any(folder.iterdir())
 
 
-def _remove_leftovers(path: Path) -> None:
-    """Remove what processes of this machine that are no more have left of a file or folder they were writing."""
+def _scratch(path: Path, end: str) -> Path:
+    """A name beside ``path`` that nobody else uses; what dead processes of this machine left at others is removed."""
     name = re.compile(rf"{re.escape(path.name)}\.(\d+)-\d+-{MACHINE}\.new(\.np[yz])?")
     with suppress(OSError):  # a folder that may be written to but not read; files that another writer removes
         for entry in path.parent.iterdir():
             found = name.fullmatch(entry.name)
-            if found and not is_alive(int(found[1])):
+            if found and not _is_alive(int(found[1])):
                 if entry.is_dir():
                     shutil.rmtree(entry, ignore_errors=True)
                 else:
                     entry.unlink(missing_ok=True)
+    return path.absolute().with_name(f"{path.name}.{os.getpid()}-{next(NUMBERS)}-{MACHINE}.{end}")
 
 
-def is_alive(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     """Whether there is a process of this number, or nobody can tell."""
-    if sys.platform == "win32":  # where asking would interrupt it
-        return True
     try:
-        os.kill(process, 0)
+        if sys.platform != "win32":  # where asking would interrupt it
+            os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:  # another user's
-        return True
+        pass
     return True
 
 
@@ -210,15 +198,16 @@ def plain_number(value: object) -> object:
 
 
 def json_values(values: Any) -> Any:  # noqa: ANN401
-    """What would be read again after writing: lists instead of tuples, plain numbers instead of numpy's."""
+    """What would be read again after writing: lists instead of tuples, plain numbers instead of numpy's.
+
+    >>> json_values({"sizes": (3, 8)})
+    {'sizes': [3, 8]}
+    """
     return json.loads(json.dumps(_known(values), default=plain_number))
 
 
 def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as they were before JSON made lists of their tuples.
-
-    >>> json_values({"sizes": (3, 8)})
-    {'sizes': [3, 8]}
 
     >>> from_json({"sizes": [3, 8], "steps": 2})
     {'sizes': (3, 8), 'steps': 2}
@@ -244,13 +233,9 @@ def _known(value: Any, *, finite: bool = False) -> Any:  # noqa: ANN401
 
 
 def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[str, Any], key: str = HEADER) -> Path:
-    """Write a safetensors file, whole or not at all; folders are made.
+    """Write a safetensors file of tensors, all of torch or all of numpy, whole or not at all; folders are made.
 
-    Args:
-        path: File to write.
-        record: What the tensors belong to, as JSON values for the header.
-        tensors: All of torch or all of numpy.
-        key: Entry of the header.
+    ``record`` tells in JSON values what the tensors belong to; it is the entry ``key`` of the header.
     """
     try:
         metadata = {key: json.dumps(record, default=plain_number)}
@@ -280,22 +265,21 @@ def read_tensors(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read record and tensors that :func:`write_tensors` wrote, or say why they cannot be; nothing is executed.
 
-    Args:
-        path: File to read.
-        kind: What it should hold, for messages.
-        expected: Its format, if such files have one.
-        framework: Whose tensors to return.
-        key: Entry of the header.
+    ``kind`` is what the file should hold, for messages, and ``expected`` its format, if such files have one.
     """
     with _opened(path, kind, framework) as file:
-        record = _check_record(path, kind, expected, _record_in(file, key))
+        record = json.loads((file.metadata() or {}).get(key, "null"))
+        found = record.get("format") if isinstance(record, dict) else None
+        if not isinstance(record, dict) or found != expected:
+            has = f": its format is {found!r}" if found else ""
+            raise DataError(f"{path} does not hold a {kind} that this version of rwkplus reads{has}.")
         return record, {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
 
 
-def read_record(path: str | Path, kind: str = "file", key: str = HEADER) -> dict[str, Any]:
+def read_record(path: str | Path) -> dict[str, Any]:
     """Read only the record that :func:`write_tensors` wrote; empty where there is none."""
-    with _opened(path, kind, "numpy") as file:
-        record = _record_in(file, key)
+    with _opened(path, "file", "numpy") as file:
+        record = json.loads((file.metadata() or {}).get(HEADER, "null"))
         return record if isinstance(record, dict) else {}
 
 
@@ -321,18 +305,6 @@ def _opened(path: str | Path, kind: str, framework: Literal["pt", "numpy"]) -> I
         raise DataError(f"cannot read the {kind} {path}: {error.strerror or error}.") from error
     except (SafetensorError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is no {kind} saved by rwkplus, or is not complete ({error}).") from error
-
-
-def _record_in(file: Any, key: str) -> Any:  # noqa: ANN401
-    return json.loads((file.metadata() or {}).get(key, "null"))
-
-
-def _check_record(path: str | Path, kind: str, expected: str | None, record: object) -> dict[str, Any]:
-    found = record.get("format") if isinstance(record, dict) else None
-    if not isinstance(record, dict) or found != expected:
-        has = f": its format is {found!r}" if found else ""
-        raise DataError(f"{path} does not hold a {kind} that this version of rwkplus reads{has}.")
-    return record
 
 
 def damaged(path: str | Path, why: object) -> DataError:

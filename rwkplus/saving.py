@@ -83,6 +83,13 @@ def load(path: str | Path) -> Any:  # noqa: ANN401
 
     Args:
         path: What ``save`` of any estimator wrote, or a folder with one ``*.safetensors`` in it, as commands leave it.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from rwkplus import RandomWalkKernel, load
+        >>> with TemporaryDirectory() as folder:
+        ...     load(RandomWalkKernel(steps=1).fit(["CC"]).save(f"{folder}/kernel.safetensors")).transform(["CCC"])
+        array([[8.]])
     """
     path = _file_in(Path(path))
     kind = _kind_of(path)
@@ -154,13 +161,9 @@ def check_entries(values: object, *names: str) -> None:
 
 
 def array(arrays: Mapping[str, Any], name: str, kind: str, ndim: int) -> NDArray[Any]:
-    """An array out of a file, refused where it has another type or other dimensions, or holds nan or infinities.
+    """An array out of a file, refused where it has other dimensions, nan or infinities, or no type of ``kind``.
 
-    Args:
-        arrays: What the file held.
-        name: Which of them.
-        kind: One letter of numpy for each type that will do: ``"f"`` floats, ``"i"`` and ``"u"`` integers, ``"b"``.
-        ndim: Number of dimensions.
+    ``kind`` has one letter of numpy for each type that will do: ``"f"`` floats, ``"i"`` and ``"u"`` integers, ``"b"``.
     """
     values: NDArray[Any] = arrays[name]
     if values.dtype.kind not in kind or values.ndim != ndim:

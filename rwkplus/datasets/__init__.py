@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rwkplus.datasets.catalog import NODE_SETS, REGISTRY, load_graphs
-from rwkplus.datasets.embedded import (
+from rwkplus.datasets.generators import (
     anomalous_chains,
     anomalous_molecules,
     functional_groups,

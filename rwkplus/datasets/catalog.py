@@ -6,14 +6,14 @@ splits by :mod:`rwkplus.datasets.molecule_sets`.
 
 import difflib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import networkx as nx
 
-from rwkplus.datasets.embedded import anomalous_molecules, functional_groups, planted_groups, planted_molecules
+from rwkplus.datasets.generators import anomalous_molecules, functional_groups, planted_groups, planted_molecules
 from rwkplus.errors import DataError
 from rwkplus.io.sources import ReadOptions, options_of, read_path
 from rwkplus.io.tu import read_tu
@@ -39,6 +39,7 @@ SCREENS: Mapping[str, tuple[int, int]] = {
     "SN12C": (40_004, 1_955),
 }
 """Compounds and actives of every anti-cancer screen as it was published, by the cells it was made on."""
+BALANCED = "NCI_balanced"
 NODE_SETS = (
     "Cora", "CiteSeer", "PubMed", "Actor", "Chameleon", "Squirrel", "Chameleon-filtered", "Squirrel-filtered",
 )  # fmt: skip
@@ -71,17 +72,6 @@ class Entry:
     planted: Callable[[], dict[str, nx.Graph]] | None = None  # what a miner should find in it, by name
 
 
-def _screens() -> list[Entry]:
-    return [
-        Entry(
-            f"{cell}_balanced",
-            f"anti-cancer screen on {cell} cells, all actives and as many inactives",
-            "NCI_balanced",
-        )
-        for cell in SCREENS
-    ]
-
-
 REGISTRY = {
     entry.name: entry
     for entry in [
@@ -111,7 +101,12 @@ REGISTRY = {
         Entry("IMDB-BINARY", "actor collaborations of two genres, no labels"),
         Entry("IMDB-MULTI", "actor collaborations of three genres, no labels"),
         Entry("reddit10k", "discussion threads, no labels"),
-        *_screens(),
+        *(
+            Entry(
+                f"{cell}_balanced", f"anti-cancer screen on {cell} cells, all actives and as many inactives", BALANCED
+            )
+            for cell in SCREENS
+        ),
     ]
 }
 """The data sets that are known by name, see ``rwkplus datasets``."""
@@ -196,6 +191,23 @@ def cache_folder() -> Path:
     return Path(given) if given else Path.home() / ".cache" / "rwkplus"
 
 
+def local(folders: Sequence[str], patterns: Sequence[str]) -> Path | None:
+    """The first file or folder of these names in the given folders below the data folder, or None."""
+    root = data_folder()
+    if root is None:
+        return None
+    found = (path for folder in folders for pattern in patterns for path in sorted((root / folder).glob(pattern)))
+    return next(found, None)
+
+
+def not_here(name: str, what: str, folder: str, why: str = "could not be downloaded") -> DataError:
+    """The error about a data set that is missing; ``what`` would help if it were in the ``folder``."""
+    return DataError(
+        f"{name} is not on this machine and {why}.",
+        f"Put {what} into the folder {folder} below the folder that the environment variable {DATA_VARIABLE} names.",
+    )
+
+
 def _download(entry: Entry) -> Path:
     try:
         from torch_geometric.datasets import TUDataset
@@ -204,11 +216,7 @@ def _download(entry: Entry) -> Path:
     except Exception as error:
         missing = isinstance(error, ImportError)
         why = "needs rwkplus[nn] to be downloaded" if missing else f"could not be downloaded ({type(error).__name__})"
-        raise DataError(
-            f"{entry.name} is not on this machine and {why}.",
-            f"Put {entry.name}.zip in TU format into the folder {entry.folder or entry.name} below the folder that the "
-            f"environment variable {DATA_VARIABLE} names.",
-        ) from error
+        raise not_here(entry.name, f"{entry.name}.zip in TU format", entry.folder or entry.name, why) from error
     found = find(entry)
     if found is None:
         raise DataError(f"{entry.name} was downloaded to {cache_folder()} but holds no {entry.name}_A.txt.")

@@ -5,12 +5,13 @@ import hashlib
 import io
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data, download_url
 
-from rwkplus.datasets.catalog import DATA_VARIABLE, cache_folder, data_folder
+from rwkplus.datasets.catalog import cache_folder, local, not_here
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import DataError
 
@@ -68,7 +69,7 @@ def load_zinc(path: str | Path | None = None) -> MoleculeSet:
     Reads ``ZINC/zinc12k.npz`` below ``RWKPLUS_DATA`` (or ``path``): arrays ``{train,val,test}_{x,edge_index,edge_attr,
     y,x_ptr,e_ptr}``, where ``ptr`` begins each molecule. Otherwise PyG downloads its own files.
     """
-    found = Path(path) if path is not None else _local("ZINC", ("zinc12k.npz",))
+    found = Path(path) if path is not None else local(["ZINC"], ["zinc12k.npz"])
     parts = _pyg_zinc() if found is None else _zinc_arrays(found)
     sizes = np.cumsum([0, *map(len, parts)])
     train, validation, test = (np.arange(*bounds) for bounds in pairwise(sizes))
@@ -91,20 +92,29 @@ def load_molpcba(path: str | Path | None = None) -> MoleculeSet:
 
 def _load_ogb(name: str, short: str, num_labels: int, path: str | Path | None) -> MoleculeSet:
     folder = name.replace("-", "_")
-    found = Path(path) if path is not None else _local(name, (folder, "*.tar", "*.zip")) or _local(folder, ("raw",))
+    found = Path(path) if path is not None else local([name], [folder, "*.tar", "*.zip"]) or local([folder], ["raw"])
     if found is not None and found.name == "raw":
         found = found.parent
-    tables = _read_ogb(found or _downloaded(name, f"{short}.zip"), num_labels)
-    answers = tables.labels
+    with TemporaryDirectory() as scratch:
+        files = _OGBFiles(found or _downloaded(name, f"{short}.zip"), Path(scratch))
+        num_nodes = files.integers("raw/num-node-list.csv.gz", (None,)).ravel()
+        num_edges = files.integers("raw/num-edge-list.csv.gz", (None,), num_nodes.size).ravel()
+        answers = files.answers("raw/graph-label.csv.gz", num_labels, num_nodes.size)
+        nodes = files.integers("raw/node-feat.csv.gz", ATOM_COLUMNS, num_nodes.sum())
+        edges = files.integers("raw/edge.csv.gz", (None, None), num_edges.sum())
+        edge_features = files.integers("raw/edge-feat.csv.gz", BOND_COLUMNS, num_edges.sum())
+        parts = {part: files.integers(f"split/scaffold/{part}.csv.gz", (len(answers),)).ravel() for part in SPLITS}
+    _check_ends(files.path, edges, np.repeat(num_nodes, num_edges))
+    _check_splits(files.path, parts)
     graphs = _cut(
-        torch.from_numpy(tables.nodes),
-        _both_ways(torch.from_numpy(tables.edges)),
-        torch.from_numpy(tables.edge_features).repeat_interleave(2, 0),
+        torch.from_numpy(nodes),
+        _both_ways(torch.from_numpy(edges)),
+        torch.from_numpy(edge_features).repeat_interleave(2, 0),
         torch.from_numpy(answers.astype(np.float32 if np.isnan(answers).any() or num_labels > 1 else np.int64)),
-        tables.num_nodes,
-        2 * tables.num_edges,
+        num_nodes,
+        2 * num_edges,
     )
-    train, validation, test = (tables.splits[part] for part in SPLITS)
+    train, validation, test = parts.values()
     return MoleculeSet(name, graphs, train, validation, test, ATOM_COLUMNS, BOND_COLUMNS)
 
 
@@ -143,7 +153,7 @@ def _zinc_part(path: Path, arrays: dict[str, NDArray[Any]], part: str) -> list[D
         torch.from_numpy(array(field).astype(np.int64)) for field in ("x", "edge_index", "edge_attr")
     )
     y = torch.from_numpy(array("y", "iuf").astype(np.float32))
-    num_nodes, num_edges = (_sizes(array(field)) for field in ("x_ptr", "e_ptr"))
+    num_nodes, num_edges = (np.diff(array(field)).astype(np.int64) for field in ("x_ptr", "e_ptr"))
     expected = (int(num_nodes.sum()), int(num_edges.sum()), int(num_edges.sum()), len(num_nodes))
     if (len(x), edge_index.size(1), len(edge_attr), len(y)) != expected or len(num_edges) != len(num_nodes):
         raise DataError(f"{path}: the arrays {part}_* do not fit together.")
@@ -158,18 +168,13 @@ def _zinc_part(path: Path, arrays: dict[str, NDArray[Any]], part: str) -> list[D
     return _cut(x.view(-1, 1), edge_index, edge_attr, y, num_nodes, num_edges)
 
 
-def _sizes(ptr: NDArray[Any]) -> Index:
-    sizes: Index = np.diff(ptr).astype(np.int64)
-    return sizes
-
-
 def _pyg_zinc() -> list[list[Data]]:
     from torch_geometric.datasets import ZINC
 
     try:
         return [list(ZINC(str(cache_folder() / "ZINC"), subset=True, split=part)) for part in ("train", "val", "test")]
     except Exception as error:
-        raise _missing("ZINC", "zinc12k.npz") from error
+        raise not_here("ZINC", "zinc12k.npz", "ZINC") from error
 
 
 def _downloaded(name: str, file: str) -> Path:
@@ -179,22 +184,7 @@ def _downloaded(name: str, file: str) -> Path:
     try:
         return Path(download_url(OGB_FILES + file, str(folder), log=False))
     except Exception as error:
-        raise _missing(name, file) from error
-
-
-def _missing(name: str, file: str) -> DataError:
-    return DataError(
-        f"{name} is not on this machine and could not be downloaded.",
-        f"Put {file} into the folder {name} below the folder that the environment variable {DATA_VARIABLE} names.",
-    )
-
-
-def _local(name: str, patterns: tuple[str, ...]) -> Path | None:
-    root = data_folder()
-    if root is None:
-        return None
-    found: Iterator[Path] = (path for pattern in patterns for path in sorted((root / name).glob(pattern)))
-    return next(found, None)
+        raise not_here(name, file, name) from error
 
 
 MOLECULE_SETS: dict[str, Callable[..., MoleculeSet]] = {
@@ -214,86 +204,47 @@ SPLITS = ("train", "valid", "test")
 Table = NDArray[Any]
 
 
-class _OGBTables(NamedTuple):
-    """The tables of one data set, graphs one after the other."""
-
-    nodes: Table  # (N, 9) integers
-    edges: Table  # (E, 2) integers, each bond once, nodes counted from 0 in every graph
-    edge_features: Table  # (E, 3) integers
-    labels: Table  # (B, T) with nan where nothing is known
-    num_nodes: Index  # (B,)
-    num_edges: Index  # (B,)
-    splits: dict[str, Index]
-
-
-def _read_ogb(path: Path, num_labels: int) -> _OGBTables:
-    """Read a folder, tar or zip file with ``raw/*.csv.gz`` and ``split/scaffold/*.csv.gz``, or name what is wrong."""
-    files = _OGBFiles(path)
-    num_nodes = files.integers("raw/num-node-list.csv.gz", (None,)).ravel()
-    num_edges = files.integers("raw/num-edge-list.csv.gz", (None,)).ravel()
-    labels = files.answers("raw/graph-label.csv.gz", num_labels)
-    files.expect_rows("raw/num-edge-list.csv.gz", len(num_edges), len(num_nodes))
-    files.expect_rows("raw/graph-label.csv.gz", len(labels), len(num_nodes))
-    tables = _OGBTables(
-        nodes=files.integers("raw/node-feat.csv.gz", ATOM_COLUMNS),
-        edges=files.integers("raw/edge.csv.gz", (None, None)),
-        edge_features=files.integers("raw/edge-feat.csv.gz", BOND_COLUMNS),
-        labels=labels,
-        num_nodes=num_nodes,
-        num_edges=num_edges,
-        splits={part: files.integers(f"split/scaffold/{part}.csv.gz", (len(labels),)).ravel() for part in SPLITS},
-    )
-    files.expect_rows("raw/node-feat.csv.gz", len(tables.nodes), int(num_nodes.sum()))
-    files.expect_rows("raw/edge.csv.gz", len(tables.edges), int(num_edges.sum()))
-    files.expect_rows("raw/edge-feat.csv.gz", len(tables.edge_features), int(num_edges.sum()))
-    _check_ends(files, tables)
-    _check_splits(files, tables.splits)
-    return tables
-
-
 class _OGBFiles:
-    """Compressed tables below a folder or inside an archive."""
+    """Compressed tables ``raw/*.csv.gz`` and ``split/scaffold/*.csv.gz`` in a folder, or unpacked from an archive."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, scratch: Path) -> None:
         self.path = path
         if not path.exists():
             raise DataError(f"there is no file or folder {path}.")
-        self.names = {_inner(name): name for name in self._listed()}
+        folder = path if path.is_dir() else _unpacked(path, scratch)
+        self.files = {_inner(file.relative_to(folder).parts): file for file in folder.rglob("*.csv.gz")}
 
-    def integers(self, part: str, limits: tuple[int | None, ...]) -> Index:
+    def integers(self, part: str, limits: tuple[int | None, ...], rows: int | None = None) -> Index:
         """Read a table of whole numbers of at least 0, each column below its limit."""
-        values = self.numbers(part, len(limits))
+        values = self._numbers(part, len(limits), rows)
         bounds = np.array([2**53 if limit is None else limit for limit in limits])
         expected = ["a whole number of at least 0" + ("" if limit is None else f" below {limit}") for limit in limits]
         self._refuse(part, values, (values < 0) | (values >= bounds) | (values != np.round(values)), expected)
         return values.astype(np.int64)
 
-    def answers(self, part: str, columns: int) -> Table:
+    def answers(self, part: str, columns: int, rows: int) -> Table:
         """Read a table of 0 and 1; empty cells are nan."""
-        values = self.numbers(part, columns, gaps=True)
+        values = self._numbers(part, columns, rows, gaps=True)
         known = np.isnan(values) | (values == 0) | (values == 1)
         self._refuse(part, values, ~known, ["0, 1 or an empty cell"] * columns)
         return values
 
-    def numbers(self, part: str, columns: int, *, gaps: bool = False) -> Table:
+    def _numbers(self, part: str, columns: int, rows: int | None, *, gaps: bool = False) -> Table:
         """Read a table of numbers; with ``gaps``, empty cells are nan."""
         raw = self._read(part)
         if gaps:  # not left to the parser, which refuses empty cells
             raw = b"\n".join(_filled(line) for line in raw.splitlines())
-        if not raw.strip():
-            return np.empty((0, columns))
         try:
-            values = np.loadtxt(io.BytesIO(raw), delimiter=",", comments=None, ndmin=2)
+            values = np.empty((0, columns))
+            if raw.strip():
+                values = np.loadtxt(io.BytesIO(raw), delimiter=",", comments=None, ndmin=2)
         except ValueError as error:
             raise DataError(f"{self.path}, {part}, {_bad_place(raw, columns)}") from error
         if values.shape[1] != columns:
             raise DataError(f"{self.path}, {part}: expected {columns} columns, found {values.shape[1]}.")
+        if rows is not None and len(values) != rows:
+            raise DataError(f"{self.path}, {part}: expected {rows} lines, found {len(values)}. Is the file complete?")
         return values
-
-    def expect_rows(self, part: str, found: int, expected: int) -> None:
-        """Compare the length of a table with what others say."""
-        if found != expected:
-            raise DataError(f"{self.path}, {part}: expected {expected} lines, found {found}. Is the file complete?")
 
     def _refuse(self, part: str, values: Table, wrong: NDArray[np.bool_], expected: list[str]) -> None:
         """Name the first wrong cell, if there is one, and what is expected in its column."""
@@ -303,41 +254,30 @@ class _OGBFiles:
                 f"{values[row, column]:g}."
             )
 
-    def _listed(self) -> list[str]:
-        try:
-            if self.path.is_dir():
-                return [file.relative_to(self.path).as_posix() for file in self.path.rglob("*.csv.gz")]
-            if zipfile.is_zipfile(self.path):
-                with zipfile.ZipFile(self.path) as archive:
-                    return archive.namelist()
-            with tarfile.open(self.path) as archive:
-                return archive.getnames()
-        except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
-            raise DataError(f"{self.path} is no folder, tar or zip file that can be read ({error}).") from error
-
     def _read(self, part: str) -> bytes:
-        name = self.names.get(part)
-        if name is None:
+        if part not in self.files:
             raise DataError(f"{self.path} has no {part}, which every molecule set of OGB needs.")
         try:
-            return gzip.decompress(self._bytes(name))
-        except Exception as error:  # damaged archives raise whatever their decompressors do
+            return gzip.decompress(self.files[part].read_bytes())
+        except Exception as error:  # whatever, as above
             raise DataError(f"{self.path}, {part} cannot be read ({error}). Is the file complete?") from error
 
-    def _bytes(self, name: str) -> bytes:
-        if self.path.is_dir():
-            return (self.path / name).read_bytes()
-        if zipfile.is_zipfile(self.path):
-            with zipfile.ZipFile(self.path) as archive:
-                return archive.read(name)
-        with tarfile.open(self.path) as archive:
-            member = archive.extractfile(name)
-            return b"" if member is None else member.read()
+
+def _unpacked(path: Path, folder: Path) -> Path:
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(folder)
+        else:
+            with tarfile.open(path) as archive:
+                archive.extractall(folder, filter="data")
+    except Exception as error:  # damaged archives raise whatever their decompressors do
+        raise DataError(f"{path} is no folder, tar or zip file that can be read ({error}).") from error
+    return folder
 
 
-def _inner(name: str) -> str:
-    """The part of a path from ``raw`` or ``split`` on; archives differ in what comes before."""
-    parts = PurePosixPath(name).parts
+def _inner(parts: tuple[str, ...]) -> str:
+    """A path from ``raw`` or ``split`` on; archives differ in what comes before."""
     start = next((i for i, part in enumerate(parts) if part in ("raw", "split")), 0)
     return "/".join(parts[start:])
 
@@ -359,21 +299,18 @@ def _bad_place(raw: bytes, columns: int) -> str:
     return "expected numbers with commas between."
 
 
-def _check_ends(files: _OGBFiles, tables: _OGBTables) -> None:
-    sizes = np.repeat(tables.num_nodes, tables.num_edges)
-    wrong = np.argwhere(tables.edges >= sizes[:, None])
-    if wrong.size:
-        row, column = wrong[0]
+def _check_ends(path: Path, edges: Index, sizes: Index) -> None:
+    for row, column in np.argwhere(edges >= sizes[:, None])[:1].tolist():
         raise DataError(
-            f"{files.path}, raw/edge.csv.gz, line {row + 1}, column {column + 1}: the bond names atom "
-            f"{tables.edges[row, column]} of a molecule with {sizes[row]} atoms, counted from 0."
+            f"{path}, raw/edge.csv.gz, line {row + 1}, column {column + 1}: the bond names atom {edges[row, column]} "
+            f"of a molecule with {sizes[row]} atoms, counted from 0."
         )
 
 
-def _check_splits(files: _OGBFiles, splits: dict[str, Index]) -> None:
+def _check_splits(path: Path, splits: dict[str, Index]) -> None:
     for part, listed in splits.items():
         if not listed.size:
-            raise DataError(f"{files.path}, split/scaffold/{part}.csv.gz lists no molecule. Is the file complete?")
+            raise DataError(f"{path}, split/scaffold/{part}.csv.gz lists no molecule. Is the file complete?")
     graphs, times = np.unique(np.concatenate(list(splits.values())), return_counts=True)
     if (times > 1).any():
-        raise DataError(f"{files.path}, split/scaffold: molecule {graphs[times.argmax()]} is listed more than once.")
+        raise DataError(f"{path}, split/scaffold: molecule {graphs[times.argmax()]} is listed more than once.")

@@ -15,7 +15,7 @@ from torch_geometric.data import Data, Dataset
 from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
 from torch_geometric.utils import coalesce, cumsum, degree
 
-from rwkplus.datasets.catalog import DATA_VARIABLE, NODE_SETS, cache_folder, data_folder
+from rwkplus.datasets.catalog import NODE_SETS, cache_folder, local, not_here
 from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 
@@ -46,13 +46,18 @@ def load_nodes(name: str) -> Data:
     base = name.removesuffix(FILTERED)
     if name not in NODE_SETS:
         raise ParameterError(f"there is no node set {name!r}; known are {', '.join(NODE_SETS)}.")
-    source = _archive(base, "*_pyg_raw.tar.*") or _raw_folder(base)
+    folders = (base, base.lower())  # PyG writes the folders of Wikipedia's graphs in lower case
+    source = local(folders, ["*_pyg_raw.tar.*"]) or local(folders, ["raw", "geom_gcn/raw"])
     try:
         with TemporaryDirectory() as scratch, redirect_stderr(io.StringIO()):  # PyG talks while it works
-            root = _laid_out(source, base, Path(scratch)) if source else cache_folder() / "nodes"
-            data: Data = READERS[base](root)[0]
+            if source is not None:
+                _lay_out(source, base, Path(scratch))
+            data: Data = READERS[base](cache_folder() / "nodes" if source is None else Path(scratch))[0]
     except Exception as error:
-        raise _unreadable(base, source) from error
+        if source is None:
+            raise not_here(base, f"its raw files as {base}_pyg_raw.tar.xz", base) from error
+        message = f"{source} does not hold the raw files of {base} that PyG reads, or is not complete."
+        raise DataError(message) from error
     return without_copies(data) if name.endswith(FILTERED) else data
 
 
@@ -98,42 +103,10 @@ def without_copies(data: Data) -> Data:
     return kept
 
 
-def _archive(folder: str, pattern: str) -> Path | None:
-    root = data_folder()
-    if root is None:
-        return None
-    # The folders of Wikipedia's graphs are written in lower case by PyG.
-    found = [path for name in (folder, folder.lower()) for path in sorted((root / name).glob(pattern))]
-    return found[0] if found else None
-
-
-def _raw_folder(name: str) -> Path | None:
-    root = data_folder()
-    if root is None:
-        return None
-    places = [root / folder / raw for folder in (name, name.lower()) for raw in ("raw", "geom_gcn/raw")]
-    return next((place for place in places if place.is_dir()), None)
-
-
-def _laid_out(source: Path, name: str, folder: Path) -> Path:
-    """Raw files as PyG has them, in a folder where it may write what it makes of them."""
-    if source.is_file():
-        return _unpacked(source, folder)
-    shutil.copytree(source, folder / RAW.get(name, f"{name}/raw"))
-    return folder
-
-
-def _unpacked(archive: Path, folder: Path) -> Path:
-    with tarfile.open(archive) as file:
+def _lay_out(source: Path, name: str, folder: Path) -> None:
+    """Put raw files where PyG looks for them, in a folder where it may write what it makes of them."""
+    if source.is_dir():
+        shutil.copytree(source, folder / RAW.get(name, f"{name}/raw"))
+        return
+    with tarfile.open(source) as file:
         file.extractall(folder, filter="data")
-    return folder
-
-
-def _unreadable(name: str, source: Path | None) -> DataError:
-    if source is not None:
-        return DataError(f"{source} does not hold the raw files of {name} that PyG reads, or is not complete.")
-    return DataError(
-        f"{name} is not on this machine and could not be downloaded.",
-        f"Put its raw files as {name}_pyg_raw.tar.xz into the folder {name} below the folder that the environment "
-        f"variable {DATA_VARIABLE} names.",
-    )

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import networkx as nx
@@ -13,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.drawing import graphs_to_draw
 from rwkplus.errors import ParameterError
 from rwkplus.loops.random_streams import STEP, mix
-from rwkplus.loops.walk_hashes import hash_graphs
+from rwkplus.loops.walk_loops import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
-from rwkplus.table.reader import ALIKE
+from rwkplus.table.reader import ALIKE, check_nodes
 from rwkplus.types import check_ignore
 
 PROMINENT = 0.5
@@ -32,8 +33,8 @@ class Explanation(NamedTuple):
     """The unusual nodes of one graph, by their ids, or by their numbers where they have none.
 
     >>> why = Explanation(np.array([0.2, 3.0]), nodes=("b",), part=("a", "b"), ids=("a", "b"))
-    >>> why.scores
-    {'a': 0.2, 'b': 3.0}
+    >>> why.scores, why.strength
+    ({'a': 0.2, 'b': 3.0}, {'a': 0.5, 'b': 1.0})
     """
 
     node_scores: Floats  #: (n,): how unusual each node is, by the detector's own measure
@@ -48,21 +49,13 @@ class Explanation(NamedTuple):
 
     @property
     def strength(self) -> dict[Any, float]:
-        """How strongly to draw each node of the part, between 0 and 1.
-
-        >>> Explanation(np.array([0.2, 3.0]), nodes=("b",), part=("a", "b"), ids=("a", "b")).strength
-        {'a': 0.5, 'b': 1.0}
-        """
+        """How strongly to draw each node of the part, between 0 and 1."""
         unusual = set(self.nodes)
         return {v: 1.0 if v in unusual else 0.5 for v in self.part}
 
 
 class Judgments(NamedTuple):
-    """What a detector says of some graphs.
-
-    >>> Judgments(np.array([-0.5, -4.0]), np.array([False, True])).flagged.sum()
-    np.int64(1)
-    """
+    """What a detector says of some graphs."""
 
     scores: Floats  #: (B,): as :meth:`GraphDetector.score_samples`, the lower, the more anomalous
     flagged: NDArray[np.bool_]  #: (B,): which of them are anomalies
@@ -81,12 +74,7 @@ class Scored(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence["Scored"]) -> "Scored":
-        """Put blocks of graphs behind one another.
-
-        >>> block = Scored(np.ones(2), np.zeros(2), np.zeros(2, np.uint64))
-        >>> len(Scored.joined([block, block]).first)
-        4
-        """
+        """Put blocks of graphs behind one another."""
         return cls(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
@@ -114,6 +102,7 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
     ignore: Sequence[str]
 
     seed_: int
+    reader_: Reader
     fitted_scores_: Floats
     offset_: float
     _fitted: Scored  # of all fitted graphs, in their order
@@ -123,25 +112,23 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
     def fit(self, X: Graphs, y: object = None) -> Self:
         """Learn what is usual in the graphs ``X``; a share ``contamination`` of them are taken for anomalies.
 
-        >>> import networkx as nx
         >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> SurpriseDetector(0.05).fit([*rings, star]).offset_
+        >>> SurpriseDetector().fit(["CCC"] * 9).offset_
         0.0
         """
-        check_contamination(self.contamination)
-        learned, scored = self._learn(self._table(X, self._ignored_by_fit))
+        self._check()
+        table = self._table(X)
+        check_nodes(table)
+        learned, scored = self._learn(table)
         self.__dict__.update(learned | self._settled(scored))
         return self
 
     def score_samples(self, X: Graphs) -> Floats:
         """How usual graphs are: the lower, the more anomalous ``(B,)``.
 
-        >>> import networkx as nx
         >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> SurpriseDetector().fit(rings).score_samples([rings[0], star]).round(2)
-        array([ 0.  , -2.94])
+        >>> SurpriseDetector().fit(["CCC"] * 9).score_samples(["CCC", "CCO"]).round(2)
+        array([ 0.  , -2.3])
         """
         return self.judge(X).scores
 
@@ -150,11 +137,9 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
 
         Graphs of just the score ``offset_`` are at 0, or barely below where the second score makes them anomalies.
 
-        >>> import networkx as nx
         >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> SurpriseDetector().fit(rings).decision_function([rings[0], star]).round(2)
-        array([ 0.  , -2.94])
+        >>> SurpriseDetector().fit(["CCC"] * 9).decision_function(["CCC", "CCO"]).round(2)
+        array([ 0. , -2.3])
         """
         judged = self.judge(X)
         difference = judged.scores - self.offset_
@@ -163,10 +148,8 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
     def predict(self, X: Graphs) -> Ints:
         """-1 for anomalies, 1 for the others ``(B,)``.
 
-        >>> import networkx as nx
         >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> SurpriseDetector().fit(rings).predict([rings[0], star])
+        >>> SurpriseDetector().fit(["CCC"] * 9).predict(["CCC", "CCO"])
         array([ 1, -1])
         """
         return np.where(self.judge(X).flagged, -1, 1)
@@ -174,26 +157,22 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
     def fit_predict(self, X: Graphs, y: object = None) -> Ints:
         """Fit and judge the same graphs, each by the others: -1 for anomalies, 1 for the rest ``(B,)``.
 
-        >>> import networkx as nx
         >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> SurpriseDetector(0.05).fit_predict([*rings, star])
-        array([ 1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
-                1, -1])
+        >>> SurpriseDetector(0.2).fit_predict(["CCC"] * 4 + ["CCO"])
+        array([ 1,  1,  1,  1, -1])
         """
         return np.where(self.fit_judge(X, y).flagged, -1, 1)
 
     def judge(self, X: Graphs) -> Judgments:
         """Score graphs and tell which are anomalies, in one pass.
 
-        >>> import networkx as nx
         >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> SurpriseDetector().fit(rings).judge([rings[0], star]).flagged
+        >>> SurpriseDetector().fit(["CCC"] * 9).judge(["CCC", "CCO"]).flagged
         array([False,  True])
         """
-        check_is_fitted(self)
-        found = self._scores(self._table(X, self.ignored))
+        table = self._later(X)
+        check_nodes(table)
+        found = self._scores(table)
         place = np.minimum(np.searchsorted(self._known.digest, found.digest), self._known.digest.size - 1)
         again = self._known.digest[place] == found.digest
         first = np.where(again, self._known.first[place], found.first)
@@ -201,53 +180,34 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         return Judgments(0.0 - first, _beyond(self._border, first, second))
 
     def fit_judge(self, X: Graphs, y: object = None) -> Judgments:
-        """Fit and judge the same graphs, each by the others: what :meth:`judge` would say, without a second pass.
-
-        >>> import networkx as nx
-        >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> SurpriseDetector(0.05).fit_judge([*rings, star]).flagged.nonzero()[0]
-        array([18])
-        """
+        """Fit and judge the same graphs, each by the others: what :meth:`judge` would say, without a second pass."""
         fitted = self.fit(X, y)._fitted
         return Judgments(0.0 - fitted.first, _beyond(self._border, fitted.first, fitted.second))
 
     def explain(self, X: Graphs) -> list[Explanation]:
         """Tell which nodes make each graph unusual, whether it is flagged or not.
 
-        >>> import networkx as nx
         >>> from rwkplus.detect import SurpriseDetector
-        >>> rings, star = [nx.cycle_graph(n) for n in (4, 5, 6) * 6], nx.star_graph(4)
-        >>> star.add_edge(4, 5)
-        >>> SurpriseDetector().fit(rings).explain([star])[0].nodes
-        (0, 1, 2, 3, 5)
+        >>> SurpriseDetector().fit(["CCC"] * 9).explain(["CCO"])[0].nodes
+        (2,)
         """
-        check_is_fitted(self)
-        return self._explain(self._table(X, self.ignored))
+        table = self._later(X)
+        check_nodes(table)
+        return self._explain(table)
 
     @property
     def explains(self) -> bool:
-        """Whether :meth:`explain` can tell anything of graphs such as the fitted ones.
-
-        >>> from rwkplus.detect import WalkKernelDetector
-        >>> WalkKernelDetector().fit(["CC", "CO"]).explains
-        True
-        """
+        """Whether :meth:`explain` can tell anything of graphs such as the fitted ones."""
         return True
 
     @property
-    def label_reader(self) -> Reader | None:
-        """How nodes and edges came by the labels that a fitted detector sees; None where it sees attributes."""
-        return None
+    def label_reader(self) -> Reader:
+        """How nodes and edges came by the labels that a fitted detector sees."""
+        return self.reader_
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that are left out on purpose.
-
-        >>> from rwkplus.detect import SurpriseDetector
-        >>> SurpriseDetector(ignore=("edges.label",)).ignored
-        ('edges.label',)
-        """
+        """Columns that are left out on purpose."""
         return tuple(self.ignore)
 
     def labelled(self, X: Graphs) -> list[nx.Graph]:
@@ -257,9 +217,8 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         >>> SurpriseDetector().fit(["CC", "CO"]).labelled(["CCO"])[0].nodes(data="label")
         NodeDataView({0: 'C', 1: 'C', 2: 'O'}, data='label')
         """
-        check_is_fitted(self)
-        reader = self._seen_by()
-        drawn = graphs_to_draw(reader.labelled(self._table(X, self.ignored)))
+        table, reader = self._later(X), self.label_reader
+        drawn = graphs_to_draw(reader.labelled(table))
         if reader.nodes.names == ALIKE:
             for graph in drawn:
                 nx.set_node_attributes(graph, "", "label")
@@ -298,7 +257,7 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         return learned, arrays | {f"fitted.{name}": part for name, part in self._fitted._asdict().items()}
 
     def _restore(self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        check_contamination(self.contamination)
+        self._check()
         kinds = {"first": "f", "second": "f", "digest": "u"}
         fitted = Scored(**{name: array(arrays, f"fitted.{name}", kind, 1) for name, kind in kinds.items()})
         if len({part.size for part in fitted}) != 1 or not fitted.first.size:
@@ -309,15 +268,21 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         model = self._restored_model(learned, own, fitted.first.size)
         self.__dict__.update(model | self._settled(fitted))
 
-    @property
-    def _ignored_by_fit(self) -> tuple[str, ...]:
-        """Columns that are left out before anything is fitted."""
-        check_ignore(self.ignore)
-        return self.ignored
+    def _check(self) -> None:
+        """Refuse impossible parameters; detectors with more of them add theirs."""
+        contamination, ignore = self.contamination, getattr(self, "ignore", ())
+        if isinstance(contamination, bool) or not isinstance(contamination, Real) or not 0 < contamination <= 0.5:
+            raise ParameterError(
+                f"contamination is the expected share of anomalies, above 0 and at most 0.5; got {contamination!r}."
+            )
+        check_ignore(ignore)
 
-    @staticmethod
-    def _table(X: Graphs, ignore: tuple[str, ...]) -> GraphTable:
-        return GraphTable.of(X, ignore=ignore)
+    def _table(self, X: Graphs) -> GraphTable:
+        return GraphTable.of(X, ignore=self.ignored)
+
+    def _later(self, X: Graphs) -> GraphTable:
+        check_is_fitted(self)
+        return self._table(X)
 
     @property
     def _rounding(self) -> float:
@@ -336,10 +301,6 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
     def _explain(self, table: GraphTable) -> list[Explanation]: ...
 
     @abstractmethod
-    def _seen_by(self) -> Reader:
-        """How graphs are read, for pictures."""
-
-    @abstractmethod
     def _model(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What was learned, scores of the fitted graphs aside, as JSON values and arrays."""
 
@@ -350,29 +311,8 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         """Attributes from what :meth:`_model` returned, all of it checked; ``num_graphs`` were fitted."""
 
 
-def check_contamination(contamination: object) -> None:
-    """Raise unless the share of anomalies is above 0 and at most a half.
-
-    >>> check_contamination(0.05)
-    >>> check_contamination(5)
-    Traceback (most recent call last):
-    rwkplus.errors.ParameterError: contamination is the expected share of anomalies, above 0 and at most 0.5; got 5.
-    """
-    number = isinstance(contamination, int | float | np.integer | np.floating) and not isinstance(contamination, bool)
-    if not number or not 0 < contamination <= 0.5:  # type: ignore[operator]
-        raise ParameterError(
-            f"contamination is the expected share of anomalies, above 0 and at most 0.5; got {contamination!r}."
-        )
-
-
 def highest_by_graph(graphs: GraphArrays, values: Floats) -> Floats:
-    """Largest value of the nodes of each graph ``(B,)``, 0 for graphs without nodes.
-
-    >>> table = GraphTable.of(["CC", "CCO"])
-    >>> arrays = Reader.fit(table).read(table)
-    >>> highest_by_graph(arrays, np.array([1.0, 2.0, 0.0, 5.0, 4.0]))
-    array([2., 5.])
-    """
+    """Largest value of the nodes of each graph ``(B,)``, 0 for graphs without nodes."""
     highest = np.zeros(graphs.num_graphs)
     np.maximum.at(highest, graphs.graph, values)
     return highest
@@ -411,7 +351,7 @@ def graph_digests(graphs: GraphArrays) -> Codes:
         edges = edges + _cells(graphs.edge_attr)
     if graphs.weight is not None:
         edges = edges + mix(_bits(graphs.weight))
-    return hash_graphs(graphs.node_ptr, graphs.edge_ptr, graphs.source, graphs.target, nodes, edges)
+    return np.asarray(hash_graphs(graphs.node_ptr, graphs.edge_ptr, graphs.source, graphs.target, nodes, edges))
 
 
 def _cells(values: Floats) -> Codes:

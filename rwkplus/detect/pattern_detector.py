@@ -1,6 +1,6 @@
 """Anomalies as graphs that mined patterns do not explain."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from rwkplus.mining.search.occurrences import explained
 from rwkplus.saving import check_entries, header_of, unpack
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import GraphArrays
-from rwkplus.table.reader import check_nodes
 
 
 class PatternDetector(GraphDetector):
@@ -49,18 +48,25 @@ class PatternDetector(GraphDetector):
     @property
     def ignored(self) -> tuple[str, ...]:
         """Columns that the miner leaves out."""
-        return tuple(self.miner_.ignore)
+        return () if self.miner is None else tuple(self.miner.ignore)
 
     @property
-    def _ignored_by_fit(self) -> tuple[str, ...]:
-        return () if self.miner is None else tuple(getattr(self.miner, "ignore", ()))
+    def label_reader(self) -> Reader:
+        """How the miner reads labels."""
+        return self.miner_.reader_.labels
+
+    def _check(self) -> None:
+        super()._check()
+        if not (self.miner is None or isinstance(self.miner, PatternMiner)):
+            raise ParameterError(f"miner must be a PatternMiner or None, got {self.miner!r}.")
 
     @property
     def _rounding(self) -> float:
         return 0.0  # everything is explained
 
     def _learn(self, table: GraphTable) -> tuple[dict[str, Any], Scored]:
-        miner = self._new_miner().fit(table)
+        blocks = PatternMiner("auto", criterion="blocks", n_controls=3, random_state=0)
+        miner: PatternMiner = (blocks if self.miner is None else clone(self.miner)).fit(table)
         if miner.interrupted_:
             raise KeyboardInterrupt
         if not miner.patterns_:
@@ -68,13 +74,6 @@ class PatternDetector(GraphDetector):
                 "no patterns were found, so nothing is usual.", "SurpriseDetector (--detector surprise) needs none."
             )
         return {"miner_": miner}, _scored(miner, table)
-
-    def _new_miner(self) -> PatternMiner:
-        if not (self.miner is None or isinstance(self.miner, PatternMiner)):
-            raise ParameterError(f"miner must be a PatternMiner or None, got {self.miner!r}.")
-        if self.miner is None:
-            return PatternMiner("auto", criterion="blocks", n_controls=3, random_state=0)
-        return cast(PatternMiner, clone(self.miner))
 
     def _scores(self, table: GraphTable) -> Scored:
         return _scored(self.miner_, table)
@@ -85,14 +84,6 @@ class PatternDetector(GraphDetector):
         degree = np.bincount(source, minlength=arrays.num_nodes)
         left = np.bincount(source, unexplained, arrays.num_nodes)
         return explanations(table, arrays, np.where(degree > 0, left / np.maximum(degree, 1), 1.0))
-
-    @property
-    def label_reader(self) -> Reader:
-        """How nodes and edges came by labels."""
-        return self.miner_.reader_.labels
-
-    def _seen_by(self) -> Reader:
-        return self.miner_.reader_.labels
 
     def _model(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         learned, arrays = self.miner_._learned()
@@ -117,7 +108,6 @@ def _scored(miner: PatternMiner, table: GraphTable) -> Scored:
 
 def _unexplained(miner: PatternMiner, table: GraphTable) -> tuple[GraphArrays, NDArray[np.int64], NDArray[np.bool_]]:
     """The graphs, the first node of every directed edge, and whether no pattern explains the edge."""
-    check_nodes(table)
     arrays = miner.reader_.labels.read(table)
     database = miner.reader_.read(table)
     shapes = (pattern.shape(miner.reader_) for pattern in miner.patterns_)

@@ -21,11 +21,8 @@ LONGEST_LINE = 1 << 24
 encode = msgspec.json.encode
 
 
-class Line(NamedTuple):
-    """One line and its number, counted from 1; no text where it was too long."""
-
-    number: int
-    text: bytes | None
+Line = tuple[int, bytes | None]
+"""Its number, counted from 1, and its text, or None where it was too long."""
 
 
 class Counts(NamedTuple):
@@ -61,7 +58,7 @@ def score_stream(
     scored = flagged = errors = 0
     with _garbage_of_the_stream_alone():
         for lines in _arrivals(source):
-            for record in score_lines(detector, lines, explain=explain):
+            for record in _score_lines(detector, lines, explain=explain):
                 failed = "error" in record
                 if failed:
                     record["error"] = tell(record["error"]).removeprefix("graph 0: ")
@@ -86,10 +83,10 @@ def _garbage_of_the_stream_alone() -> Iterator[None]:
             gc.unfreeze()
 
 
-def score_lines(detector: GraphDetector, lines: Sequence[Line], *, explain: bool = False) -> Iterator[dict[str, Any]]:
+def _score_lines(detector: GraphDetector, lines: Sequence[Line], *, explain: bool = False) -> Iterator[dict[str, Any]]:
     """Yield a record for every line that is not blank; its ``error``, if any, is what was raised or a text."""
-    lines = [line for line in lines if line.text is None or line.text.strip()]
-    parsed = parse_lines([line.text for line in lines if line.text is not None])
+    lines = [(number, text) for number, text in lines if text is None or text.strip()]
+    parsed = parse_lines([text for _, text in lines if text is not None])
     judged = [_judged(detector, table, explain=explain) for table in parsed.tables]
     found = iter(parsed.lines)
     for number, text in lines:
@@ -131,11 +128,11 @@ def _arrivals(source: BinaryIO) -> Iterator[list[Line]]:
         *whole, begun = (begun + chunk).split(b"\n")
         lines = []
         for text in whole:
-            lines.append(Line(number, None if skipping or len(text) > LONGEST_LINE else text))
+            lines.append((number, None if skipping or len(text) > LONGEST_LINE else text))
             number, skipping = number + 1, False
         if len(begun) > LONGEST_LINE:
             skipping, begun = True, b""
         if lines:
             yield lines
     if begun or skipping:
-        yield [Line(number, None if skipping else begun)]
+        yield [(number, None if skipping else begun)]

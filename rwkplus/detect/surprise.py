@@ -22,13 +22,11 @@ from rwkplus.detect.graph_detector import (
     graph_digests,
     highest_by_graph,
 )
-from rwkplus.errors import ParameterError
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.saving import array, check_entries
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import Floats, GraphArrays, Ints, ReadGraphs, map_blocks
-from rwkplus.table.reader import check_nodes
-from rwkplus.types import UnknownLabel, check_choice, check_ignore, is_positive_integer, seed_of
+from rwkplus.types import UnknownLabel, check_choice, check_integer, seed_of
 
 BLOCK_NODES = 100_000
 """Nodes of the graphs that are scored at a time."""
@@ -75,7 +73,6 @@ class SurpriseDetector(GraphDetector):
         (20, 15)
     """
 
-    reader_: Reader
     levels_: list[Level]
 
     def __init__(
@@ -98,15 +95,12 @@ class SurpriseDetector(GraphDetector):
         self.n_jobs = n_jobs
 
     def _check(self) -> None:
-        if not is_positive_integer(self.steps):
-            raise ParameterError(f"steps must be an integer of at least 1 (it counts edges), got {self.steps!r}.")
-        if not is_positive_integer(self.n_colors):
-            raise ParameterError(f"n_colors must be an integer of at least 1, got {self.n_colors!r}.")
+        super()._check()
+        check_integer("steps", self.steps, 1)
+        check_integer("n_colors", self.n_colors, 1)
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
-        check_ignore(self.ignore)
 
     def _learn(self, table: GraphTable) -> tuple[dict[str, Any], Scored]:
-        self._check()
         seed = seed_of(self.random_state)
         reader = Reader.fit_labels(table, self.ignore, n_classes=self.n_colors, seed=seed)
         arrays = reader.read(table)
@@ -118,7 +112,6 @@ class SurpriseDetector(GraphDetector):
         return 0.0  # no node is surprising
 
     def _scores(self, table: GraphTable) -> Scored:
-        check_nodes(table)
         graphs = ReadGraphs(table, self.reader_, self.unknown_label)
         return Scored.joined(list(map_blocks(self._scores_of, graphs, BLOCK_NODES, self.n_jobs)))
 
@@ -127,17 +120,8 @@ class SurpriseDetector(GraphDetector):
         return _scored(arrays, self._node_scores(arrays))
 
     def _explain(self, table: GraphTable) -> list[Explanation]:
-        check_nodes(table)
         arrays = self.reader_.read(table, self.unknown_label)
         return explanations(table, arrays, self._node_scores(arrays))
-
-    @property
-    def label_reader(self) -> Reader:
-        """How nodes and edges came by labels."""
-        return self.reader_
-
-    def _seen_by(self) -> Reader:
-        return self.reader_
 
     def _node_scores(self, arrays: GraphArrays) -> Floats:
         surprises = look_up(self.levels_, arrays, self._new_edges(arrays))
@@ -161,7 +145,6 @@ class SurpriseDetector(GraphDetector):
     def _restored_model(
         self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]], num_graphs: int
     ) -> dict[str, Any]:
-        self._check()
         check_entries(learned, "reader")
         reader = Reader.from_dict(learned["reader"])
         if not reader.nodes.names:
@@ -200,11 +183,8 @@ def learn_levels(graphs: GraphArrays, steps: int) -> tuple[list[Level], list[Flo
 def look_up(levels: Sequence[Level], graphs: GraphArrays, new_edges: Ints | None = None) -> Iterator[Floats]:
     """Yield, step by step, the surprise of the nodes of later graphs ``(N,)``.
 
-    Args:
-        levels: What was learned.
-        graphs: The later graphs.
-        new_edges: Edges with a label that was not there. Colors of one step are many, so that a new one is little
-            surprise; but such a label surprises as a new label of a node does.
+    Colors of one step are many, so that a new one is little surprise; but a label of ``new_edges``, which was not
+    there, surprises as a new label of a node does.
 
     >>> table = GraphTable.of(["CC", "CC", "CO"])
     >>> arrays = Reader.fit(table).read(table)

@@ -1,19 +1,18 @@
-"""Anomalies as graphs far from all others, by a walk kernel."""
+"""Anomalies as graphs far from all others, by a walk kernel; and what makes a graph new, told by its similarities."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal, Self, TypeVar
 
-import networkx as nx
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from scipy.sparse import csr_matrix, hstack
+from sklearn.base import OutlierMixin, clone
 
 from rwkplus.detect.graph_detector import Explanation, GraphDetector, Scored, explanations, graph_digests
-from rwkplus.detect.novelty import CountForest, Method, Novelty, distance, novelty, with_new_share
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.kernels.node_colors import node_colors
@@ -21,9 +20,10 @@ from rwkplus.saving import array, check_entries
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, Ints, ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
-from rwkplus.table.reader import ALIKE, check_nodes, with_equal_nodes
-from rwkplus.types import KernelName, check_choice, check_ignore, is_positive_integer, seed_of
+from rwkplus.table.reader import ALIKE, with_equal_nodes
+from rwkplus.types import KernelName, check_choice, check_integer, seed_of
 
+Method = Literal["nearest", "density", "lof", "svm", "forest"]
 T = TypeVar("T")
 BLOCK_NODES = 50_000
 """Nodes of the graphs compared with the references at a time."""
@@ -31,43 +31,20 @@ BLOCK_NODES = 50_000
 SAME = 1 - 1e-9
 """Similarity of graphs that the kernel cannot tell apart."""
 
+NARROWEST = 1e-3
+"""Smallest bandwidth of a density: where most references have a twin, the median distance to the nearest is 0."""
+
 
 def default_kernel(table: GraphTable) -> RandomWalkKernel:
-    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes.
-
-    >>> from rwkplus.table import GraphTable
-    >>> default_kernel(GraphTable.of(["CC"])).kernel
-    'node-centric'
-    """
+    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes."""
     reader = Reader.fit(table)
     name: KernelName = "node-centric" if reader.discrete and not reader.weighted else "rwk+"
     return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
 
 
 def color_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
-    """What a forest reads: how many nodes have each walk color, after 0 to 3 steps.
-
-    >>> color_counts().fit_transform(["CC", "CO"]).shape
-    (2, 11)
-    """
+    """What a forest reads: how many nodes have each walk color, after 0 to 3 steps."""
     return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac", ignore=ignore)
-
-
-def most_similar(
-    graphs: Graphs, others: Graphs, count: int, ignore: Sequence[str] = ()
-) -> list[list[tuple[int, float]]]:
-    """For each graph, the numbers of the ``count`` most similar among others, and their similarities.
-
-    >>> [(i, round(value, 2)) for i, value in most_similar(["CCO"], ["CC", "OCC", "CCCO"], 2)[0]]
-    [(1, 1.0), (2, 0.51)]
-    """
-    table, other = (with_equal_nodes(GraphTable.of(part).without(ignore)) for part in (graphs, others))
-    if Reader.fit(other).discrete:
-        similarity = default_kernel(table).fit(table).transform(other).T
-    else:  # the graphs may be few, with attributes that happen to look like labels
-        similarity = default_kernel(other).fit(other).transform(table)
-    best = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
-    return [[(int(i), float(values[i])) for i in row] for values, row in zip(similarity, best, strict=True)]
 
 
 class WalkKernelDetector(GraphDetector):
@@ -118,7 +95,7 @@ class WalkKernelDetector(GraphDetector):
     reference_scores_: Floats
     kernel_: RandomWalkKernel
     counts_: RandomWalkFeatures | None
-    _judge: "_Judge"
+    _score: Callable[[ReadGraphs], Scored]  # a block of graphs
 
     def __init__(
         self,
@@ -143,11 +120,7 @@ class WalkKernelDetector(GraphDetector):
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that detector or kernel leave out.
-
-        >>> WalkKernelDetector(ignore=("edges.label",)).ignored
-        ('edges.label',)
-        """
+        """Columns that detector or kernel leave out."""
         return (*self.ignore, *getattr(self.kernel, "ignore", ()))
 
     def similarity(self, X: Graphs) -> Floats:
@@ -156,23 +129,28 @@ class WalkKernelDetector(GraphDetector):
         >>> WalkKernelDetector().fit(["CC", "CO"]).similarity(["CC"]).round(2)
         array([[1.  , 0.12]])
         """
-        check_is_fitted(self)
-        return self._similarity(self._own(GraphTable.of(X, ignore=self.ignored)))
+        return self._similarity(self._later(X))
 
     def _similarity(self, table: GraphTable) -> Floats:
-        return np.concatenate(list(self._judge.over_blocks(self._judge.similarity_of, table)))
+        return np.concatenate(_over_blocks(partial(_similarity, self.kernel_), table, self.kernel_, self.n_jobs))
+
+    def _table(self, X: Graphs) -> GraphTable:
+        return super()._table(X).without(self.ignored)
+
+    def _later(self, X: Graphs) -> GraphTable:
+        """Later graphs, all nodes alike only where those of the references were."""
+        table = super()._later(X)
+        return with_equal_nodes(table) if self.label_reader.nodes.names == ALIKE else table
 
     def _learn(self, table: GraphTable) -> tuple[dict[str, Any], Scored]:
-        self._check()
-        check_nodes(table)
-        table = with_equal_nodes(table.without(self.ignored))
+        table = with_equal_nodes(table)
         seed = seed_of(self.random_state)
         chosen = np.sort(np.random.default_rng(seed).permutation(len(table))[: self.n_references])
         learned, own = self._refer_to(table[chosen], seed)
         rest = np.setdiff1d(np.arange(len(table)), chosen)
-        parts = [own, learned["_judge"].scores(table[rest])] if rest.size else [own]
+        parts = _over_blocks(learned["_score"], table[rest], learned["kernel_"], self.n_jobs) if rest.size else []
         order = np.argsort(np.concatenate([chosen, rest]), kind="stable")
-        return learned | {"reference_indices_": chosen}, Scored.joined(parts).take(order)
+        return learned | {"reference_indices_": chosen}, Scored.joined([own, *parts]).take(order)
 
     def _refer_to(self, references: GraphTable, seed: int) -> tuple[dict[str, Any], Scored]:
         """Attributes that follow from the references, and the references scored, each by the others."""
@@ -180,32 +158,27 @@ class WalkKernelDetector(GraphDetector):
             raise GraphError("the local outlier factor compares graphs with their neighbors: it needs at least two.")
         kernel = default_kernel(references) if self.kernel is None else clone(self.kernel)
         counted = self.method == "forest" and self.kernel is None and kernel.kernel == "node-centric"
-        if counted:  # similarities are for explanations and similar graphs
-            judge = _Judge(kernel.fit(references), color_counts().fit(references), CountForest(seed), self.n_jobs)
-            seen = judge.seen(references)
+        counts = color_counts().fit(references) if counted else None
+        if counts is not None:  # similarities are for explanations and similar graphs
+            judge: Novelty = CountForest(seed)
+            seen = _seen(references, kernel.fit(references), counts)
         else:
-            judged_by = novelty(self.method, self.n_neighbors, len(references), seed)
+            judge = novelty(self.method, self.n_neighbors, len(references), seed)
             seen = kernel.fit_transform(references)
-            judge = _Judge(kernel, None, judged_by, self.n_jobs)
-        judge.novelty.fit(seen)
-        first, second = judge.novelty.own_scores(seen), judge.novelty.own_second_scores(seen)
-        learned = {"references_": references, "kernel_": kernel, "counts_": judge.counts, "reference_scores_": first}
-        digests = np.concatenate(list(judge.over_blocks(_digests_of, references)))
-        return learned | {"_judge": judge, "seed_": seed}, Scored(first, second, digests)
+        judge.fit(seen)
+        first, second = judge.own(seen)
+        digests = np.concatenate(_over_blocks(_digests_of, references, kernel, self.n_jobs))
+        learned = {"references_": references, "kernel_": kernel, "counts_": counts, "reference_scores_": first}
+        score = partial(_scored, kernel, counts, judge)
+        return learned | {"_score": score, "seed_": seed}, Scored(first, second, digests)
 
     def _scores(self, table: GraphTable) -> Scored:
-        return self._judge.scores(self._own(table))
-
-    def _own(self, table: GraphTable) -> GraphTable:
-        """Later graphs, all nodes alike only where those of the references were."""
-        check_nodes(table)
-        table = table.without(self.ignored)
-        return with_equal_nodes(table) if self.kernel_.reader_.nodes.names == ALIKE else table
+        return Scored.joined(_over_blocks(self._score, table, self.kernel_, self.n_jobs))
 
     @property
     def explains(self) -> bool:
         """Whether graphs have labels, which explanations are made of."""
-        return bool(self.kernel_.reader_.discrete)
+        return bool(self.label_reader.discrete)
 
     def _explain(self, table: GraphTable) -> list[Explanation]:
         """A node is as unusual as many steps give it a color that the nearest reference does not have.
@@ -214,37 +187,32 @@ class WalkKernelDetector(GraphDetector):
         """
         if not self.explains:
             raise GraphError("explanations need labels, and these graphs are compared by attributes.")
-        own = self._own(table)
-        similarity = self._similarity(own)
+        similarity = self._similarity(table)
         which, place = np.unique(np.where(similarity < SAME, similarity, -1).argmax(1), return_inverse=True)
-        arrays, known = (self.kernel_.reader_.read(part) for part in (own, self.references_[which]))
+        arrays, known = (self.label_reader.read(part) for part in (table, self.references_[which]))
         colors, theirs = (np.stack(list(node_colors(part, self.kernel_.steps))) for part in (arrays, known))
         missing = np.zeros(arrays.num_nodes)
         for i, nearest in enumerate(place.tolist()):
             mine, other = (slice(part.node_ptr[k], part.node_ptr[k + 1]) for part, k in ((arrays, i), (known, nearest)))
             for step in range(len(colors)):
                 missing[mine] += ~np.isin(colors[step, mine], theirs[step, other])
-        return explanations(own, arrays, missing / len(colors))
+        return explanations(table, arrays, missing / len(colors))
 
     @property
     def _rounding(self) -> float:
-        return float(distance(np.array(SAME))) if self.method == "nearest" else -np.inf
+        return float(_distance(np.array(SAME))) if self.method == "nearest" else -np.inf
 
-    def _seen_by(self) -> Reader:
+    @property
+    def label_reader(self) -> Reader:
+        """How the kernel reads graphs."""
         return self.kernel_.reader_
 
-    def labelled(self, X: Graphs) -> list[nx.Graph]:
-        """Return graphs with the labels that the detector sees, for pictures; with empty ones where there are none."""
-        check_is_fitted(self)
-        return super().labelled(self._own(GraphTable.of(X, ignore=self.ignored)))
-
     def _check(self) -> None:
+        super()._check()
         check_choice("method", self.method, Method)
-        check_ignore(self.ignore)
-        for name in ("n_references", "n_neighbors"):
-            value = getattr(self, name)
-            if not (is_positive_integer(value) or (value is None and name == "n_neighbors")):
-                raise ParameterError(f"{name} must be an integer of at least 1, got {value!r}.")
+        check_integer("n_references", self.n_references, 1)
+        if self.n_neighbors is not None:
+            check_integer("n_neighbors", self.n_neighbors, 1)
         if self.kernel is not None and not (isinstance(self.kernel, RandomWalkKernel) and self.kernel.normalize):
             raise ParameterError(
                 f"kernel must be a RandomWalkKernel with normalize=True, or None; got {self.kernel!r}."
@@ -260,7 +228,6 @@ class WalkKernelDetector(GraphDetector):
     ) -> dict[str, Any]:
         """Fit the references again, whatever the method learns from them."""
         check_entries(learned, "references")
-        self._check()
         indices, scores = array(arrays, "reference_indices", "i", 1), array(arrays, "reference_scores", "f", 1)
         references = unpack_table(learned["references"], arrays)
         if set(arrays) != {*pack_table(references)[1], "reference_indices", "reference_scores"}:
@@ -274,36 +241,29 @@ class WalkKernelDetector(GraphDetector):
         return model | {"reference_indices_": indices}
 
 
-@dataclass(frozen=True)
-class _Judge:
-    """What scores graphs: it holds all that workers need, and nothing of the fitted graphs but the references."""
+def _over_blocks(
+    function: Callable[[ReadGraphs], T], table: GraphTable, kernel: RandomWalkKernel, n_jobs: int | None
+) -> list[T]:
+    return list(map_blocks(function, ReadGraphs(table, kernel.reader_), BLOCK_NODES, n_jobs))
 
-    kernel: RandomWalkKernel
-    counts: RandomWalkFeatures | None
-    novelty: Novelty
-    n_jobs: int | None
 
-    def scores(self, table: GraphTable) -> Scored:
-        """Score graphs, block by block."""
-        return Scored.joined(list(self.over_blocks(self.scores_of, table)))
+def _scored(
+    kernel: RandomWalkKernel, counts: RandomWalkFeatures | None, judge: "Novelty", graphs: ReadGraphs
+) -> Scored:
+    """Score a block of graphs with what workers need, which is nothing of the fitted graphs but the references."""
+    seen = _seen(graphs.table, kernel, counts)
+    return Scored(judge.scores(seen), judge.second_scores(seen), _digests_of(graphs))
 
-    def over_blocks(self, function: Callable[[ReadGraphs], T], table: GraphTable) -> Iterator[T]:
-        """Results for blocks of graphs, in order."""
-        return map_blocks(function, ReadGraphs(table, self.kernel.reader_), BLOCK_NODES, self.n_jobs)
 
-    def scores_of(self, graphs: ReadGraphs) -> Scored:
-        seen = self.seen(graphs.table)
-        return Scored(self.novelty.scores(seen), self.novelty.second_scores(seen), _digests_of(graphs))
+def _seen(table: GraphTable, kernel: RandomWalkKernel, counts: RandomWalkFeatures | None) -> Any:  # noqa: ANN401
+    """What novelty is judged by: similarities to the references, or counts of colors and the share of new ones."""
+    if counts is None:
+        return kernel.transform(table)
+    return with_new_share(counts.transform(table), (counts.steps + 1) * np.diff(table.node_ptr))
 
-    def similarity_of(self, graphs: ReadGraphs) -> Floats:
-        return self.kernel.transform(graphs.table)
 
-    def seen(self, table: GraphTable) -> Any:  # noqa: ANN401
-        """What novelty is judged by: similarities to the references, or counts of colors and the share of new ones."""
-        if self.counts is None:
-            return self.kernel.transform(table)
-        levels = self.counts.steps + 1
-        return with_new_share(self.counts.transform(table), levels * np.diff(table.node_ptr))
+def _similarity(kernel: RandomWalkKernel, graphs: ReadGraphs) -> Floats:
+    return kernel.transform(graphs.table)
 
 
 def _digests_of(graphs: ReadGraphs) -> Codes:
@@ -323,3 +283,170 @@ def _check_same_scores(now: Floats, then: Floats) -> None:
             ),
             stacklevel=7,
         )
+
+
+class Novelty(ABC):
+    """Learns from the similarities of references ``(R, R)``, between 0 and 1; scores are higher for newer graphs."""
+
+    def fit(self, gram: Floats) -> Self:
+        """Learn from the references."""
+        return self
+
+    @abstractmethod
+    def scores(self, similarity: Floats) -> Floats:
+        """Score graphs by their similarities to the references ``(B, R)``."""
+
+    def second_scores(self, similarity: Floats) -> Floats:
+        """What decides between graphs of the same score ``(B,)``: how unlike all references they are on average."""
+        return np.asarray(1 - similarity.mean(1))
+
+    def own(self, gram: Floats) -> tuple[Floats, Floats]:
+        """Both scores of the references ``(R,)``, each without itself where that can be told."""
+        size = len(gram)
+        if size == 1:
+            return np.zeros(1), np.zeros(1)
+        others = np.asarray(gram[~np.eye(size, dtype=bool)].reshape(size, size - 1))
+        return self.scores(others), self.second_scores(others)
+
+
+class Nearest(Novelty):
+    """Mean distance to the most similar references: small only where something alike is known.
+
+    >>> gram = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> Nearest(1).own(gram)[0].round(3)
+    array([1.   , 1.   , 1.414])
+    """
+
+    def __init__(self, n_neighbors: int) -> None:
+        self.n_neighbors = n_neighbors
+
+    def scores(self, similarity: Floats) -> Floats:
+        """Mean distance to the nearest references."""
+        count = min(self.n_neighbors, similarity.shape[1])
+        nearest = -np.partition(-similarity, count - 1, axis=1)[:, :count]
+        return np.asarray(_distance(nearest).mean(1))
+
+
+class Density(Novelty):
+    """Negative logarithm of a Gaussian kernel density, as wide as references are apart.
+
+    >>> gram = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> Density().fit(gram).own(gram)[0].round(3)
+    array([0.026, 0.026, 0.307])
+    """
+
+    def fit(self, gram: Floats) -> Self:
+        """Learn the bandwidth: the median distance of a reference to its nearest."""
+        self.bandwidth = max(float(np.median(Nearest(1).own(gram)[0])), NARROWEST)
+        return self
+
+    def scores(self, similarity: Floats) -> Floats:
+        """Negative log density, up to a constant."""
+        from scipy.special import logsumexp
+
+        return -np.asarray(logsumexp((similarity - 1) / self.bandwidth**2, axis=1))
+
+
+class _Learned(Novelty):
+    """One of scikit-learn's detectors, with its default settings, on similarities or distances."""
+
+    def __init__(self, model: OutlierMixin, *, distances: bool = False) -> None:
+        self.model = model
+        self.distances = distances
+
+    def fit(self, gram: Floats) -> Self:
+        """Fit the model."""
+        self.model.fit(self._input(gram))
+        return self
+
+    def scores(self, similarity: Floats) -> Floats:
+        """Negative of the model's scores, which are low for anomalies."""
+        return -np.asarray(self.model.score_samples(self._input(similarity)))
+
+    def own(self, gram: Floats) -> tuple[Floats, Floats]:
+        """Only the local outlier factor leaves a reference out of its own neighbors."""
+        factor = getattr(self.model, "negative_outlier_factor_", None)
+        others = Nearest(1).own(gram)[1]
+        return self.scores(gram) if factor is None else -np.asarray(factor), others
+
+    def _input(self, similarity: Floats) -> Floats:
+        if not self.distances:
+            return similarity
+        apart = _distance(similarity)
+        if len(apart) == apart.shape[1] and np.allclose(np.diagonal(similarity), 1):
+            np.fill_diagonal(apart, 0)  # rounding
+        return apart
+
+
+class CountForest(Novelty):
+    """An isolation forest on counts, and the share of what is counted that no reference has.
+
+    A forest cuts between values that it has seen, so that it is blind to new columns. What is new sets a graph apart
+    at once: its share moves the score from the forest's towards 1, the highest there is.
+    """
+
+    def __init__(self, seed: int) -> None:
+        from sklearn.ensemble import IsolationForest
+
+        self.forest = IsolationForest(random_state=seed)
+
+    def fit(self, gram: csr_matrix) -> Self:
+        """Learn from the counts of the references ``(R, F)``, the last column their shares of new things: none."""
+        self.forest.fit(gram[:, :-1])
+        self.rarity = 1 / np.maximum(gram[:, :-1].getnnz(axis=0), 1)
+        return self
+
+    def scores(self, similarity: csr_matrix) -> Floats:
+        """Score graphs by their counts, the last column their shares of new things."""
+        known = -np.asarray(self.forest.score_samples(similarity[:, :-1]))
+        new = similarity[:, [-1]].toarray().ravel()
+        return np.asarray(known + new * (1 - known))
+
+    def second_scores(self, similarity: csr_matrix) -> Floats:
+        """How rare the things are that a graph has: each counts as one part of the references that have it."""
+        return np.asarray(similarity[:, :-1] @ self.rarity)
+
+    def own(self, gram: csr_matrix) -> tuple[Floats, Floats]:
+        """The same."""
+        return self.scores(gram), self.second_scores(gram)
+
+
+def with_new_share(counts: csr_matrix, totals: Sequence[float] | Floats) -> csr_matrix:
+    """Append the share of ``totals`` that is not among the known counts.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> with_new_share(csr_matrix(np.array([[3.0, 0.0], [1.0, 1.0]])), [4, 2]).toarray()
+    array([[3.  , 0.  , 0.25],
+           [1.  , 1.  , 0.  ]])
+    """
+    known = np.asarray(counts.sum(1)).ravel()
+    return hstack([counts, csr_matrix(1 - known / np.maximum(totals, 1)).T], format="csr")
+
+
+def novelty(method: Method, n_neighbors: int | None, references: int, seed: int) -> Novelty:
+    """Make an unfitted judge of novelty; scikit-learn's detectors are imported only if one is asked for.
+
+    >>> novelty("lof", None, references=10, seed=0).model.n_neighbors
+    9
+    """
+    if method == "nearest":
+        return Nearest(n_neighbors or 1)
+    if method == "density":
+        return Density()
+    if method == "svm":
+        from sklearn.svm import OneClassSVM
+
+        return _Learned(OneClassSVM(kernel="precomputed"))
+    if method == "forest":
+        from sklearn.ensemble import IsolationForest
+
+        return _Learned(IsolationForest(random_state=seed))
+    from sklearn.neighbors import LocalOutlierFactor
+
+    count = max(1, min(n_neighbors or 20, references - 1))
+    return _Learned(LocalOutlierFactor(count, metric="precomputed", novelty=True), distances=True)
+
+
+def _distance(similarity: Floats) -> Floats:
+    """Distance in the space of a normalized kernel."""
+    return np.sqrt(np.maximum(2 - 2 * similarity, 0))

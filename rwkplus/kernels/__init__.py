@@ -1,8 +1,7 @@
 """Random walk graph kernels and walk features as scikit-learn estimators; may import the table, loops and saving."""
 
 from rwkplus.kernels.gram_storage import open_features
-from rwkplus.kernels.nystroem import RandomWalkNystroem
-from rwkplus.kernels.random_walk import RandomWalkKernel
+from rwkplus.kernels.random_walk import RandomWalkKernel, RandomWalkNystroem
 from rwkplus.kernels.random_walk_features import RandomWalkFeatures
 
 __all__ = ["RandomWalkFeatures", "RandomWalkKernel", "RandomWalkNystroem", "open_features"]

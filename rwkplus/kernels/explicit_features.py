@@ -1,6 +1,6 @@
 """The explicit route: graphs become sparse vectors whose inner products are the kernel."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rwkplus.errors import ParameterError, Remedy
-from rwkplus.kernels.gram_storage import Written, join_blocks, new_folder, open_features, write_block
-from rwkplus.kernels.node_colors import ColorCounts, ColorTable, count_colors, merge_colors
-from rwkplus.kernels.walk_estimator import finite
-from rwkplus.kernels.walk_sequences import Level, SequenceTree, WalkCounts, count_walks, merge
-from rwkplus.loops.random_streams import STEP, mix
+from rwkplus.files import whole_folder
+from rwkplus.kernels.gram_storage import Written, join_blocks, open_features, write_block
+from rwkplus.kernels.graph_kernel import finite
+from rwkplus.kernels.node_colors import ColorTable, count_colors
+from rwkplus.kernels.walk_sequences import Counted, SequenceTree, count_walks
 from rwkplus.table import Reader
-from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints, ReadGraphs, map_blocks
+from rwkplus.table.arrays import Floats, GraphArrays, Ints, ReadGraphs, map_blocks
 from rwkplus.types import Assignment, KernelName
 
 Vocabulary = SequenceTree | ColorTable
@@ -34,7 +34,6 @@ class FeatureMap:
     """A walk kernel on labelled graphs in explicit form. Holds choices, learns nothing.
 
     >>> from rwkplus.table import GraphTable, Reader
-    >>> from rwkplus.table.arrays import ReadGraphs
     >>> table = GraphTable.of(["CO", "CC"])
     >>> edges = FeatureMap("rwk+", 1, np.array([0.0, 1.0]), closed=False, assignment="optimal")
     >>> edges.fit(ReadGraphs(table, Reader.fit(table)), None)[1].toarray()  # C-C, C-O, O-C
@@ -44,7 +43,7 @@ class FeatureMap:
 
     kernel: KernelName
     steps: int
-    weights: NDArray[np.float64]  # (steps + 1,)
+    weights: Floats  # (steps + 1,)
     closed: bool
     assignment: Assignment
     hash_width: int | None = None
@@ -53,46 +52,41 @@ class FeatureMap:
         """Collect the vocabulary of ``graphs``, unless features are hashed; one block is in memory at a time."""
         if self.hash_width is not None:
             return None
-        trees = map_blocks(partial(_tree_of_block, how=self), graphs, BLOCK_NODES, n_jobs)
-        found: list[Vocabulary] = []
-        for tree in trees:
+        found: list[Any] = []
+        for tree in map_blocks(self._tree_of, graphs, BLOCK_NODES, n_jobs):
             found.append(tree)
             if len(found) == MERGED_TREES:
-                found = [_merge(found)]
-        return _merge(found)
+                found = [tree.merged(found)]
+        return found[0].merged(found)  # type: ignore[no-any-return]
 
     def fit(self, graphs: ReadGraphs, n_jobs: int | None) -> tuple[Vocabulary | None, sparse.csr_matrix]:
         """Collect the vocabulary of ``graphs``, unless features are hashed, and map them: ``(B, F)``."""
         if self.hash_width is not None:
             return None, self.transform(graphs, None, n_jobs)[0]
-        counted = list(map_blocks(partial(count_block, how=self), graphs, BLOCK_NODES, n_jobs))
-        vocabulary = _merge([block.tree for block in counted])
-        entries = sum(block.counts[i].nnz for block in counted for i in self.used_levels())
+        counted = list(map_blocks(self._small_counts, graphs, BLOCK_NODES, n_jobs))
+        trees: list[Any] = [block.tree for block in counted]
+        vocabulary = trees[0].merged(trees)
+        entries = sum(block.counts[i].nnz for block in counted for i in self.used_levels)
         rows = (self._placed(counted.pop(0), vocabulary) for _ in range(len(counted)))
-        return vocabulary, stacked(rows, entries)
+        return vocabulary, _stacked(rows, entries)
+
+    def transform(
+        self, graphs: ReadGraphs, vocabulary: Vocabulary | None, n_jobs: int | None
+    ) -> tuple[sparse.csr_matrix, Floats]:
+        """Map later graphs; features outside the vocabulary only show in the squared norms ``(B,)``."""
+        mapped = map_blocks(partial(self._mapped, vocabulary=vocabulary), graphs, BLOCK_NODES, n_jobs)
+        rows, norms = map(list, zip(*mapped, strict=True))
+        entries = sum(part.nnz for part in rows)
+        return _stacked((rows.pop(0) for _ in range(len(rows))), entries), np.concatenate(norms)
 
     def write(
         self, graphs: ReadGraphs, vocabulary: Vocabulary | None, n_jobs: int | None, path: str | Path
     ) -> sparse.csr_matrix:
         """Map later graphs into a new folder: every process writes its own blocks."""
-        with new_folder(path) as folder:
-            store = partial(_store_block, how=self, vocabulary=vocabulary, folder=folder)
+        with whole_folder(path) as folder:
+            store = partial(self._stored, vocabulary=vocabulary, folder=folder)
             join_blocks(map_blocks(store, graphs, BLOCK_NODES, n_jobs), folder)
         return open_features(path)
-
-    def transform(
-        self, graphs: ReadGraphs, vocabulary: Vocabulary | None, n_jobs: int | None
-    ) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
-        """Map later graphs; features outside the vocabulary only show in the squared norms ``(B,)``."""
-        norms: list[NDArray[np.float64]] = []
-
-        def features() -> Iterator[sparse.csr_matrix]:
-            mapped = partial(_map_block, how=self, vocabulary=vocabulary)
-            for rows, squared in map_blocks(mapped, graphs, BLOCK_NODES, n_jobs):
-                norms.append(squared)
-                yield rows
-
-        return stacked(features()), np.concatenate(norms)
 
     def read_vocabulary(self, arrays: Mapping[str, NDArray[Any]], reader: Reader) -> Vocabulary | None:
         """Take a vocabulary out of a file, for graphs read by ``reader``; one that does not fit is refused."""
@@ -106,108 +100,98 @@ class FeatureMap:
             raise ValueError("its vocabulary belongs to other parameters")
         return vocabulary
 
+    @property
     def used_levels(self) -> list[int]:
         """Lengths of walks that have a weight.
 
-        >>> FeatureMap("rwk+", 3, np.array([0.0, 1, 0, 1]), False, "optimal").used_levels()
+        >>> FeatureMap("rwk+", 3, np.array([0.0, 1, 0, 1]), False, "optimal").used_levels
         [1, 3]
         """
         return np.flatnonzero(self.weights).tolist()
 
-    def columns(
-        self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary | None, graphs: GraphArrays
-    ) -> sparse.csr_matrix:
-        """Features of counted walks: by their place in the vocabulary, or folded."""
-        if self.hash_width is not None:
-            return self._folded(counted, self.hash_width, graphs)
-        assert vocabulary is not None
-        return self._placed(counted, vocabulary)
+    def _counts(self, graphs: GraphArrays) -> Counted[Any]:
+        if self.kernel != "node-centric":
+            return count_walks(graphs, self.steps, match_all=self.kernel == "rwk+", closed=self.closed)
+        if graphs.weight is not None:
+            raise ParameterError(
+                "the node-centric kernel compares walk colors and cannot use edge weights.",
+                Remedy("Leave them out: {ignore}.", ignore=("edge_weight",)),
+                Remedy("Or use {kernel}.", kernel="rwk+"),
+            )
+        if self.closed:
+            raise ParameterError(
+                "closed walks belong to the kernels rwk+ and rwk-; node-centric colors are made of open walks.",
+                Remedy("Use {walks}.", walks="open"),
+                Remedy("Or use {kernel}.", kernel="rwk+"),
+            )
+        return count_colors(graphs, self.steps, self.assignment)
 
-    def _placed(self, counted: WalkCounts | ColorCounts, vocabulary: Vocabulary) -> sparse.csr_matrix:
-        levels = list(vocabulary.locate(counted.tree))  # type: ignore[arg-type]
-        sizes = level_sizes(vocabulary)
-        return sparse.hstack(
-            [
-                _rearranged(counted.counts[i], levels[i], sizes[i], float(np.sqrt(self.weights[i])))
-                for i in self.used_levels()
-            ],
-            format="csr",
-        )
+    def _small_counts(self, graphs: ReadGraphs) -> Counted[Any]:
+        """Count a block of graphs, in half the memory where that loses nothing."""
+        counted = self._counts(graphs.arrays())
+        for counts in counted.counts:
+            with np.errstate(over="ignore"):
+                small = counts.data.astype(np.float32)
+            if np.array_equal(small, counts.data):
+                counts.data = small
+        return counted
 
-    def _folded(self, counted: WalkCounts | ColorCounts, width: int, graphs: GraphArrays) -> sparse.csr_matrix:
-        """Fold features into ``width`` columns; random signs keep inner products right on average."""
-        hashed = list(hashes(counted.tree, graphs))
+    def _tree_of(self, graphs: ReadGraphs) -> Vocabulary:
+        counted = self._counts(graphs.arrays())
+        for i in self.used_levels:
+            finite(counted.counts[i].data)
+        return counted.tree  # type: ignore[no-any-return]
+
+    def _mapped(self, graphs: ReadGraphs, vocabulary: Vocabulary | None) -> tuple[sparse.csr_matrix, Floats]:
+        """Features of a block of graphs, and their squared lengths, known or not."""
+        arrays = graphs.arrays()
+        counted = self._counts(arrays)
+        rows = self._folded(counted, arrays) if vocabulary is None else self._placed(counted, vocabulary)
+        with np.errstate(over="ignore"):
+            squares = [self.weights[i] * squared_norms(counted.counts[i]) for i in self.used_levels]
+            return rows, np.sum(squares, axis=0)
+
+    def _stored(self, graphs: ReadGraphs, vocabulary: Vocabulary | None, folder: Path) -> Written:
+        """Write the features of a block of graphs."""
+        rows, _ = self._mapped(graphs, vocabulary)
+        finite(rows.data)
+        return write_block(rows, folder, graphs.first)
+
+    def _placed(self, counted: Counted[Any], vocabulary: Vocabulary) -> sparse.csr_matrix:
+        """Features by their place in the vocabulary."""
+        levels, sizes = list(vocabulary.locate(counted.tree)), vocabulary.sizes
+        blocks = [
+            _rearranged(counted.counts[i], levels[i], sizes[i], float(np.sqrt(self.weights[i])))
+            for i in self.used_levels
+        ]
+        return sparse.hstack(blocks, format="csr")
+
+    def _folded(self, counted: Counted[Any], graphs: GraphArrays) -> sparse.csr_matrix:
+        """Fold features into ``hash_width`` columns; random signs keep inner products right on average."""
+        assert self.hash_width is not None
+        hashed = list(counted.tree.hashes(graphs))
         rows, columns, values = [], [], []
-        for i in self.used_levels():
+        for i in self.used_levels:
             counts = counted.counts[i].tocoo()
             sign = np.where(hashed[i] >> np.uint64(63), -1.0, 1.0) * np.sqrt(self.weights[i])
             rows.append(counts.row)
-            columns.append((hashed[i] % np.uint64(width)).astype(np.int64)[counts.col])
+            columns.append((hashed[i] % np.uint64(self.hash_width)).astype(np.int64)[counts.col])
             values.append(counts.data * sign[counts.col])
         # Entries that meet are summed here; adding matrices would need memory of the order of the width.
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        return sparse.csr_matrix(entries, shape=(counted.counts[0].shape[0], width))
-
-    def squared_norms(self, counted: WalkCounts | ColorCounts) -> NDArray[np.float64]:
-        """Squared length of the features of each graph, known or not: ``(B,)``."""
-        with np.errstate(over="ignore"):
-            norms: NDArray[np.float64] = np.sum(
-                [self.weights[i] * np.asarray(counted.counts[i].power(2).sum(1)).ravel() for i in self.used_levels()],
-                axis=0,
-            )
-        return norms
+        return sparse.csr_matrix(entries, shape=(counted.counts[0].shape[0], self.hash_width))
 
 
-def level_sizes(vocabulary: Vocabulary) -> list[int]:
-    """Number of features of each walk length.
+def squared_norms(rows: sparse.csr_matrix) -> Floats:
+    """Squared lengths of sparse rows ``(B,)``."""
+    return np.asarray(rows.power(2).sum(1)).ravel()
 
-    >>> from rwkplus.kernels import RandomWalkFeatures
-    >>> level_sizes(RandomWalkFeatures(steps=2).fit(["CCO"]).vocabulary_)
-    [2, 3, 5]
+
+def _stacked(blocks: Iterator[sparse.csr_matrix], entries: int) -> sparse.csr_matrix:
+    """Put blocks of rows below one another; there are at most ``entries``.
+
+    The arrays are as large as needed from the start: blocks beside a copy of them would take twice the room.
     """
-    if isinstance(vocabulary, ColorTable):
-        return [keys.size for keys in vocabulary.keys]
-    return [level.prefix.size for level in vocabulary.sequences]
-
-
-def count_block(graphs: ReadGraphs, how: FeatureMap) -> WalkCounts | ColorCounts:
-    """Count the walks or walk colors of a block of graphs, in half the memory where that loses nothing."""
-    counted = _counted(graphs.arrays(), how)
-    for counts in counted.counts:
-        with np.errstate(over="ignore"):
-            small = counts.data.astype(np.float32)
-        if np.array_equal(small, counts.data):
-            counts.data = small
-    return counted
-
-
-def _map_block(
-    graphs: ReadGraphs, how: FeatureMap, vocabulary: Vocabulary | None
-) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
-    """Features of a block of graphs, and their squared lengths."""
-    arrays = graphs.arrays()
-    counted = _counted(arrays, how)
-    return how.columns(counted, vocabulary, arrays), how.squared_norms(counted)
-
-
-def _tree_of_block(graphs: ReadGraphs, how: FeatureMap) -> Vocabulary:
-    counted = count_block(graphs, how)
-    for i in how.used_levels():
-        finite(counted.counts[i].data)
-    return counted.tree
-
-
-def stacked(blocks: Iterator[sparse.csr_matrix], entries: int | None = None) -> sparse.csr_matrix:
-    """Put blocks of rows below one another; ``entries`` tells how many there are, if that is known.
-
-    Then the arrays are as large as needed from the start: blocks beside a copy of them would take twice the room.
-    """
-    if entries is None:
-        parts = list(blocks)
-        if len(parts) == 1:
-            finite(parts[0].data)
-            return parts[0]
-        blocks, entries = (parts.pop(0) for _ in range(len(parts))), sum(part.nnz for part in parts)
     data, indices = np.empty(entries), np.empty(entries, np.int32)
     sizes, width, start = [np.zeros(1, np.int64)], 0, 0
     for block in blocks:
@@ -219,46 +203,13 @@ def stacked(blocks: Iterator[sparse.csr_matrix], entries: int | None = None) -> 
     return sparse.csr_matrix((data[:start], indices[:start], indptr), shape=(indptr.size - 1, width))
 
 
-def _store_block(graphs: ReadGraphs, how: FeatureMap, vocabulary: Vocabulary | None, folder: Path) -> Written:
-    """Write the features of a block of graphs."""
-    rows, _ = _map_block(graphs, how, vocabulary)
-    finite(rows.data)
-    return write_block(rows, folder, graphs.first)
-
-
-def _counted(graphs: GraphArrays, how: FeatureMap) -> WalkCounts | ColorCounts:
-    if how.kernel != "node-centric":
-        return count_walks(graphs, how.steps, match_all=how.kernel == "rwk+", closed=how.closed)
-    if graphs.weight is not None:
-        raise ParameterError(
-            "the node-centric kernel compares walk colors and cannot use edge weights.",
-            Remedy("Leave them out: {ignore}.", ignore=("edge_weight",)),
-            Remedy("Or use {kernel}.", kernel="rwk+"),
-        )
-    if how.closed:
-        raise ParameterError(
-            "closed walks belong to the kernels rwk+ and rwk-; node-centric colors are made of open walks.",
-            Remedy("Use {walks}.", walks="open"),
-            Remedy("Or use {kernel}.", kernel="rwk+"),
-        )
-    return count_colors(graphs, how.steps, how.assignment)
-
-
-def _merge(trees: Sequence[Vocabulary]) -> Vocabulary:
-    if isinstance(trees[0], ColorTable):
-        return merge_colors(trees)  # type: ignore[arg-type]
-    return merge(trees)  # type: ignore[arg-type]
-
-
 def _rearranged(counts: sparse.csr_matrix, place: Ints, width: int, factor: float) -> sparse.csr_matrix:
     """Move columns to their places in the vocabulary; unknown ones (place -1) are dropped."""
-    columns = place[counts.indices]
+    columns, data, indptr = place[counts.indices], counts.data, counts.indptr
     known = columns >= 0
-    if known.all():
-        indptr, columns, data = counts.indptr, columns, counts.data
-    else:
-        indptr = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
-        columns, data = columns[known], counts.data[known]
+    if not known.all():
+        indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
+        columns, data = columns[known], data[known]
     matrix = sparse.csr_matrix((data.astype(np.float64) * factor, columns, indptr), shape=(counts.shape[0], width))
     matrix.sort_indices()
     return matrix
@@ -289,28 +240,3 @@ def feature_gram(rows: sparse.csr_matrix, cols: sparse.csr_matrix) -> Floats:
         coo = product.tocoo()
         gram[coo.row, coo.col] += coo.data
     return np.asarray(gram)
-
-
-def hashes(vocabulary: SequenceTree | ColorTable, graphs: GraphArrays) -> Iterator[Codes]:
-    """Yield, length by length, a 64-bit hash of every feature: the same sequence hashes alike everywhere.
-
-    Args:
-        vocabulary: The features.
-        graphs: Graphs whose labels they are made of.
-    """
-    if isinstance(vocabulary, ColorTable):
-        for step, keys in enumerate(vocabulary.keys):
-            yield mix(keys.astype(np.uint64) + np.uint64(step) + STEP)
-        return
-    before = np.zeros(1, np.uint64)
-    for length, level in enumerate(vocabulary.sequences):
-        yield _extend(before, level, graphs)
-        if length < len(vocabulary.prefixes):
-            before = _extend(before, vocabulary.prefixes[length], graphs)
-
-
-def _extend(before: Codes, level: Level, graphs: GraphArrays) -> Codes:
-    hashed = before[level.prefix]
-    for code in (graphs.edge_label_code[level.edge], graphs.label_code[level.label]):
-        hashed = mix(hashed + (code + np.uint64(2)) + STEP)
-    return hashed

@@ -1,15 +1,11 @@
 """Results on disk: Gram matrices that survive an interruption, and sparse features that are opened, not read."""
 
 import hashlib
-import io
 import json
-import os
-import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.format import open_memmap
@@ -18,13 +14,11 @@ from scipy import sparse
 from rwkplus.errors import DataError
 from rwkplus.files import read_json, write_whole
 from rwkplus.table import GraphTable
-from rwkplus.table.arrays import Floats
+from rwkplus.table.arrays import Floats, Ints
 
 FORMAT = "rwkplus features, version 1"
-PARTS: dict[str, np.dtype[Any]] = {
-    "data": np.dtype("<f8"), "indices": np.dtype("<i4"), "sizes": np.dtype("<i8"),
-}  # fmt: skip
-"""Entries, their columns, and the number of entries of every row."""
+PARTS = {"data": "<f8", "indices": "<i4"}
+"""Entries and their columns."""
 
 
 class ResumableMatrix:
@@ -95,13 +89,7 @@ class ResumableMatrix:
 
 
 def fingerprint(settings: object, tables: Iterable[GraphTable]) -> str:
-    """Digest of settings and graphs.
-
-    >>> from rwkplus.table import GraphTable
-    >>> graphs = GraphTable.of(["CC", "CO"])
-    >>> fingerprint({"steps": 2}, [graphs]) == fingerprint({"steps": 3}, [graphs])
-    False
-    """
+    """Digest of settings and graphs."""
     digest = hashlib.sha256(repr(settings).encode())
     for table in tables:
         digest.update(table.digest().encode())
@@ -112,47 +100,31 @@ class Written(NamedTuple):
     """A block of rows on disk."""
 
     first: int  # number of its first row
-    rows: int
-    entries: int
+    sizes: Ints  # entries of each row
     width: int
 
 
 def write_block(features: sparse.csr_matrix, folder: Path, first: int) -> Written:
     """Write a block of rows, in whatever process it was computed."""
-    for name, values in zip(PARTS, (features.data, features.indices, np.diff(features.indptr)), strict=True):
-        values.astype(PARTS[name]).tofile(folder / f"{first}.{name}")
-    return Written(first, features.shape[0], features.nnz, features.shape[1])
-
-
-@contextmanager
-def new_folder(path: str | Path) -> Iterator[Path]:
-    """Give a folder to write into, which gets the name ``path`` if the block ends well."""
-    path = Path(path)
-    if path.exists():
-        raise DataError(f"{path} exists already: give the name of a new folder.")
-    scratch = path.absolute().with_name(f"{path.name}.{os.getpid()}.new")
-    scratch.mkdir(parents=True)
-    try:
-        yield scratch
-        scratch.rename(path)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    for name, dtype in PARTS.items():
+        getattr(features, name).astype(dtype).tofile(folder / f"{first}.{name}")
+    return Written(first, np.diff(features.indptr).astype(np.int64), features.shape[1])
 
 
 def join_blocks(blocks: Iterable[Written], folder: Path) -> None:
     """Put blocks behind one another as arrays of numpy, and remove their files; never more than one is in memory."""
     written = list(blocks)
-    rows, entries = sum(block.rows for block in written), sum(block.entries for block in written)
-    for name, size in (("data", entries), ("indices", entries)):
+    indptr = np.concatenate([np.zeros(1, np.int64), *(block.sizes for block in written)]).cumsum()
+    for name, dtype in PARTS.items():
+        header = {"descr": dtype, "fortran_order": False, "shape": (int(indptr[-1]),)}
         with (folder / f"{name}.npy").open("wb") as file:
-            file.write(_header(PARTS[name], size))
-            _append(file, [folder / f"{block.first}.{name}" for block in written])
-            os.fsync(file.fileno())
-    sizes = [np.fromfile(folder / f"{block.first}.sizes", np.int64) for block in written]
-    np.save(folder / "indptr.npy", np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum())
-    for block in written:
-        (folder / f"{block.first}.sizes").unlink()
-    shape = [rows, written[-1].width if written else 0]
+            np.lib.format.write_array_header_1_0(file, header)
+            for block in written:
+                part = folder / f"{block.first}.{name}"
+                file.write(part.read_bytes())
+                part.unlink()
+    np.save(folder / "indptr.npy", indptr)
+    shape = [indptr.size - 1, written[-1].width if written else 0]
     (folder / "about.json").write_text(json.dumps({"format": FORMAT, "shape": shape}))
 
 
@@ -181,17 +153,3 @@ def open_features(path: str | Path) -> sparse.csr_matrix:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the features in {path} are damaged: {error}.") from error
     return matrix
-
-
-def _append(file: BinaryIO, parts: Iterable[Path]) -> None:
-    for part in parts:
-        with part.open("rb") as source:
-            shutil.copyfileobj(source, file, 1 << 22)
-        part.unlink()
-
-
-def _header(dtype: np.dtype[Any], size: int) -> bytes:
-    """What numpy writes before an array of one axis."""
-    written = io.BytesIO()
-    np.lib.format.write_array_header_1_0(written, {"descr": dtype.str, "fortran_order": False, "shape": (size,)})
-    return written.getvalue()

@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rwkplus.loops.walk_hashes import hash_step
+from rwkplus.kernels.walk_sequences import Counted
+from rwkplus.loops.random_streams import STEP, mix
+from rwkplus.loops.walk_loops import hash_step
 from rwkplus.saving import array
 from rwkplus.table.arrays import Codes, GraphArrays, Ints
 from rwkplus.types import Assignment
@@ -41,6 +43,11 @@ class ColorTable:
 
     keys: list[Ints]
 
+    @property
+    def sizes(self) -> list[int]:
+        """Number of colors of each number of steps."""
+        return [keys.size for keys in self.keys]
+
     def to_arrays(self) -> dict[str, Ints]:
         """Return what :meth:`from_arrays` takes."""
         return {f"colors.{i}": keys for i, keys in enumerate(self.keys)}
@@ -59,25 +66,26 @@ class ColorTable:
             place = np.minimum(np.searchsorted(mine, theirs), max(mine.size - 1, 0))
             yield np.where(mine[place] == theirs, place, -1) if mine.size else np.full(theirs.size, -1)
 
+    def names(self, *labels: object) -> list[list[str]]:
+        """Names of colors by number of steps; they have none but their numbers."""
+        return [[f"color{i}.{k}" for k in range(size)] for i, size in enumerate(self.sizes)]
 
-@dataclass(frozen=True)
-class ColorCounts:
-    """The colors of some graphs and, per number of steps, how often each graph has them."""
+    def hashes(self, graphs: GraphArrays) -> Iterator[Codes]:
+        """Yield, step by step, a 64-bit hash of every color, the same everywhere."""
+        for step, keys in enumerate(self.keys):
+            yield mix(keys.astype(np.uint64) + np.uint64(step) + STEP)
 
-    tree: ColorTable
-    counts: list[sparse.csr_matrix]
+    @classmethod
+    def merged(cls, tables: Sequence["ColorTable"]) -> "ColorTable":
+        """Join the colors of several tables into one.
 
-
-def merge_colors(tables: Sequence[ColorTable]) -> ColorTable:
-    """Join the colors of several tables into one.
-
-    >>> merge_colors([ColorTable([np.array([3, 9])]), ColorTable([np.array([4, 9])])]).keys
-    [array([3, 4, 9])]
-    """
-    return ColorTable([np.unique(np.concatenate(keys)) for keys in zip(*(t.keys for t in tables), strict=True)])
+        >>> ColorTable.merged([ColorTable([np.array([3, 9])]), ColorTable([np.array([4, 9])])]).keys
+        [array([3, 4, 9])]
+        """
+        return cls([np.unique(np.concatenate(keys)) for keys in zip(*(t.keys for t in tables), strict=True)])
 
 
-def count_colors(graphs: GraphArrays, steps: int, assignment: Assignment) -> ColorCounts:
+def count_colors(graphs: GraphArrays, steps: int, assignment: Assignment) -> Counted[ColorTable]:
     """Count the walk colors of 0 to ``steps`` edges.
 
     Under ``"dirac"`` a feature is a color and its value the number of nodes that have it. Under
@@ -102,7 +110,7 @@ def count_colors(graphs: GraphArrays, steps: int, assignment: Assignment) -> Col
         matrix.sum_duplicates()
         keys.append(distinct)
         counts.append(matrix)
-    return ColorCounts(ColorTable(keys), counts)
+    return Counted(ColorTable(keys), counts)
 
 
 def node_colors(graphs: GraphArrays, steps: int) -> Iterator[Ints]:

@@ -1,4 +1,4 @@
-"""The route over pairs: Algorithm 1 on blocks of graphs, for attributes and for walks too long to write out."""
+"""The route over pairs, Algorithm 1 on blocks of graphs: for attributes, and for walks too long to write out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from rwkplus.errors import NumericError, Remedy
-from rwkplus.kernels.walk_estimator import finite
-from rwkplus.loops.pairs import PackedGraphs, pair_scores, self_scores
+from rwkplus.kernels.graph_kernel import finite
+from rwkplus.loops.walk_loops import PackedGraphs, pair_scores, self_scores
 from rwkplus.table.arrays import Floats, GraphArrays
 
 BLOCK_NODES = 1_024
@@ -32,11 +32,6 @@ class PairKernel:
     match_all: bool
     weights: Floats  # (steps + 1,)
     closed: bool
-
-    @property
-    def steps(self) -> int:
-        """Longest walk, counted in edges."""
-        return self.weights.size - 1
 
     def row_blocks(
         self,
@@ -64,13 +59,13 @@ class PairKernel:
 
     def diagonal(self, graphs: GraphArrays, n_jobs: int | None) -> Floats:
         """Self-similarity of every graph."""
-        _check_size(graphs, None)
+        _check_size(graphs, graphs)
         blocks = [graphs.block(i, j) for i, j in graphs.blocks(BLOCK_NODES)]
         return finite(np.concatenate(Parallel(n_jobs=n_jobs)(delayed(_diagonal)(self, block) for block in blocks)))
 
 
 def _block(how: PairKernel, rows: GraphArrays, cols: GraphArrays, upper: bool) -> Floats:
-    scores = pair_scores(_pack(rows), _pack(cols), how.steps, match_all=how.match_all, closed=how.closed, upper=upper)
+    scores = pair_scores(_pack(rows), _pack(cols), how.weights.size - 1, how.match_all, how.closed, upper)
     with np.errstate(over="ignore", invalid="ignore"):  # finite() speaks up
         values = np.tensordot(how.weights[1:], scores, 1)
     if how.weights[0]:
@@ -82,8 +77,9 @@ def _block(how: PairKernel, rows: GraphArrays, cols: GraphArrays, upper: bool) -
 
 
 def _diagonal(how: PairKernel, graphs: GraphArrays) -> Floats:
+    scores = self_scores(_pack(graphs), how.weights.size - 1, how.match_all, how.closed)
     with np.errstate(over="ignore", invalid="ignore"):
-        values = how.weights[1:] @ self_scores(_pack(graphs), how.steps, match_all=how.match_all, closed=how.closed)
+        values: Floats = how.weights[1:] @ scores
     if how.weights[0]:
         values += how.weights[0] * np.diag(_zero_step(graphs, graphs))
     return values
@@ -107,22 +103,18 @@ def _pack(graphs: GraphArrays) -> PackedGraphs:
 
 def _zero_step(rows: GraphArrays, cols: GraphArrays) -> Floats:
     """Sum of squared color similarities, from the second moments of the colors: never anything N x N."""
-
-    def moments(graphs: GraphArrays) -> Floats:
-        parts = np.split(graphs.x, graphs.node_ptr[1:-1])
-        return np.stack([(part.T @ part).ravel() for part in parts])
-
-    return moments(rows) @ moments(cols).T
+    return _moments(rows) @ _moments(cols).T
 
 
-def _check_size(rows: GraphArrays, cols: GraphArrays | None) -> None:
-    row_sizes = np.diff(rows.node_ptr)
-    col_sizes = row_sizes if cols is None else np.diff(cols.node_ptr)
-    cells = (row_sizes**2).max() if cols is None else int(row_sizes.max()) * int(col_sizes.max())
-    if cells > MAX_PAIR_CELLS:
+def _moments(graphs: GraphArrays) -> Floats:
+    return np.stack([(part.T @ part).ravel() for part in np.split(graphs.x, graphs.node_ptr[1:-1])])
+
+
+def _check_size(rows: GraphArrays, cols: GraphArrays) -> None:
+    n, m = (int(np.diff(graphs.node_ptr).max()) for graphs in (rows, cols))
+    if n * m > MAX_PAIR_CELLS:
         raise NumericError(
-            f"a pair of graphs with {row_sizes.max()} and {col_sizes.max()} nodes needs {cells * 24 / 2**30:.0f} GiB "
-            "in Algorithm 1.",
+            f"a pair of graphs with {n} and {m} nodes needs {n * m * 24 / 2**30:.0f} GiB in Algorithm 1.",
             Remedy("Use labels and {route}, whose memory grows with one graph at a time.", route="explicit"),
             "Or compare large graphs with small landmarks (RandomWalkNystroem).",
         )

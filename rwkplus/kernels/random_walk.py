@@ -1,27 +1,27 @@
-"""Random walk kernels for scikit-learn: graphs in, Gram matrices out."""
+"""Random walk kernels for scikit-learn: graphs in, Gram matrices out, or features that approximate them."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator, RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import ParameterError, Remedy, RWKPlusWarning
 from rwkplus.kernels import pair_kernel
-from rwkplus.kernels.explicit_features import FeatureMap, feature_gram
+from rwkplus.kernels.explicit_features import FeatureMap, feature_gram, squared_norms
 from rwkplus.kernels.gram_storage import ResumableMatrix, fingerprint
+from rwkplus.kernels.graph_kernel import GraphKernel, WalkEstimator, check_labels, finite, geometric_tail
 from rwkplus.kernels.pair_kernel import PairKernel
-from rwkplus.kernels.walk_estimator import WalkEstimator, check_labels, finite, geometric_tail
-from rwkplus.saving import check_entries
-from rwkplus.table import Graphs, Reader
-from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
-from rwkplus.table.packing import pack_table, unpack_table
+from rwkplus.saving import array, check_entries
+from rwkplus.table import Graphs, GraphTable
+from rwkplus.table.arrays import Floats, GraphArrays, Ints, ReadGraphs
 from rwkplus.types import (
     Assignment,
     Callback,
@@ -32,9 +32,9 @@ from rwkplus.types import (
     UnknownLabel,
     Walks,
     check_choice,
+    check_integer,
 )
 
-E = TypeVar("E", bound=BaseEstimator)
 EXPLICIT_ROWS = 8_192
 """Rows of an explicit Gram matrix computed at a time."""
 # Rough nanoseconds on one core, read off runs on MUTAG, NCI1 and ENZYMES; only their ratio matters.
@@ -43,7 +43,7 @@ _PER_GRAM_ENTRY = 20.0
 _PER_PAIR_CELL = 0.7
 
 
-class RandomWalkKernel(TransformerMixin, WalkEstimator):
+class RandomWalkKernel(WalkEstimator):
     """Exact random walk kernel between graphs, ready for ``SVC(kernel="precomputed")``.
 
     Args:
@@ -157,23 +157,12 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         array([ 4., 16.])
         """
         check_is_fitted(self)
-        if X is None:
-            if self.features_ is not None:
-                return _norms(self.features_)
-            return self.pairs_.diagonal(self._arrays(self.fitted_), self.n_jobs)
-        read = self._read_later(X)
+        if X is None and self.features_ is not None:
+            return _diagonal(self.features_)
+        read = self.fitted_ if X is None else self._read_later(X)
         if self.route_ == "blocks":
             return self.pairs_.diagonal(self._arrays(read), self.n_jobs)
         return finite(self.map_.transform(read, self.vocabulary_, self.n_jobs)[1])
-
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the columns: the fitted graphs.
-
-        >>> RandomWalkKernel().fit(["CC", "CCO"]).get_feature_names_out().tolist()
-        ['graph0', 'graph1']
-        """
-        check_is_fitted(self)
-        return np.array([f"graph{i}" for i in range(len(self.fitted_))], dtype=object)
 
     def _fit(self, X: Graphs) -> ReadGraphs:
         weights, closed = self._checked_weights(), self.walks == "closed"
@@ -182,18 +171,19 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         route = self._choose_route(read)
         feature_map = FeatureMap(self.kernel, self.steps, weights, closed, self.assignment)
         pairs = PairKernel(self.kernel == "rwk+", weights, closed)
-        vocabulary = features = diagonal = None
-        if route == "explicit":
-            vocabulary, features = feature_map.fit(read, self.n_jobs)
+        vocabulary, features = feature_map.fit(read, self.n_jobs) if route == "explicit" else (None, None)
+        diagonal = error = None
         geometric = isinstance(self.combine, str) and self.combine == "geometric"  # combine may be an array
         if self.normalize or geometric:
-            diagonal = pairs.diagonal(read.arrays(labels=False), self.n_jobs) if features is None else _norms(features)
-        error = None
+            if features is None:
+                diagonal = pairs.diagonal(read.arrays(labels=False), self.n_jobs)
+            else:
+                diagonal = _diagonal(features)
         if diagonal is not None and geometric:
             tail = geometric_tail(read.arrays(labels=route == "explicit"), self.steps, self.decay, self.kernel)
             error = float((tail[diagonal > 0] / diagonal[diagonal > 0]).max(initial=0.0))
-        self.reader_, self.n_features_in_, self.step_weights_ = read.reader, read.reader.nodes.width, weights
-        self.route_, self.map_, self.pairs_, self.fitted_ = route, feature_map, pairs, read
+        self.reader_, self.fitted_, self.step_weights_ = read.reader, read, weights
+        self.route_, self.map_, self.pairs_ = route, feature_map, pairs
         self.vocabulary_, self.features_ = vocabulary, features
         self.diagonal_, self.truncation_error_ = diagonal, error
         return read
@@ -224,7 +214,7 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
         matrix = ResumableMatrix((len(graphs), len(self.fitted_)), out, key)
         norms, parts = self._rows(graphs, frozenset(matrix.finished), symmetric=symmetric)
         for start, stop, first, values in parts:
-            if self.diagonal_ is not None and norms is not None:
+            if self.normalize and self.diagonal_ is not None:
                 cosine(values, norms[start:stop], self.diagonal_[first:])
             matrix.write(start, stop, first, values, mirror=symmetric and self.route_ == "blocks")
             if callback is not None:
@@ -242,55 +232,135 @@ class RandomWalkKernel(TransformerMixin, WalkEstimator):
 
     def _rows(
         self, graphs: ReadGraphs, skip: frozenset[tuple[int, int]], *, symmetric: bool
-    ) -> tuple[Floats | None, Iterator[tuple[int, int, int, Floats]]]:
-        """Self-similarities to divide by, if any, and the blocks of rows that are not to be skipped."""
-        norms = self.diagonal_ if self.normalize and symmetric else None
-        if self.route_ == "blocks":
-            if self.normalize and not symmetric:
-                norms = self.pairs_.diagonal(self._arrays(graphs), self.n_jobs)
-            return norms, self._block_rows(graphs, symmetric, skip)
-        features = self.features_
-        if not symmetric:
-            features, squared = self.map_.transform(graphs, self.vocabulary_, self.n_jobs)
-            norms = finite(squared) if self.normalize else None
-        return norms, self._explicit_rows(features, symmetric, skip)
+    ) -> tuple[Any, Iterator[tuple[int, int, int, Floats]]]:
+        """Self-similarities to divide by, and blocks of rows with their first and last row and first column."""
+        if self.route_ == "explicit":
+            features, norms = self.features_, self.diagonal_
+            if not symmetric:
+                features, norms = self.map_.transform(graphs, self.vocabulary_, self.n_jobs)
+                norms = finite(norms) if self.normalize else None
+            return norms, self._explicit_rows(features, skip)
+        cols = self._arrays(self.fitted_)
+        rows, norms = (cols, self.diagonal_) if symmetric else (self._arrays(graphs), None)
+        if self.normalize and not symmetric:
+            norms = self.pairs_.diagonal(rows, self.n_jobs)
+        # Labels that only the rows have match no column.
+        rows = rows.with_width(cols.x.shape[1], 0 if cols.edge_attr is None else cols.edge_attr.shape[1])
+        return norms, self.pairs_.row_blocks(rows, cols, self.n_jobs, symmetric=symmetric, skip=skip)
 
     def _explicit_rows(
-        self, features: sparse.csr_matrix, symmetric: bool, skip: frozenset[tuple[int, int]]
+        self, features: sparse.csr_matrix, skip: frozenset[tuple[int, int]]
     ) -> Iterator[tuple[int, int, int, Floats]]:
         num_graphs = features.shape[0]
         for start in range(0, num_graphs, EXPLICIT_ROWS):
             stop = min(start + EXPLICIT_ROWS, num_graphs)
-            if (start, stop) in skip:
-                continue
-            whole = symmetric and num_graphs <= EXPLICIT_ROWS
-            block = features if whole else features[start:stop]
-            yield start, stop, 0, finite(feature_gram(block, self.features_))
+            if (start, stop) not in skip:
+                block = features if num_graphs <= EXPLICIT_ROWS else features[start:stop]
+                yield start, stop, 0, finite(feature_gram(block, self.features_))
 
-    def _block_rows(
-        self, graphs: ReadGraphs, symmetric: bool, skip: frozenset[tuple[int, int]]
-    ) -> Iterator[tuple[int, int, int, Floats]]:
-        cols = self._arrays(self.fitted_)
-        rows = cols if symmetric else self._arrays(graphs)
-        # Labels that only the rows have match no column.
-        rows = rows.with_width(cols.x.shape[1], 0 if cols.edge_attr is None else cols.edge_attr.shape[1])
-        return self.pairs_.row_blocks(rows, cols, self.n_jobs, symmetric=symmetric, skip=skip)
+
+class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, GraphKernel):
+    """Low-dimensional features whose inner products approximate a walk kernel.
+
+    For continuous colors, and for databases where a full Gram matrix does not fit: time and memory grow
+    with graphs times landmarks. With every graph a landmark the kernel is reproduced exactly.
+
+    Args:
+        kernel: The kernel; ``RandomWalkKernel()`` by default. Its arguments can be searched as
+            ``kernel__steps`` and so on.
+        n_components: Number of landmarks, drawn without replacement from the fitted graphs; fewer graphs
+            than that are all landmarks.
+        random_state: Seed of the draw, a generator of numpy, or None for another draw every time.
+
+    Attributes:
+        landmarks_: Indices of the landmark graphs.
+        kernel_: The kernel, fitted to them.
+
+    Example:
+        >>> from rwkplus.datasets import load_graphs
+        >>> graphs = load_graphs("functional-groups")[:40]
+        >>> RandomWalkNystroem(n_components=8, random_state=0).fit_transform(graphs).shape
+        (40, 8)
+    """
+
+    def __init__(
+        self,
+        kernel: RandomWalkKernel | None = None,
+        n_components: int = 100,
+        *,
+        random_state: int | RandomState | Generator | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, X: Graphs, y: object = None) -> Self:
+        """Draw landmarks among the graphs ``X`` and prepare the projection onto their span.
+
+        >>> RandomWalkNystroem(n_components=2, random_state=0).fit(["CCO", "CCN", "CC"]).landmarks_
+        array([1, 2])
+        """
+        kernel = self._new_kernel()
+        table = GraphTable.of(X, ignore=tuple(kernel.ignore))
+        given = self.random_state
+        random = given if isinstance(given, Generator) else check_random_state(given)
+        landmarks = np.sort(random.permutation(len(table))[: self.n_components])
+        gram = kernel.fit_transform(table[landmarks])
+        values, vectors = np.linalg.eigh(gram)
+        # Directions the landmarks do not span stay zero instead of being blown up.
+        inverse_root = np.where(values > values.max(initial=0) * 1e-12, 1 / np.sqrt(np.maximum(values, 1e-300)), 0.0)
+        self._keep(kernel, landmarks, (vectors * inverse_root) @ vectors.T)
+        return self
+
+    def fit_transform(self, X: Graphs, y: object = None) -> NDArray[np.float64]:
+        """Fit, and return the features of the same graphs, which are read only once.
+
+        >>> RandomWalkNystroem(n_components=2, random_state=0).fit_transform(["CCO", "CCN", "CC"]).shape
+        (3, 2)
+        """
+        table = GraphTable.of(X, ignore=tuple(self._new_kernel().ignore))
+        return self.fit(table).transform(table)
+
+    def transform(self, X: Graphs) -> NDArray[np.float64]:
+        """Return the features of graphs: ``(B, n_components)``.
+
+        >>> features = RandomWalkNystroem(n_components=2, random_state=0).fit(["CCO", "CCN"])
+        >>> rows = features.transform(["CCO", "CCN"])
+        >>> (rows @ rows.T).round()  # every graph is a landmark: the kernel itself
+        array([[38., 16.],
+               [16., 38.]])
+        """
+        check_is_fitted(self)
+        return np.asarray(self.kernel_.transform(X) @ self.normalization_)
+
+    def _new_kernel(self) -> RandomWalkKernel:
+        """Check all parameters."""
+        check_integer("n_components", self.n_components, 1)
+        if not (self.kernel is None or isinstance(self.kernel, RandomWalkKernel)):
+            raise ParameterError(f"kernel must be a RandomWalkKernel or None, got {self.kernel!r}.")
+        return RandomWalkKernel() if self.kernel is None else clone(self.kernel)
+
+    def _keep(self, kernel: RandomWalkKernel, landmarks: Ints, normalization: Floats) -> None:
+        self.kernel_, self.landmarks_, self.normalization_ = kernel, landmarks, normalization
+        self._n_features_out = landmarks.size
 
     def _learned(self) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]]:
-        table, arrays = pack_table(replace(self.fitted_.table, graphs={}, targets=()))
-        return {"reader": self.reader_.to_dict(), "table": table}, arrays
+        learned, arrays = self.kernel_._learned()
+        arrays = {f"kernel.{name}": part for name, part in arrays.items()}
+        return {"kernel": learned}, arrays | {"landmarks": self.landmarks_, "normalization": self.normalization_}
 
     def _restore(self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Fit the same graphs again: nothing that was computed from them can contradict them."""
-        check_entries(learned, "reader", "table")
-        table = unpack_table(learned["table"], arrays)
-        if set(arrays) != set(pack_table(table)[1]):
-            raise ValueError("it holds other arrays than its graphs need")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RWKPlusWarning)  # they were given when it was fitted
-            self._fit(table)
-        if self.reader_.to_dict() != Reader.from_dict(learned["reader"]).to_dict():
-            raise ValueError("its graphs are not read as they were")
+        check_entries(learned, "kernel")
+        kernel, normalization = self._new_kernel(), array(arrays, "normalization", "f", 2)
+        landmarks = array(arrays, "landmarks", "i", 1)
+        own = {name: part for name, part in arrays.items() if name not in ("landmarks", "normalization")}
+        kernel._restore(learned["kernel"], {name.removeprefix("kernel."): part for name, part in own.items()})
+        count = len(kernel.fitted_)
+        if (np.diff(landmarks, prepend=-1) <= 0).any() or not landmarks.size == count <= self.n_components:
+            raise ValueError("its landmarks are not those of its kernel")
+        if normalization.shape != (count, count):
+            raise ValueError("its projection does not fit its landmarks")
+        self._keep(kernel, landmarks, normalization)
 
 
 def cosine(gram: Floats, row_norms: Floats, col_norms: Floats) -> Floats:
@@ -309,6 +379,11 @@ def cosine(gram: Floats, row_norms: Floats, col_norms: Floats) -> Floats:
     return gram
 
 
+def _diagonal(features: sparse.csr_matrix) -> Floats:
+    with np.errstate(over="ignore"):
+        return finite(squared_norms(features))
+
+
 def cheaper_route(graphs: GraphArrays, steps: int, *, closed: bool) -> str:
     """Choose by estimated cost. Sequences grow exponentially with the steps, Algorithm 1 linearly.
 
@@ -318,27 +393,13 @@ def cheaper_route(graphs: GraphArrays, steps: int, *, closed: bool) -> str:
     >>> cheaper_route(arrays, 2, closed=True), cheaper_route(arrays, 40, closed=False)
     ('blocks', 'blocks')
     """
-    nodes, edges, count = float(graphs.num_nodes), float(graphs.source.size), float(graphs.num_graphs)
-    explicit = _PER_WALK * _number_of_walks(graphs, steps) + _PER_GRAM_ENTRY * count**2
-    blocks = _PER_PAIR_CELL * steps * 2 * nodes * edges
-    if closed:  # one pass per start node and graph pair
-        blocks *= float(np.diff(graphs.node_ptr).max()) ** 2
-    largest = float(np.diff(graphs.node_ptr).max())
-    fits_pairwise = largest**2 <= pair_kernel.MAX_PAIR_CELLS
-    return "blocks" if blocks < explicit and fits_pairwise else "explicit"
-
-
-def _number_of_walks(graphs: GraphArrays, steps: int) -> float:
-    """Walks of up to ``steps`` edges: no graph has more label sequences than walks."""
-    reached: Floats = np.ones(graphs.num_nodes)
-    total = 0.0
-    for _ in range(steps):
+    walks, reached = 0.0, np.ones(graphs.num_nodes)
+    for _ in range(steps):  # no graph has more label sequences than walks
         reached = np.bincount(graphs.source, reached[graphs.target], graphs.num_nodes).astype(float)
-        total += reached.sum()
-    return total
-
-
-def _norms(features: sparse.csr_matrix) -> Floats:
-    """Squared lengths of rows."""
-    with np.errstate(over="ignore"):
-        return finite(np.asarray(features.power(2).sum(1)).ravel())
+        walks += reached.sum()
+    explicit = _PER_WALK * walks + _PER_GRAM_ENTRY * float(graphs.num_graphs) ** 2
+    blocks = _PER_PAIR_CELL * steps * 2 * float(graphs.num_nodes) * float(graphs.source.size)
+    cells = float(np.diff(graphs.node_ptr).max()) ** 2
+    if closed:  # one pass per start node and graph pair
+        blocks *= cells
+    return "blocks" if blocks < explicit and cells <= pair_kernel.MAX_PAIR_CELLS else "explicit"

@@ -7,20 +7,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.errors import ParameterError
-from rwkplus.kernels.explicit_features import FeatureMap, Vocabulary, level_sizes
-from rwkplus.kernels.node_colors import ColorTable
-from rwkplus.kernels.walk_estimator import WalkEstimator, check_labels
+from rwkplus.kernels.explicit_features import FeatureMap, Vocabulary
+from rwkplus.kernels.graph_kernel import WalkEstimator, check_labels
 from rwkplus.saving import check_entries
 from rwkplus.table import Graphs, Reader
 from rwkplus.table.arrays import ReadGraphs
-from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, is_positive_integer
+from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_integer
 
 
-class RandomWalkFeatures(TransformerMixin, WalkEstimator):
+class RandomWalkFeatures(WalkEstimator):
     """Explicit features of a walk kernel on labelled graphs.
 
     Inner products of the rows are exactly the values of :class:`RandomWalkKernel` with the same
@@ -133,18 +130,15 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         if self.hash_width is not None:
             return np.array([f"hash{i}" for i in range(self.hash_width)], dtype=object)
         assert self.vocabulary_ is not None
-        if isinstance(self.vocabulary_, ColorTable):
-            names = [[f"color{i}.{k}" for k in range(size)] for i, size in enumerate(level_sizes(self.vocabulary_))]
-        else:
-            edges = self.reader_.edges
-            names = self.vocabulary_.names(self.reader_.nodes.names, edges.names if edges.exists else None)
-        return np.array([name for i in self.map_.used_levels() for name in names[i]], dtype=object)
+        edges = self.reader_.edges
+        names = self.vocabulary_.names(self.reader_.nodes.names, edges.names if edges.exists else None)
+        return np.array([name for i in self.map_.used_levels for name in names[i]], dtype=object)
 
     def _map(self) -> FeatureMap:
         """Check all parameters."""
         weights = self._checked_weights()
-        if self.hash_width is not None and not is_positive_integer(self.hash_width):
-            raise ParameterError(f"hash_width must be an integer of at least 1, got {self.hash_width!r}.")
+        if self.hash_width is not None:
+            check_integer("hash_width", self.hash_width, 1)
         closed = self.walks == "closed"
         return FeatureMap(self.kernel, self.steps, weights, closed, self.assignment, self.hash_width)
 
@@ -155,7 +149,7 @@ class RandomWalkFeatures(TransformerMixin, WalkEstimator):
         return read
 
     def _keep(self, feature_map: FeatureMap, reader: Reader, vocabulary: Vocabulary | None) -> Self:
-        self.reader_, self.n_features_in_, self.step_weights_ = reader, reader.nodes.width, feature_map.weights
+        self.reader_, self.step_weights_ = reader, feature_map.weights
         self.map_, self.vocabulary_ = feature_map, vocabulary
         return self
 

@@ -4,20 +4,24 @@ r"""Label sequences of walks: how often each is walked, and one number for each,
 :math:`K^{(i)}(G, H) = \phi_i(G) \cdot \phi_i(H)` exactly and a Gram matrix needs no pass over pairs.
 
 A sequence is its prefix plus one edge label and one node label, so a tree of small integers numbers them all; no
-sequence is ever written out, and long ones cannot overflow. Every block of graphs grows its own tree; :func:`merge`
-makes one of them, and :meth:`SequenceTree.locate` finds one tree's sequences in another.
+sequence is ever written out, and long ones cannot overflow. Every block of graphs grows its own tree;
+:meth:`SequenceTree.merged` makes one of them, :meth:`SequenceTree.locate` finds one tree's sequences in another.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.saving import array
-from rwkplus.table.arrays import GraphArrays, Ints
+from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
+
+T = TypeVar("T")
 
 
 class Level(NamedTuple):
@@ -26,10 +30,6 @@ class Level(NamedTuple):
     prefix: Ints  # number of the prefix on the level before; -1 for one that is not there
     edge: Ints
     label: Ints  # -1 where the kernel does not compare this node (inner nodes of RWK-)
-
-    def renumbered(self, prefix: Ints) -> "Level":
-        """Replace the numbers of the prefixes."""
-        return Level(prefix[self.prefix], self.edge, self.label)
 
     def find(self, other: "Level") -> Ints:
         """Place of each of the other's sequences on this level, -1 where it is not.
@@ -44,16 +44,9 @@ class Level(NamedTuple):
         place = np.minimum(np.searchsorted(mine, theirs), mine.size - 1)
         return np.where((mine[place] == theirs) & (other.prefix >= 0), place, -1)
 
-    def check(self, num_prefixes: int, num_labels: int, num_edge_labels: int, *, least_label: int) -> None:
-        """Raise ``ValueError`` unless these are distinct sequences, in order, made of what there is."""
-        if len({part.shape for part in self}) != 1:
-            raise ValueError("its label sequences do not fit together")
-        lowest, highest = (0, 0, least_label), (num_prefixes, num_edge_labels, num_labels)
-        for part, low, high in zip(self, lowest, highest, strict=True):
-            if (part < low).any() or (part >= high).any():
-                raise ValueError("its label sequences name labels or prefixes that are not there")
-        if (np.diff(_keys([self])[0]) <= 0).any():
-            raise ValueError("its label sequences are not in order")
+    def after(self, prefix: Ints) -> "Level":
+        """The same sequences, their prefixes numbered anew."""
+        return self._replace(prefix=prefix[self.prefix])
 
 
 @dataclass(frozen=True)
@@ -63,15 +56,19 @@ class SequenceTree:
     prefixes: list[Level]
     sequences: list[Level]
 
+    @property
+    def sizes(self) -> list[int]:
+        """Number of sequences of each length."""
+        return [level.label.size for level in self.sequences]
+
     def to_arrays(self) -> dict[str, Ints]:
         """Return what :meth:`from_arrays` takes.
 
         >>> from rwkplus.table import GraphTable, Reader
         >>> table = GraphTable.of(["CCO"])
-        >>> arrays = Reader.fit(table).read(table)
-        >>> tree = count_walks(arrays, 2).tree
-        >>> len(SequenceTree.from_arrays(tree.to_arrays(), 2, num_labels=2, num_edge_labels=1).sequences)
-        3
+        >>> tree = count_walks(Reader.fit(table).read(table), 2).tree
+        >>> SequenceTree.from_arrays(tree.to_arrays(), 2, num_labels=2, num_edge_labels=1).sizes
+        [2, 3, 5]
         """
         kinds = {"prefixes": self.prefixes, "sequences": self.sequences}
         return {
@@ -87,35 +84,36 @@ class SequenceTree:
     ) -> "SequenceTree":
         """Read what :meth:`to_arrays` returned; ``KeyError`` or ``ValueError`` where it is not a tree of ``steps``."""
 
-        def level(kind: str, i: int, before: int) -> Level:
-            found = Level(*(array(arrays, f"{kind}.{i}.{name}", "i", 1) for name in Level._fields))
-            inner = kind == "prefixes" and i > 0
-            found.check(before, num_labels, num_edge_labels, least_label=-1 if inner else 0)
+        def _level(name: str, num_prefixes: int, least_label: int) -> Level:
+            found = Level(*(array(arrays, f"{name}.{part}", "i", 1) for part in Level._fields))
+            if len({part.shape for part in found}) != 1:
+                raise ValueError("its label sequences do not fit together")
+            lowest, highest = (0, 0, least_label), (num_prefixes, num_edge_labels, num_labels)
+            for part, low, high in zip(found, lowest, highest, strict=True):
+                if (part < low).any() or (part >= high).any():
+                    raise ValueError("its label sequences name labels or prefixes that are not there")
+            if (np.diff(_keys([found])[0]) <= 0).any():
+                raise ValueError("its label sequences are not in order")
             return found
 
         prefixes: list[Level] = []
         for i in range(steps):
-            prefixes.append(level("prefixes", i, prefixes[-1].label.size if prefixes else 1))
+            prefixes.append(_level(f"prefixes.{i}", prefixes[-1].label.size if prefixes else 1, -1 if i else 0))
         sizes = [1, *(part.label.size for part in prefixes)]
-        return cls(prefixes, [level("sequences", i, size) for i, size in enumerate(sizes)])
+        return cls(prefixes, [_level(f"sequences.{i}", size, 0) for i, size in enumerate(sizes)])
 
     def locate(self, other: "SequenceTree") -> Iterator[Ints]:
         """Yield, length by length, the number here of each of the other's sequences, -1 for unknown ones."""
         prefix = np.zeros(1, np.int64)
         for length, level in enumerate(other.sequences):
-            yield self.sequences[length].find(level.renumbered(prefix))
+            yield self.sequences[length].find(level.after(prefix))
             if length < len(other.prefixes):
-                prefix = self.prefixes[length].find(other.prefixes[length].renumbered(prefix))
+                prefix = self.prefixes[length].find(other.prefixes[length].after(prefix))
 
     def names(self, node_names: Sequence[str], edge_names: Sequence[str] | None) -> list[list[str]]:
         """Readable sequences such as ``C-C=O`` by length; ``*`` stands for a node that is not compared."""
-
-        def written(level: Level, before: list[str]) -> list[str]:
-            return [
-                before[prefix] + _link(edge, edge_names) + (node_names[label] if label >= 0 else "*")
-                for prefix, edge, label in zip(*map(np.ndarray.tolist, level), strict=True)
-            ]
-
+        links = ["-"] if edge_names is None else [_link(name) for name in edge_names]
+        written = partial(_written, nodes=[*node_names, "*"], links=links)
         prefixes = [node_names[label] for label in self.prefixes[0].label.tolist()]
         names = [list(prefixes)]
         for length in range(1, len(self.sequences)):
@@ -124,28 +122,36 @@ class SequenceTree:
                 prefixes = written(self.prefixes[length], prefixes)
         return names
 
+    def hashes(self, graphs: GraphArrays) -> Iterator[Codes]:
+        """Yield, length by length, a 64-bit hash of every sequence, the same everywhere; ``graphs`` tell the labels."""
+        before = np.zeros(1, np.uint64)
+        for length, level in enumerate(self.sequences):
+            yield _hashed(before, level, graphs)
+            if length < len(self.prefixes):
+                before = _hashed(before, self.prefixes[length], graphs)
 
-def merge(trees: Sequence[SequenceTree]) -> SequenceTree:
-    """Join the sequences of several trees into one.
+    @classmethod
+    def merged(cls, trees: Sequence["SequenceTree"]) -> "SequenceTree":
+        """Join the sequences of several trees into one.
 
-    >>> from rwkplus.table import GraphTable, Reader
-    >>> table = GraphTable.of(["CC", "CO"])
-    >>> reader = Reader.fit(table)
-    >>> parts = [count_walks(reader.read(graph), 1).tree for graph in table]
-    >>> [len(level.label) for level in merge(parts).sequences]
-    [2, 3]
-    """
-    renumber = [np.zeros(1, np.int64)] * len(trees)
-    prefixes: list[Level] = []
-    sequences: list[Level] = []
-    for length in range(len(trees[0].sequences)):
-        parts = [tree.sequences[length].renumbered(new) for tree, new in zip(trees, renumber, strict=True)]
-        sequences.append(_union(parts))
-        if length < len(trees[0].prefixes):
-            parts = [tree.prefixes[length].renumbered(new) for tree, new in zip(trees, renumber, strict=True)]
-            prefixes.append(_union(parts))
-            renumber = [prefixes[-1].find(part) for part in parts]
-    return SequenceTree(prefixes, sequences)
+        >>> from rwkplus.table import GraphTable, Reader
+        >>> table = GraphTable.of(["CC", "CO"])
+        >>> reader = Reader.fit(table)
+        >>> SequenceTree.merged([count_walks(reader.read(graph), 1).tree for graph in table]).sizes
+        [2, 3]
+        """
+        renumber = [np.zeros(1, np.int64)] * len(trees)
+        prefixes: list[Level] = []
+        sequences: list[Level] = []
+        for length in range(len(trees[0].sequences)):
+            sequences.append(
+                _union([tree.sequences[length].after(new) for tree, new in zip(trees, renumber, strict=True)])
+            )
+            if length < len(trees[0].prefixes):
+                parts = [tree.prefixes[length].after(new) for tree, new in zip(trees, renumber, strict=True)]
+                prefixes.append(_union(parts))
+                renumber = [prefixes[-1].find(part) for part in parts]
+        return cls(prefixes, sequences)
 
 
 def _union(levels: list[Level]) -> Level:
@@ -160,29 +166,37 @@ def _keys(levels: list[Level]) -> list[Ints]:
     return [(level.prefix * num_edges + level.edge) * num_labels + level.label + 1 for level in levels]
 
 
-def _link(edge: int, names: Sequence[str] | None) -> str:
-    if names is None:
-        return "-"
-    name = names[edge]
+def _hashed(before: Codes, level: Level, graphs: GraphArrays) -> Codes:
+    hashed = before[level.prefix]
+    for code in (graphs.edge_label_code[level.edge], graphs.label_code[level.label]):
+        hashed = mix(hashed + (code + np.uint64(2)) + STEP)
+    return hashed
+
+
+def _link(name: str) -> str:
     return name if len(name) == 1 and not name.isalnum() else f"-[{name}]-"
 
 
-@dataclass(frozen=True)
-class WalkCounts:
-    """The sequences of some graphs and, per length, their weighted counts: sparse ``(B, S_i)``."""
+def _written(level: Level, before: list[str], nodes: list[str], links: list[str]) -> list[str]:
+    """Sequences from their prefixes; a label of -1 is the last of the nodes."""
+    parts = zip(*map(np.ndarray.tolist, level), strict=True)
+    return [before[prefix] + links[edge] + nodes[label] for prefix, edge, label in parts]
 
-    tree: SequenceTree
+
+class Counted(NamedTuple, Generic[T]):
+    """What occurs in some graphs and, per number of steps, how often: sparse ``(B, F_i)``."""
+
+    tree: T
     counts: list[sparse.csr_matrix]
 
 
-def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, closed: bool = False) -> WalkCounts:
+def count_walks(
+    graphs: GraphArrays, steps: int, *, match_all: bool = True, closed: bool = False
+) -> Counted[SequenceTree]:
     """Count the label sequences of all walks of 0 to ``steps`` edges.
 
-    Args:
-        graphs: Labelled graphs; an edge labelled -1 lets no walk pass, a node labelled -1 none that compares it.
-        steps: Longest walk, counted in edges.
-        match_all: Record the label of every node (RWK+) or only of the two ends (RWK-).
-        closed: Only walks that end where they began.
+    An edge labelled -1 lets no walk pass, a node labelled -1 none that compares it. ``match_all`` records the label of
+    every node (RWK+) or only of the two ends (RWK-); ``closed`` counts only walks that end where they began.
 
     >>> from rwkplus.table import GraphTable, Reader
     >>> table = GraphTable.of(["CCO"])
@@ -191,8 +205,8 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
     >>> dict(zip(counted.tree.names("CO", "-")[1], counted.counts[1].toarray()[0].tolist(), strict=True))
     {'C-C': 2.0, 'C-O': 1.0, 'O-C': 1.0}
     """
-    edges = _Edges.of(graphs, match_all)
-    last = edges.into_labelled()
+    edges = _edges(graphs, inner=match_all)
+    last = edges if match_all else _edges(graphs, inner=False, ends=True)
     alive = np.flatnonzero(graphs.label >= 0)
     labels, found = number(graphs.label[alive])
     at_node = sparse.csr_matrix((np.ones(alive.size), (alive, found)), shape=(graphs.num_nodes, labels.size))
@@ -202,16 +216,22 @@ def count_walks(graphs: GraphArrays, steps: int, *, match_all: bool = True, clos
     )
     root = Level(np.zeros_like(labels), np.zeros_like(labels), labels)
     prefixes, sequences, counts = [root], [root], [in_graph @ at_node]
-    walks = _Walks.closed(alive, found, graphs.num_nodes) if closed else _Walks.open(at_node)
+    walks = _Walks(at_node, np.arange(labels.size), None)
+    if closed:
+        at_start = (np.ones(alive.size), (alive, np.arange(alive.size)))
+        walks = _Walks(sparse.csr_matrix(at_start, shape=(graphs.num_nodes, alive.size)), found, alive)
     for step in range(1, steps + 1):
-        ended = last.return_to_start(walks, graphs) if closed else last.end(walks, graphs)
+        if closed:
+            ended = _returned(last, walks, graphs)
+        else:  # by graph: no need to know on which node they end
+            ended = _extended(last, walks, graphs.graph[last.target], graphs.num_graphs, last.label)
         keys, found = number(walks.prefix[ended.column] * edges.base + ended.met)
-        sequences.append(edges.level(keys))
-        counts.append(ended.as_matrix(found, keys.size))
+        sequences.append(_level(edges, keys))
+        counts.append(_matrix(ended, found, keys.size))
         if step < steps:
-            walks, keys = edges.move(walks, graphs, match_all)
-            prefixes.append(edges.level(keys))
-    return WalkCounts(SequenceTree(prefixes, sequences), counts)
+            walks, keys = _moved(edges, walks, graphs, match_all)
+            prefixes.append(_level(edges, keys))
+    return Counted(SequenceTree(prefixes, sequences), counts)
 
 
 def number(keys: Ints) -> tuple[Ints, Ints]:
@@ -229,113 +249,90 @@ def number(keys: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
 
 
-@dataclass(frozen=True)
-class _Walks:
+class _Walks(NamedTuple):
     """Walks so far, by the node they stand on: a column per prefix, or per first node and prefix."""
 
     state: sparse.csr_matrix  # (N, columns)
     prefix: Ints  # prefix of each column
     start: Ints | None  # first node of each column, where only closed walks count
 
-    @classmethod
-    def open(cls, at_node: sparse.csr_matrix) -> "_Walks":
-        return cls(at_node, np.arange(at_node.shape[1]), None)
 
-    @classmethod
-    def closed(cls, alive: Ints, label: Ints, num_nodes: int) -> "_Walks":
-        ones, column = np.ones(alive.size), np.arange(alive.size)
-        state = sparse.csr_matrix((ones, (alive, column)), shape=(num_nodes, alive.size))
-        return cls(state, label, alive)
-
-
-@dataclass(frozen=True)
-class _Extended:
+class _Extended(NamedTuple):
     """Walks that took one more edge: whose they are, the column they come from, the labels they met."""
 
     owner_ptr: Ints  # (owners + 1,)
     column: Ints
     met: Ints
-    weight: NDArray[np.float64]
-
-    def as_matrix(self, column: Ints, num_columns: int) -> sparse.csr_matrix:
-        shape = (self.owner_ptr.size - 1, num_columns)
-        matrix = sparse.csr_matrix((self.weight, column, self.owner_ptr), shape=shape)
-        matrix.sum_duplicates()
-        return matrix
+    weight: Floats
 
 
-@dataclass(frozen=True)
-class _Edges:
+class _Edges(NamedTuple):
     """Edges that some walk can take, and what it meets when it does."""
 
     source: Ints
     target: Ints
-    weight: NDArray[np.float64]
+    weight: Floats
     edge_label: Ints
     label: Ints  # of the target
     label_base: int
     base: int  # edge label and node label make one number below this
 
-    @classmethod
-    def of(cls, graphs: GraphArrays, match_all: bool) -> "_Edges":
-        edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
-        passable = edge_label >= 0
-        if match_all:  # RWK- compares no inner node, so a walk may pass one without a label
-            passable &= (graphs.label[graphs.source] >= 0) & (graphs.label[graphs.target] >= 0)
-        source, target = graphs.source[passable], graphs.target[passable]
-        weight = np.ones(source.size) if graphs.weight is None else graphs.weight[passable]
-        label_base = graphs.num_labels + 1
-        base = graphs.num_edge_labels * label_base
-        return cls(source, target, weight, edge_label[passable], graphs.label[target], label_base, base)
 
-    def into_labelled(self) -> "_Edges":
-        """Only the edges a walk can end with: its last node is compared by every kernel."""
-        kept = self.label >= 0
-        if kept.all():
-            return self
-        return replace(
-            self,
-            source=self.source[kept],
-            target=self.target[kept],
-            weight=self.weight[kept],
-            edge_label=self.edge_label[kept],
-            label=self.label[kept],
-        )
+def _edges(graphs: GraphArrays, *, inner: bool, ends: bool = False) -> _Edges:
+    """All edges or, if ``inner`` nodes are compared, those between labels; of ``ends``, those into a label."""
+    edge_label = np.zeros_like(graphs.source) if graphs.edge_label is None else graphs.edge_label
+    passable = edge_label >= 0
+    if inner:  # RWK- compares no inner node, so a walk may pass one without a label
+        passable &= (graphs.label[graphs.source] >= 0) & (graphs.label[graphs.target] >= 0)
+    elif ends:
+        passable &= graphs.label[graphs.target] >= 0
+    source, target = graphs.source[passable], graphs.target[passable]
+    weight = np.ones(source.size) if graphs.weight is None else graphs.weight[passable]
+    label_base = graphs.num_labels + 1
+    base = graphs.num_edge_labels * label_base
+    return _Edges(source, target, weight, edge_label[passable], graphs.label[target], label_base, base)
 
-    def end(self, walks: _Walks, graphs: GraphArrays) -> _Extended:
-        """All walks over one more edge, by graph: no need to know on which node they end."""
-        return self._extend(walks, graphs.graph[self.target], graphs.num_graphs, self.label)
 
-    def return_to_start(self, walks: _Walks, graphs: GraphArrays) -> _Extended:
-        """Only those walks over one more edge that are back on their first node, by graph."""
-        moved = self._extend(walks, self.target, graphs.num_nodes, self.label)
-        assert walks.start is not None
-        node = np.repeat(np.arange(graphs.num_nodes), np.diff(moved.owner_ptr))
-        back = walks.start[moved.column] == node
-        kept = np.concatenate([[0], np.cumsum(back)])
-        graph_ptr = kept[moved.owner_ptr[graphs.node_ptr]]
-        return _Extended(graph_ptr, moved.column[back], moved.met[back], moved.weight[back])
+def _extended(edges: _Edges, walks: _Walks, owner: Ints, num_owners: int, label: Ints) -> _Extended:
+    """Send every walk over every edge; add up what has one owner, column and labels met."""
+    met = edges.edge_label * edges.label_base + label + 1
+    rows, row = number(owner * edges.base + met)
+    step = sparse.csr_matrix((edges.weight, (row, edges.source)), shape=(rows.size, walks.state.shape[0]))
+    walked = step @ walks.state
+    owner_ptr = walked.indptr[np.searchsorted(rows, np.arange(num_owners + 1) * edges.base)]
+    met_by_entry = np.repeat(rows % edges.base, np.diff(walked.indptr))
+    return _Extended(owner_ptr.astype(np.int64), walked.indices.astype(np.int64), met_by_entry, walked.data)
 
-    def move(self, walks: _Walks, graphs: GraphArrays, match_all: bool) -> tuple[_Walks, Ints]:
-        """All walks over one more edge, by the node they stand on; and the keys of their prefixes."""
-        label = self.label if match_all else np.full_like(self.label, -1)  # -1: not compared
-        moved = self._extend(walks, self.target, graphs.num_nodes, label)
-        columns, found = number(moved.column * self.base + moved.met)
-        keys, prefix = number(walks.prefix[columns // self.base] * self.base + columns % self.base)
-        start = None if walks.start is None else walks.start[columns // self.base]
-        return _Walks(moved.as_matrix(found, columns.size), prefix, start), keys
 
-    def level(self, keys: Ints) -> Level:
-        """Take keys apart into prefix, edge label and node label."""
-        met = keys % self.base
-        return Level(keys // self.base, met // self.label_base, met % self.label_base - 1)
+def _returned(edges: _Edges, walks: _Walks, graphs: GraphArrays) -> _Extended:
+    """Only those walks over one more edge that are back on their first node, by graph."""
+    moved = _extended(edges, walks, edges.target, graphs.num_nodes, edges.label)
+    assert walks.start is not None
+    node = np.repeat(np.arange(graphs.num_nodes), np.diff(moved.owner_ptr))
+    back = walks.start[moved.column] == node
+    kept = np.concatenate([[0], np.cumsum(back)])
+    graph_ptr = kept[moved.owner_ptr[graphs.node_ptr]]
+    return _Extended(graph_ptr, moved.column[back], moved.met[back], moved.weight[back])
 
-    def _extend(self, walks: _Walks, owner: Ints, num_owners: int, label: Ints) -> _Extended:
-        """Send every walk over every edge; add up what has one owner, column and labels met."""
-        met = self.edge_label * self.label_base + label + 1
-        rows, row = number(owner * self.base + met)
-        step = sparse.csr_matrix((self.weight, (row, self.source)), shape=(rows.size, walks.state.shape[0]))
-        walked = step @ walks.state
-        owner_ptr = walked.indptr[np.searchsorted(rows, np.arange(num_owners + 1) * self.base)]
-        met_by_entry = np.repeat(rows % self.base, np.diff(walked.indptr))
-        return _Extended(owner_ptr.astype(np.int64), walked.indices.astype(np.int64), met_by_entry, walked.data)
+
+def _moved(edges: _Edges, walks: _Walks, graphs: GraphArrays, match_all: bool) -> tuple[_Walks, Ints]:
+    """All walks over one more edge, by the node they stand on; and the keys of their prefixes."""
+    label = edges.label if match_all else np.full_like(edges.label, -1)  # -1: not compared
+    moved = _extended(edges, walks, edges.target, graphs.num_nodes, label)
+    columns, found = number(moved.column * edges.base + moved.met)
+    keys, prefix = number(walks.prefix[columns // edges.base] * edges.base + columns % edges.base)
+    start = None if walks.start is None else walks.start[columns // edges.base]
+    return _Walks(_matrix(moved, found, columns.size), prefix, start), keys
+
+
+def _level(edges: _Edges, keys: Ints) -> Level:
+    """Take keys apart into prefix, edge label and node label."""
+    met = keys % edges.base
+    return Level(keys // edges.base, met // edges.label_base, met % edges.label_base - 1)
+
+
+def _matrix(walks: _Extended, column: Ints, num_columns: int) -> sparse.csr_matrix:
+    shape = (walks.owner_ptr.size - 1, num_columns)
+    matrix = sparse.csr_matrix((walks.weight, column, walks.owner_ptr), shape=shape)
+    matrix.sum_duplicates()
+    return matrix

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rwkplus.datasets import functional_groups
-from rwkplus.datasets.embedded import DECORATIONS, NITRITE, NITRO, _molecule
+from rwkplus.datasets.generators import DECORATIONS, NITRITE, NITRO, _molecule
 
 ORDER = {"-": 1, "=": 2}
 

@@ -10,6 +10,8 @@ DETECTORS = {
     "pattern": PatternDetector(0.1, MINER),
     **{method: WalkKernelDetector(0.1, method) for method in ("nearest", "density", "lof", "svm", "forest")},
 }
+TIES = {"pattern"}
+"""Detectors to which different graphs may be equal in both scores."""
 
 
 @pytest.fixture(scope="session")

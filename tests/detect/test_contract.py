@@ -13,7 +13,7 @@ from rwkplus.detect.graph_detector import graph_digests
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.table import GraphTable, Reader, Text
 from tests.contract import check_graph_detector
-from tests.detect.conftest import DETECTORS
+from tests.detect.conftest import DETECTORS, TIES
 from tests.strategies import data_list, random_graphs
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ SHARES = pytest.mark.parametrize("contamination", [0.02, 0.05, 0.1, 0.2, 0.37])
 
 
 @SHARES
-@pytest.mark.parametrize("name", [name for name in DETECTORS if name != "pattern"])
+@pytest.mark.parametrize("name", [name for name in DETECTORS if name not in TIES])
 def test_the_share_asked_for_is_flagged(name, contamination, graphs):
     """The scores of these graphs have ties, which the second score breaks."""
     detector = clone(DETECTORS[name]).set_params(contamination=contamination)

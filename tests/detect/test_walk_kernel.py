@@ -8,11 +8,11 @@ from sklearn.svm import OneClassSVM
 from torch_geometric.data import Data
 
 from rwkplus.detect import Judgments, WalkKernelDetector
-from rwkplus.detect.novelty import Density, Nearest, novelty
-from rwkplus.detect.walk_kernel import color_counts, most_similar
+from rwkplus.detect.walk_kernel import Density, Nearest, color_counts, novelty
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.reports import detection_report
+from rwkplus.reports.detection import most_similar
 from tests.strategies import pyg_graphs
 
 GRAM = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
@@ -26,7 +26,7 @@ def flagged(detector):
 def test_the_nearest_reference_decides():
     judge = Nearest(1).fit(GRAM)
     np.testing.assert_allclose(judge.scores(GRAM[:, :2]), np.sqrt([0, 0, 1.6]))
-    np.testing.assert_allclose(judge.own_scores(GRAM), np.sqrt([0.2, 0.2, 1.6]))  # never itself
+    np.testing.assert_allclose(judge.own(GRAM)[0], np.sqrt([0.2, 0.2, 1.6]))  # never itself
 
 
 def test_density_is_lower_farther_away():
@@ -40,7 +40,7 @@ def test_scikit_learn_sees_similarities_or_distances(graphs):
     ours = novelty("svm", None, 40, 0).fit(gram[:40, :40])
     np.testing.assert_allclose(ours.scores(gram[40:, :40]), -svm.score_samples(gram[40:, :40]))
     lof = LocalOutlierFactor(20, novelty=True, metric="precomputed").fit(np.sqrt(np.maximum(2 - 2 * gram, 0)))
-    np.testing.assert_allclose(novelty("lof", None, 60, 0).fit(gram).own_scores(gram), -lof.negative_outlier_factor_)
+    np.testing.assert_allclose(novelty("lof", None, 60, 0).fit(gram).own(gram)[0], -lof.negative_outlier_factor_)
 
 
 @pytest.mark.parametrize("method", ["nearest", "density", "lof", "svm", "forest"])

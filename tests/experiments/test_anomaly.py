@@ -4,7 +4,7 @@ from torch_geometric.data import Data
 
 from experiments import anomaly, cross_validated
 from experiments.anomaly import _with_undrawn, anomaly_page, anomaly_table
-from rwkplus.datasets.embedded import planted_molecules
+from rwkplus.datasets.generators import planted_molecules
 from rwkplus.errors import ParameterError
 
 

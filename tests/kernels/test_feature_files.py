@@ -25,7 +25,7 @@ def test_features_on_disk_are_those_in_memory(written):
 
 def test_a_folder_that_exists_is_not_written_over(written):
     features = RandomWalkFeatures(steps=1).fit(functional_groups(4))
-    with pytest.raises(DataError, match="exists already"):
+    with pytest.raises(DataError, match="give the name of a new folder"):
         features.transform(functional_groups(4), out=written[2])
 
 

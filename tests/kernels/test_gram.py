@@ -5,8 +5,8 @@ from scipy import sparse
 from rwkplus.errors import NumericError
 from rwkplus.kernels import explicit_features
 from rwkplus.kernels.explicit_features import feature_gram
+from rwkplus.kernels.graph_kernel import finite
 from rwkplus.kernels.random_walk import cosine
-from rwkplus.kernels.walk_estimator import finite
 
 
 def sparse_rows(num_rows, num_columns=60, seed=0):

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rwkplus.kernels.explicit_features import hashes
 from rwkplus.kernels.node_colors import count_colors
 from rwkplus.kernels.walk_sequences import count_walks
 from tests.strategies import arrays_of, colored_graphs, data_list, random_graphs
@@ -21,7 +20,7 @@ def hash_by_name(graphs, **how):
     labelled = arrays(graphs)
     tree = count_walks(labelled, STEPS, **how).tree
     names = chain.from_iterable(tree.names(list("abc"), list("xy")))
-    return dict(zip(names, np.concatenate(list(hashes(tree, labelled))).tolist(), strict=True))
+    return dict(zip(names, np.concatenate(list(tree.hashes(labelled))).tolist(), strict=True))
 
 
 @pytest.mark.slow
@@ -39,7 +38,7 @@ def test_a_sequence_hashes_alike_in_every_database_and_unlike_all_others(match_a
 def test_node_colors_hash_alike_in_every_database_and_apart_by_step(assignment):
     graphs = random_graphs(6)
     together, alone = (
-        list(hashes(count_colors(part, STEPS, assignment).tree, part)) for part in (arrays(graphs), arrays(graphs[:2]))
+        list(count_colors(part, STEPS, assignment).tree.hashes(part)) for part in (arrays(graphs), arrays(graphs[:2]))
     )
     for few, many in zip(alone, together, strict=True):
         assert set(few.tolist()) <= set(many.tolist())

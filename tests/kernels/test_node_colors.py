@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rwkplus.kernels.node_colors import count_colors, merge_colors, node_colors
+from rwkplus.kernels.node_colors import ColorTable, count_colors, node_colors
 from tests.oracles import color_histogram, node_walk_color, walk_signature
 from tests.strategies import arrays_of, colored_graphs, data_list
 
@@ -95,7 +95,7 @@ def test_optimal_assignment_is_the_histogram_intersection(graphs):
 def test_tables_merged_from_blocks_hold_and_find_what_the_whole_has(graphs, cut, assignment):
     whole = count_colors(arrays(graphs), STEPS, assignment)
     parts = [count_colors(arrays(part), STEPS, assignment) for part in (graphs[:cut], graphs[cut:]) if part]
-    merged = merge_colors([part.tree for part in parts])
+    merged = ColorTable.merged([part.tree for part in parts])
     assert [keys.tolist() for keys in merged.keys] == [keys.tolist() for keys in whole.tree.keys]
     for part in parts:
         for i, place in enumerate(merged.locate(part.tree)):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from rwkplus.kernels.walk_sequences import count_walks, merge
+from rwkplus.kernels.walk_sequences import SequenceTree, count_walks
 from tests.strategies import arrays_of, colored_graphs, data_list, pyg_graphs
 
 STEPS = 3
@@ -39,7 +39,7 @@ def levels(tree):
 def test_blocks_counted_apart_and_merged_equal_everything_at_once(how, graphs, cut):
     whole = count_walks(arrays(graphs), STEPS, **how)
     parts = [count_walks(arrays(part), STEPS, **how) for part in (graphs[:cut], graphs[cut:]) if part]
-    merged = merge([part.tree for part in parts])
+    merged = SequenceTree.merged([part.tree for part in parts])
     assert levels(merged) == levels(whole.tree)
     places = [list(merged.locate(part.tree)) for part in parts]
     for i, level in enumerate(whole.counts):
@@ -51,9 +51,9 @@ def test_blocks_counted_apart_and_merged_equal_everything_at_once(how, graphs, c
 @given(how=any_walks, graphs=databases())
 def test_merging_is_the_same_in_any_order_and_idempotent(how, graphs):
     trees = [count_walks(arrays([graph]), STEPS, **how).tree for graph in graphs]
-    merged = merge(trees)
-    assert levels(merge(trees[::-1])) == levels(merged)
-    assert levels(merge([merged, *trees])) == levels(merged)
+    merged = SequenceTree.merged(trees)
+    assert levels(SequenceTree.merged(trees[::-1])) == levels(merged)
+    assert levels(SequenceTree.merged([merged, *trees])) == levels(merged)
 
 
 @settings(max_examples=40)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.kernels import RandomWalkKernel
-from rwkplus.kernels.walk_estimator import step_weights
+from rwkplus.kernels.graph_kernel import step_weights
 from tests.strategies import as_data, colored_graphs, real_graphs
 
 

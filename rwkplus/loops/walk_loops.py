@@ -1,4 +1,4 @@
-"""Compiled inner loop of the Gram matrix: Algorithm 1 for every pair of two lists of sparse graphs.
+"""Walks in compiled loops: Algorithm 1 for every pair of two lists of sparse graphs, and hashes of walks and graphs.
 
 A pair of molecules fits into the first-level cache, so all steps of one pair run before the next pair
 begins. The torch twin is :func:`rwkplus.functional.rwk_plus`, which pads one side to a bank.
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from rwkplus.loops.random_streams import STEP, mix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,38 +28,13 @@ class PackedGraphs(NamedTuple):
     xt: Floats  # (D, N): the same, by column
 
 
-def pair_scores(
-    rows: PackedGraphs, cols: PackedGraphs, steps: int, *, match_all: bool, closed: bool = False, upper: bool = False
-) -> Floats:
-    """Scores ``(T, B, K)`` of every graph in ``rows`` with every graph in ``cols``.
-
-    Args:
-        rows: Graphs G.
-        cols: Graphs H; node and edge colors as wide as those of ``rows``.
-        steps: Longest walk, counted in edges.
-        match_all: RWK+ if true, RWK- otherwise.
-        closed: Only walks that end where they began; a factor of nodes times nodes slower.
-        upper: Leave out pairs with a column before the row, for lists that begin with the same graphs.
-    """
-    scores: Floats = _all_pairs(rows, cols, steps, match_all, closed, upper)
-    return scores
-
-
-def self_scores(graphs: PackedGraphs, steps: int, *, match_all: bool, closed: bool = False) -> Floats:
-    """Scores ``(T, B)`` of every graph with itself.
-
-    >>> ends, ones = np.array([0, 1]), np.ones((2, 1))
-    >>> edge = PackedGraphs(np.array([0, 2]), np.array([0, 2]), ends, ends[::-1].copy(), ones, ones, ones.T.copy())
-    >>> self_scores(edge, 2, match_all=True)  # two walks of every length, four pairs
-    array([[4.],
-           [4.]])
-    """
-    scores: Floats = _diagonal(graphs, steps, match_all, closed)
-    return scores
-
-
 @njit(cache=True, nogil=True)
-def _all_pairs(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool, upper: bool) -> Any:
+def pair_scores(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool = False, upper: bool = False) -> Any:
+    """Scores ``(T, B, K)`` of every graph in ``rows`` with every one in ``cols``, both :class:`PackedGraphs`.
+
+    RWK+ if ``match_all``, RWK- otherwise. With ``closed``, only walks that end where they began, which is slower by a
+    factor of nodes times nodes. ``upper`` leaves out pairs with a column before the row, for lists that begin alike.
+    """
     num_rows, num_cols = rows.node_ptr.size - 1, cols.node_ptr.size - 1
     scores = np.zeros((steps, num_rows, num_cols))
     room = _room(rows, cols)
@@ -68,7 +45,15 @@ def _all_pairs(rows: Any, cols: Any, steps: int, match_all: bool, closed: bool, 
 
 
 @njit(cache=True, nogil=True)
-def _diagonal(graphs: Any, steps: int, match_all: bool, closed: bool) -> Any:
+def self_scores(graphs: Any, steps: int, match_all: bool, closed: bool = False) -> Any:
+    """Scores ``(T, B)`` of every graph with itself.
+
+    >>> ends, ones = np.array([0, 1]), np.ones((2, 1))
+    >>> edge = PackedGraphs(np.array([0, 2]), np.array([0, 2]), ends, ends[::-1].copy(), ones, ones, ones.T.copy())
+    >>> self_scores(edge, 2, match_all=True)  # two walks of every length, four pairs
+    array([[4.],
+           [4.]])
+    """
     scores = np.zeros((steps, graphs.node_ptr.size - 1))
     room = _room(graphs, graphs)
     for g in range(scores.shape[1]):
@@ -165,3 +150,47 @@ def _match(y0: Any, reached: Any, match_all: bool, y: Any) -> float:
             total += matched
             y[u, v] = y0[u, v] * matched if match_all else reached[u, v]  # line 6
     return total
+
+
+@njit(cache=True, nogil=True)
+def hash_step(
+    walks: Any, source: Any, target: Any, edge_label: Any, label: Any, of_edge: Any, of_label: Any, primes: Any
+) -> Any:
+    r"""Hashes of walks that are one edge longer: ``c(l_v) * sum of e(l_vu) * walks[u] mod p``, ``(N, 2)``.
+
+    ``walks`` are hashes by first node ``(N, 2)``, each below its prime. Coefficients ``of_edge`` and ``of_label`` have
+    a row for each label, and a last one for -1. Primes are below :math:`2^{31}`, so that products fit into 63 bits and
+    sums of 2^32 terms as well.
+    """
+    total = np.zeros_like(walks)
+    for k in range(source.size):
+        for h in range(2):
+            total[source[k], h] += walks[target[k], h] * of_edge[edge_label[k], h] % primes[h]
+    for v in range(label.size):
+        for h in range(2):
+            total[v, h] = of_label[label[v], h] * (total[v, h] % primes[h]) % primes[h]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def hash_graphs(node_ptr: Any, edge_ptr: Any, source: Any, target: Any, node_code: Any, edge_code: Any) -> Any:
+    """A number for each graph ``(B,)``: the order of its nodes matters, that of its edges does not.
+
+    Graphs are side by side as in :class:`PackedGraphs`; codes describe each node ``(N,)`` and each edge ``(E,)``.
+
+    >>> ptr, ends = np.array([0, 2]), np.array([0, 1])
+    >>> codes = np.array([7, 8], np.uint64)
+    >>> one, other = (hash_graphs(ptr, ptr, ends, ends[::-1], c, codes * 0) for c in (codes, codes[::-1].copy()))
+    >>> bool(one[0] == other[0])
+    False
+    """
+    found = np.zeros(node_ptr.size - 1, np.uint64)
+    for g in range(found.size):
+        first, nodes, edges = node_ptr[g], np.uint64(0), np.uint64(0)
+        for v in range(first, node_ptr[g + 1]):
+            nodes += mix(mix(node_code[v] + STEP) + np.uint64(v - first))
+        for e in range(edge_ptr[g], edge_ptr[g + 1]):
+            ends = np.uint64(source[e] - first) << np.uint64(32) | np.uint64(target[e] - first)
+            edges += mix(mix(ends + STEP) + edge_code[e])
+        found[g] = mix(nodes + mix(edges + STEP))
+    return found

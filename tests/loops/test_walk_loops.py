@@ -5,11 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rwkplus.functional import rwk_minus, rwk_plus
-from rwkplus.loops.pairs import PackedGraphs, pair_scores, self_scores
+from rwkplus.loops.walk_loops import PackedGraphs, hash_step, pair_scores, self_scores
 from tests.oracles import dense_kernel
 from tests.strategies import colored_graphs, data_list, real_graphs, scores
 
 STEPS = 3
+PRIMES = np.array([2_147_483_647, 2_147_483_629])
 
 
 def lists(strategy, **fields):
@@ -105,3 +106,19 @@ def test_self_scores_are_the_diagonal(match_all, closed, graphs):
     pairs = pair_scores(packed(graphs), packed(graphs), STEPS, match_all=match_all, closed=closed)
     diagonal = self_scores(packed(graphs), STEPS, match_all=match_all, closed=closed)
     assert np.array_equal(diagonal, np.diagonal(pairs, axis1=1, axis2=2))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 20))
+def test_hashes_equal_exact_integers(seed, nodes, edges):
+    rng = np.random.default_rng(seed)
+    walks = rng.integers(0, PRIMES, size=(nodes, 2))
+    source, target = rng.integers(0, nodes, size=(2, edges))
+    edge_label, label = rng.integers(-1, 2, size=edges), rng.integers(-1, 3, size=nodes)
+    of_edge, of_label = rng.integers(0, PRIMES, size=(3, 2)), rng.integers(0, PRIMES, size=(4, 2))
+    longer = hash_step(walks, source, target, edge_label, label, of_edge, of_label, PRIMES)
+    for v in range(nodes):
+        for h, prime in enumerate(PRIMES.tolist()):
+            total = sum(
+                int(walks[target[k], h]) * int(of_edge[edge_label[k], h]) for k in range(edges) if source[k] == v
+            )
+            assert int(longer[v, h]) == int(of_label[label[v], h]) * total % prime

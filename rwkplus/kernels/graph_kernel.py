@@ -1,18 +1,21 @@
-"""What walk kernels and walk features share: their parameters, how graphs are read, and the weights of the steps."""
+"""What kernels share: how graphs are read, named and saved; and of walk kernels, the parameters and step weights."""
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, RWKPlusWarning
-from rwkplus.saving import Savable
+from rwkplus.saving import Savable, check_entries
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
+from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.types import (
     Assignment,
     Combine,
@@ -21,11 +24,81 @@ from rwkplus.types import (
     Walks,
     check_choice,
     check_ignore,
-    is_positive_integer,
+    check_integer,
 )
 
 
-class WalkEstimator(Savable, BaseEstimator):
+class GraphKernel(TransformerMixin, Savable, BaseEstimator):
+    """Base of kernels, which read graphs, name their columns after the fitted graphs and are saved as those graphs.
+
+    A subclass has a parameter ``ignore``. Its ``fit`` reads graphs with :meth:`_read_first` and, when all is computed,
+    keeps what that returned as ``fitted_`` and its reader as ``reader_``; ``transform`` reads with :meth:`_read_later`.
+    """
+
+    ignore: Sequence[str]
+    unknown_label: UnknownLabel = "new"
+
+    reader_: Reader
+    fitted_: ReadGraphs
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of labels, or width of the attributes, of nodes."""
+        return self.reader_.nodes.width
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the columns: the fitted graphs.
+
+        >>> from rwkplus.kernels import RandomWalkKernel
+        >>> RandomWalkKernel().fit(["CC", "CCO"]).get_feature_names_out().tolist()
+        ['graph0', 'graph1']
+        """
+        check_is_fitted(self)
+        return np.array([f"graph{i}" for i in range(len(self.fitted_))], dtype=object)
+
+    def _read_first(self, X: Graphs) -> ReadGraphs:
+        """Read graphs and learn how to read later ones; nothing is kept."""
+        check_ignore(self.ignore)
+        table = GraphTable.of(X, ignore=tuple(self.ignore))
+        reader = Reader.fit(table, self.ignore)
+        if not reader.nodes.exists:
+            raise GraphError(
+                f"{table.called(0)} has nodes without labels or attributes.",
+                "Give them some, such as their degrees: GraphTable.of(graphs).with_degrees().",
+            )
+        return ReadGraphs(table, reader)
+
+    def _read_later(self, X: Graphs) -> ReadGraphs:
+        """Read graphs as the fitted ones were read."""
+        check_is_fitted(self)
+        table = GraphTable.of(X, ignore=tuple(self.ignore))
+        if self.unknown_label == "new":
+            self.reader_.warn_of_unknown(table)
+        return ReadGraphs(table, self.reader_, self.unknown_label)
+
+    def _learned(self) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]]:
+        table, arrays = pack_table(replace(self.fitted_.table, graphs={}, targets=()))
+        return {"reader": self.reader_.to_dict(), "table": table}, arrays
+
+    def _restore(self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Fit the same graphs again: nothing that was computed from them can contradict them."""
+        check_entries(learned, "reader", "table")
+        table = unpack_table(learned["table"], arrays)
+        if set(arrays) != set(pack_table(table)[1]):
+            raise ValueError("it holds other arrays than its graphs need")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RWKPlusWarning)  # they were given when it was fitted
+            self.fit(table)
+        if self.reader_.to_dict() != Reader.from_dict(learned["reader"]).to_dict():
+            raise ValueError("its graphs are not read as they were")
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # graphs, not a matrix
+        return tags
+
+
+class WalkEstimator(GraphKernel):
     """Base of :class:`RandomWalkKernel` and :class:`RandomWalkFeatures`: the parameters that define a walk kernel."""
 
     kernel: KernelName
@@ -35,12 +108,8 @@ class WalkEstimator(Savable, BaseEstimator):
     walks: Walks
     assignment: Assignment
     include_zero_step: bool | None
-    unknown_label: UnknownLabel
-    ignore: Sequence[str]
     n_jobs: int | None
 
-    reader_: Reader
-    n_features_in_: int
     step_weights_: Floats
 
     def _checked_weights(self) -> Floats:
@@ -58,37 +127,15 @@ class WalkEstimator(Savable, BaseEstimator):
         return step_weights(self.steps, self.combine, self.decay, zero_step)
 
     def _read_first(self, X: Graphs) -> ReadGraphs:
-        """Read graphs and learn how to read later ones; nothing is kept."""
-        table = GraphTable.of(X, ignore=tuple(self.ignore))
-        reader = Reader.fit(table, self.ignore)
-        if not reader.nodes.exists:
-            raise GraphError(
-                f"{table.called(0)} has nodes without labels or attributes.",
-                "Give them some, such as their degrees: GraphTable.of(graphs).with_degrees().",
-            )
+        read = super()._read_first(X)
         if self.kernel == "node-centric":
-            check_labels(reader, "the node-centric kernel needs", Remedy("Use {kernel} for attributes.", kernel="rwk+"))
-        return ReadGraphs(table, reader)
-
-    def _read_later(self, X: Graphs) -> ReadGraphs:
-        """Read graphs as the fitted ones were read."""
-        check_is_fitted(self)
-        table = GraphTable.of(X, ignore=tuple(self.ignore))
-        if self.unknown_label == "new":
-            self.reader_.warn_of_unknown(table)
-        return ReadGraphs(table, self.reader_, self.unknown_label)
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs, not a matrix
-        return tags
+            remedy = Remedy("Use {kernel} for attributes.", kernel="rwk+")
+            check_labels(read.reader, "the node-centric kernel needs", remedy)
+        return read
 
 
 def check_labels(reader: Reader, who: str, *remedies: Remedy | str) -> None:
-    """Refuse attributes where labels are needed.
-
-    >>> check_labels(Reader.fit(GraphTable.of(["CC"])), "this kernel needs")
-    """
+    """Refuse attributes where labels are needed."""
     if not reader.discrete:
         names = tuple(reader.attributes)
         raise GraphError(
@@ -99,11 +146,7 @@ def check_labels(reader: Reader, who: str, *remedies: Remedy | str) -> None:
 
 
 def finite(values: Floats) -> Floats:
-    """Return ``values``, or raise where there are too many walks for a float64.
-
-    >>> finite(np.array([1e300]))
-    array([1.e+300])
-    """
+    """Return ``values``, or raise where there are too many walks for a float64."""
     if not np.isfinite(values).all():
         raise NumericError(
             "the kernel left the range of float64: the number of walks grows geometrically with their length.",
@@ -115,24 +158,17 @@ def finite(values: Floats) -> Floats:
 def step_weights(steps: int, combine: Combine | Sequence[float], decay: float, include_zero_step: bool) -> Floats:
     """Weights of the walks of 0, 1, ..., ``steps`` edges: the paper's lambda.
 
-    Args:
-        steps: Longest walk, counted in edges.
-        combine: ``"sum"`` (all ones), ``"last"``, ``"mean"``, ``"geometric"`` (``decay ** i``), or one
-            weight of at least 0 for each step from 1 on.
-        decay: Base of the geometric weights.
-        include_zero_step: Count the nodes themselves too, with weight 1 (their share of a mean).
+    A mean shares its weight with the nodes themselves, where they count (``include_zero_step``).
 
     >>> step_weights(3, "geometric", 0.5, include_zero_step=True)
     array([1.   , 0.5  , 0.25 , 0.125])
     >>> step_weights(2, [3, 1], 0.1, include_zero_step=False)
     array([0., 3., 1.])
     """
-    if not is_positive_integer(steps):
-        raise ParameterError(f"steps must be an integer of at least 1 (it counts edges), got {steps!r}.")
+    check_integer("steps", steps, 1)
     lengths = np.arange(steps + 1)
     if not isinstance(combine, str):
-        given = _given_weights(steps, combine)
-        return np.concatenate([[float(include_zero_step)], given])
+        return np.concatenate([[float(include_zero_step)], _given_weights(steps, combine)])
     if combine == "geometric":
         if not (isinstance(decay, int | float | np.integer | np.floating) and 0 < decay < math.inf):
             raise ParameterError(f"combine='geometric' needs a decay above 0, got {decay!r}.")
