@@ -72,11 +72,11 @@ class StoredText(Text):
     """Text in an Arrow array, of which Python objects are made when somebody asks for them."""
 
     array: Any
-    kind: str  # words, numbers, or json for all else
+    form: str  # words, numbers, or json for all else
 
-    def __init__(self, array: Any, kind: str) -> None:  # noqa: ANN401
+    def __init__(self, array: Any, form: str) -> None:  # noqa: ANN401
         object.__setattr__(self, "array", array)
-        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "form", form)
 
     @cached_property
     def texts(self) -> NDArray[np.object_]:  # type: ignore[override]
@@ -84,7 +84,7 @@ class StoredText(Text):
         try:
             self.array.validate(full=True)
             values = self.array.to_pylist()
-            if self.kind == "json":
+            if self.form == "json":
                 values = [None if value is None else _from_json(value) for value in values]
         except ValueError as error:  # of Arrow, JSON or Unicode
             raise DataError(f"a column of text on disk is damaged: {error}.") from error
@@ -96,12 +96,12 @@ class StoredText(Text):
     def __reduce__(self) -> tuple[type[Text], tuple[NDArray[np.object_]]]:
         return Text, (self.texts,)
 
-    def take(self, rows: Rows) -> "Text":
+    def take(self, rows: Rows) -> "Text":  # type: ignore[override]
         """Some of the rows."""
         if not isinstance(rows, slice) or rows.step not in (None, 1):
             return Text(self.texts[rows])
         start, stop, _ = rows.indices(len(self))
-        return StoredText(self.array.slice(start, max(stop - start, 0)), self.kind)
+        return StoredText(self.array.slice(start, max(stop - start, 0)), self.form)
 
 
 def _from_json(text: str) -> Any:  # noqa: ANN401

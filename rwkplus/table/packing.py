@@ -16,7 +16,7 @@ def pack_table(table: GraphTable) -> tuple[dict[str, Any], dict[str, Array]]:
     for side in SIDES:
         for name, column in getattr(table, side).items():
             key = f"graphs.{side}.{name}"
-            about: dict[str, Any] = {"kind": type(column).__name__}
+            about: dict[str, Any] = {"kind": column.kind}
             if isinstance(column, Categories):
                 arrays[key] = column.codes
                 about |= {"names": list(column.names), "one_hot": column.one_hot}

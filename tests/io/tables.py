@@ -69,3 +69,9 @@ def graph_tables(draw, *, multigraph=False, wide=True):
 def options_of(table, **more):
     """Options that read the frames of a table as they were."""
     return {"directed": table.directed, "weight": table.weight, **more}
+
+
+def renamed(column, names):
+    """The same labels with codes for other names, which include those in use."""
+    place = np.array([*map(list(names).index, column.names), -1])
+    return Categories.numbered(place[column.codes], names)
