@@ -1,7 +1,6 @@
 """Graphs put together from tables of edges, nodes and graphs: what files and data frames share."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from rwkplus.errors import DataError, ParameterError, Remedy
 from rwkplus.io.rows import Cells, Coded, Ints, Mistakes, Side, Tables, distinct, find, needed, typed, values_of
 from rwkplus.io.sources import ReadOptions
-from rwkplus.table.columns import Categories, Column, Numbers, Text
+from rwkplus.table.columns import Categories, Column, Numbers, Text, taken
 from rwkplus.table.graph_table import GraphTable, pointers
 
 TAKES = (
@@ -322,7 +321,7 @@ class _Assembly:
         """What is known of the graphs, with their names."""
         columns: dict[str, Column] = {}
         if self.targets is not None:
-            columns = {name: _take_known(column, self.row_of_graph) for name, column in self.targets.columns.items()}
+            columns = {name: taken(column, self.row_of_graph) for name, column in self.targets.columns.items()}
         if "graph" not in self.edges.keys.names or _is_numbered(self.graph_ids):
             return columns
         if "name" in columns:
@@ -397,23 +396,6 @@ def _stable_order(graph: Ints) -> Ints | None:
 
 def _is_numbered(ids: Sequence[Any]) -> bool:
     return all(type(value) is int for value in ids) and list(ids) == list(range(len(ids)))
-
-
-def _take_known(column: Column, rows: Ints) -> Column:
-    """Rows of a column; those numbered -1 are missing."""
-    unknown = rows < 0
-    taken = column.take(np.maximum(rows, 0))
-    if not unknown.any():
-        return taken
-    if isinstance(taken, Categories):
-        return replace(taken, codes=np.where(unknown, -1, taken.codes))
-    if isinstance(taken, Text):
-        texts = taken.texts.copy()
-        texts[unknown] = None
-        return Text(texts)
-    numbers = taken.numbers.astype(np.float64)
-    numbers[unknown] = np.nan
-    return Numbers(numbers)
 
 
 # Edges that a table has several times

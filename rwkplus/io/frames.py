@@ -167,9 +167,7 @@ def _cells(name: str, series: "nw.Series[Any]", side: Side) -> Cells:
     if kind == nw.Decimal:
         return _numbers(series.cast(nw.Float64))
     if kind in (nw.Categorical, nw.Enum):
-        coded = Coded.of(series.to_list())
-        names = Categories.of(coded.values)
-        return Categories.numbered(np.append(names.codes, -1)[coded.codes], names.names)
+        return Coded.of(series.to_list()).labels(name, side)
     if any(kind == date for date in DATES):
         if side != "graphs":
             raise refuse_date(name, side)

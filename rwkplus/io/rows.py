@@ -215,6 +215,11 @@ class Coded:
         """Some of the rows."""
         return Coded(self.codes[rows], self.values)
 
+    def labels(self, name: str, of: str, values: Iterable[Any] | None = None) -> Categories:
+        """The values, or others in their place, as labels of the column ``name``."""
+        found = labels_of(name, list(self.values if values is None else values), of)
+        return Categories.numbered(np.append(found.codes, -1)[self.codes], found.names)
+
     def cells(self) -> NDArray[np.object_]:
         """The value of every row, None where it is missing.
 
@@ -386,8 +391,7 @@ def _of_words(name: str, cells: Coded, kind: Kind | None, side: Side) -> Column:
             raise refuse_date(name, side)
         if dates or are_ids(int(used.sum()), int((cells.codes >= 0).sum())):
             return Text(cells.cells())
-    found = labels_of(name, list(values), side)
-    return Categories.numbered(np.append(found.codes, -1)[cells.codes], found.names)
+    return cells.labels(name, side)
 
 
 def _of_objects(name: str, cells: list[Any], kind: Kind | None, side: Side, *, carried: bool) -> Column:

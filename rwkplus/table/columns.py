@@ -7,6 +7,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import repeat
 from math import inf, isfinite, isnan
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -82,7 +83,7 @@ class Categories(_Rows):
         except TypeError as error:
             raise GraphError(f"labels must be hashable values such as strings or integers: {error}.") from error
         code = {label: i for i, label in enumerate(ordered)}
-        codes = np.fromiter((code.get(label, -1) for label in labels), np.int64, len(labels))
+        codes = np.fromiter(map(code.get, labels, repeat(-1)), np.int64, len(labels))
         return cls.numbered(codes, _names(ordered))
 
     @classmethod
@@ -237,6 +238,23 @@ def plain_values(column: Column) -> list[Any]:
     for row in np.flatnonzero(missing).tolist():
         values[row] = None
     return values
+
+
+def taken(column: Column, rows: NDArray[np.int64]) -> Column:
+    """Rows of a column; those numbered -1 are missing."""
+    unknown = rows < 0
+    taken = column.take(np.maximum(rows, 0))
+    if not unknown.any():
+        return taken
+    if isinstance(taken, Categories):
+        return replace(taken, codes=np.where(unknown, -1, taken.codes))
+    if isinstance(taken, Text):
+        texts = taken.texts.copy()
+        texts[unknown] = None
+        return Text(texts)
+    numbers = taken.numbers.astype(np.float64)
+    numbers[unknown] = np.nan
+    return Numbers(numbers)
 
 
 def concatenate(columns: Sequence[Column]) -> Column:
