@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, MissingExtraError
 from rwkplus.io.assembly import TAKES, assemble
-from rwkplus.io.rows import Cells, Coded, Mistakes, Places, Side, are_molecules, distinct, spelled
+from rwkplus.io.rows import Cells, Coded, Mistakes, Places, Side, are_molecules, spelled
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import is_missing, refuse_date
@@ -223,7 +223,7 @@ def _tells_apart(column: Text, graph: NDArray[np.int64]) -> bool:
     coded = Coded.of(column.texts.tolist())
     if coded.missing.any():
         return False
-    return int(distinct(graph * max(len(coded.values), 1) + coded.codes).max(initial=-1)) == len(coded) - 1
+    return np.unique(graph * max(len(coded.values), 1) + coded.codes).size == len(coded)
 
 
 def _without_key(columns: Mapping[str, Column], key: _Key) -> dict[str, Column]:

@@ -20,6 +20,12 @@ from rwkplus.table.columns import Rows, read_only
 from rwkplus.table.graph_table import SIDES, Origin
 from rwkplus.table.packing import check_table
 
+try:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.ipc  # type: ignore[import-untyped]
+except ImportError as error:
+    raise MissingExtraError("tables on disk need PyArrow: pip install 'rwkplus[arrow]'.") from error
+
 ABOUT = "table.json"
 FORMAT = "rwkplus table 1"
 OWN: dict[str, tuple[str, ...]] = {
@@ -127,7 +133,6 @@ def write_table(table: GraphTable, folder: str | Path) -> Path:
         ...     open_table(path)[1]
         GraphTable: 1 undirected graph, 4 nodes, 4 edges
     """
-    _pyarrow()
     folder = Path(folder)
     fields = {side: _fields(getattr(table, side), side) for side in SIDES}
     with whole_folder(folder, replaces=ABOUT) as scratch:
@@ -211,17 +216,7 @@ class _Fields(NamedTuple):
     about: list[_Field]
 
 
-def _pyarrow() -> Any:  # noqa: ANN401
-    try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.ipc  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingExtraError("tables on disk need PyArrow: pip install 'rwkplus[arrow]'.") from error
-    return pa
-
-
 def _own_fields(table: GraphTable, side: str) -> dict[str, Any]:
-    pa = _pyarrow()
     if side == "graphs":
         return {"first_node": pa.array(table.node_ptr[:-1]), "first_edge": pa.array(table.edge_ptr[:-1])}
     if side == "nodes":
@@ -256,7 +251,6 @@ def _array(name: str, column: Column, side: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _labels(column: Categories) -> Any:  # noqa: ANN401
-    pa = _pyarrow()
     codes = np.ascontiguousarray(column.codes)
     missing = column.missing
     bits = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
@@ -265,7 +259,6 @@ def _labels(column: Categories) -> Any:  # noqa: ANN401
 
 
 def _numbers(column: Numbers) -> Any:  # noqa: ANN401
-    pa = _pyarrow()
     numbers = np.ascontiguousarray(column.numbers)
     flat = pa.array(numbers.astype(np.uint8).ravel() if numbers.dtype.kind == "b" else numbers.ravel())
     return flat if numbers.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, numbers.shape[1])
@@ -273,7 +266,6 @@ def _numbers(column: Numbers) -> Any:  # noqa: ANN401
 
 def _texts(column: Text) -> tuple[Any, dict[str, Any]]:
     """Words and whole numbers as they are, anything else as JSON."""
-    pa = _pyarrow()
     values = column.texts.tolist()
     kinds = {type(value) for value in values} - {type(None)}
     if kinds <= {str}:
@@ -285,7 +277,6 @@ def _texts(column: Text) -> tuple[Any, dict[str, Any]]:
 
 
 def _write_arrow(path: Path, arrays: Mapping[str, Any]) -> None:
-    pa = _pyarrow()
     batch = pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
     with path.open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
         writer.write_batch(batch)
@@ -348,7 +339,6 @@ class _File(NamedTuple):
     @classmethod
     def of(cls, folder: Path, side: str, about: _About) -> "_File":
         """Map a file; its size and number of rows must be those that were written."""
-        pa = _pyarrow()
         path = folder / f"{side}.arrow"
         try:
             size, written = path.stat().st_size, getattr(about.bytes, side)
@@ -376,7 +366,7 @@ class _File(NamedTuple):
 
     def numbers(self, name: str, kind: str) -> NDArray[Any]:
         """A field as a view of the file."""
-        array, types = self.field(name), _pyarrow().types
+        array, types = self.field(name), pa.types
         if array.null_count or not (types.is_integer(array.type) or types.is_floating(array.type)):
             raise damaged(self.path, f"the field {name!r} does not hold numbers throughout")
         values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
@@ -396,7 +386,7 @@ class _File(NamedTuple):
             if about.kind == "numbers":
                 return Numbers(self._measured(array, about))
             return StoredText(array, {"words": "words", "numbers": "numbers", "json": "json"}[about.type])
-        except (_pyarrow().ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
+        except (pa.ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
             raise damaged(self.path, f"the field {about.field!r} is not what {ABOUT} says ({error})") from error
 
     def _labels(self, array: Any, *, one_hot: bool) -> Categories:  # noqa: ANN401
@@ -446,7 +436,6 @@ def read_parquet(path: str | Path, options: ReadOptions = ReadOptions()) -> Grap
 
 def _parquet(path: Path) -> Any:  # noqa: ANN401
     """A Parquet file as an Arrow table, None where there is none."""
-    pa = _pyarrow()
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     if not path.exists():

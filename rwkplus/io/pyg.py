@@ -26,7 +26,7 @@ from rwkplus.io.pyg_checks import (
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.arrays import once
-from rwkplus.table.columns import target_column
+from rwkplus.table.columns import integer_labels, target_column
 from rwkplus.table.reader import CARRIED, directed_edges
 from rwkplus.types import check_ignore, check_integer
 
@@ -285,7 +285,7 @@ class _Collated:
         if self._holds_codes(field, values):
             rows = values.detach().cpu().numpy()
             several = rows.shape[1] > 1
-            return {f"{field}{k}" if several else field: _codes(column) for k, column in enumerate(rows.T)}
+            return {f"{field}{k}" if several else field: integer_labels(column) for k, column in enumerate(rows.T)}
         names = self.names.get(field)
         if names is not None and len(names) != values.size(1):
             raise GraphError(f"{NAMES[field]} has {len(names)} names but {field} has {values.size(1)} columns.")
@@ -394,18 +394,6 @@ def _degrees(i: int, graph: Data) -> Tensor:
 
 def _pointers(sizes: Tensor) -> Any:  # noqa: ANN401
     return np.concatenate([[0], np.cumsum(sizes.cpu().numpy())])
-
-
-def _codes(numbers: Any) -> Categories:  # noqa: ANN401
-    """A column of integers as labels, in ascending order."""
-    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
-    if high - low > 4 * numbers.size + 1000:
-        found, codes = np.unique(numbers, return_inverse=True)
-        return Categories.numbered(codes, map(str, found.tolist()))
-    shifted = numbers.astype(np.int64) - low
-    used = np.bincount(shifted) > 0
-    names = (np.flatnonzero(used) + low).tolist()
-    return Categories.numbered((np.cumsum(used) - 1)[shifted] if names else shifted, map(str, names))
 
 
 def _array(values: Tensor) -> Any:  # noqa: ANN401

@@ -245,21 +245,6 @@ def values_of(cells: Cells) -> list[Any]:
     return found
 
 
-def distinct(keys: Array) -> Ints:
-    """Number equal keys alike ``(N,)``, by sorting.
-
-    >>> distinct(np.array([7, 3, 7])).tolist()
-    [1, 0, 1]
-    """
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    new = np.zeros(ordered.size, np.int64)
-    new[1:] = ordered[1:] != ordered[:-1]
-    number = np.empty(ordered.size, np.int64)
-    number[order] = np.cumsum(new)
-    return number
-
-
 # What columns are called
 
 

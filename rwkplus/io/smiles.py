@@ -16,8 +16,13 @@ from rwkplus.files import opened_text, read_text
 from rwkplus.io.rows import Cells, Mistakes, Places, find, needed, typed, values_of
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import short, target_column
+from rwkplus.table.columns import integer_labels, short, target_column
 from rwkplus.table.graph_table import pointers
+
+try:
+    from rdkit import Chem, rdBase
+except ImportError:  # told once a file has been looked at
+    Chem = None  # type: ignore[assignment]
 
 TAKES = ("atom", "bond", "ignore", "on_error", "n_jobs")
 LARGEST = 2**63
@@ -258,10 +263,8 @@ def _table(block: Block, choice: Choice, options: ReadOptions) -> GraphTable:
 
 
 def _check_rdkit() -> None:
-    try:
-        import rdkit.Chem  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("reading molecules needs RDKit: pip install 'rwkplus[chem]'.") from error
+    if Chem is None:
+        raise MissingExtraError("reading molecules needs RDKit: pip install 'rwkplus[chem]'.")
 
 
 def _blocks(molecules: Sequence[Any], choice: Choice, n_jobs: int | None) -> list[Block]:
@@ -285,8 +288,6 @@ TITLE = "_Name"
 
 def _read_records(path: Path, choice: Choice) -> tuple[list[Block], list[Properties]]:
     """Molecules as arrays, and the title and data of those that can be read."""
-    from rdkit import Chem, rdBase
-
     blocks: list[Block] = []
     records: list[Properties] = []
     with path.open("rb") as file, rdBase.BlockLogs():
@@ -338,7 +339,7 @@ def _typed(words: Sequence[str]) -> list[Any] | None:
 
 
 def _check_text(path: str | Path) -> None:
-    """Refuse a file that is no text before RDKit is imported, without holding it in memory."""
+    """Refuse a file that is no text, without holding it in memory."""
     blank = True
     with opened_text(path) as file:
         while chunk := file.read(CHARACTERS):
@@ -363,11 +364,8 @@ def _data_fields(records: Sequence[Properties], options: ReadOptions, path: str 
 
 
 def _field_of(values: Sequence[str | None]) -> Column:
-    words = [value for value in values if value is not None]
-    numbers = _typed(words) if len(words) == len(values) else None
-    if numbers is None or isinstance(numbers[0], str):
-        return Text.of(values)
-    return Numbers(np.array(numbers))
+    numbers = None if None in values else _typed(values)  # type: ignore[arg-type]
+    return Text.of(values) if numbers is None or isinstance(numbers[0], str) else Numbers(np.array(numbers))
 
 
 def _target_of(name: str, values: Sequence[str | None], path: str | Path) -> Column:
@@ -383,18 +381,9 @@ def _target_of(name: str, values: Sequence[str | None], path: str | Path) -> Col
 # Atoms and bonds as arrays, in one pass over what RDKit reads
 
 
-def _chirality(atom: Any) -> int:  # noqa: ANN401
-    return {"R": 1, "S": 2}.get(atom.GetProp("_CIPCode"), 0) if atom.HasProp("_CIPCode") else 0
-
-
-def _stereo(bond: Any) -> int:  # noqa: ANN401
-    return {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}.get(str(bond.GetStereo()), 0)
-
-
-def _bond_type(bond: Any) -> int:  # noqa: ANN401
-    return {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}.get(str(bond.GetBondType()), len(BONDS) - 1)
-
-
+CHIRALITY = {"R": 1, "S": 2}
+STEREO = {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}
+BOND_TYPE = {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}
 Value = Callable[[Any], int]
 ATOM_VALUES: Mapping[str, Value] = {
     "element": lambda atom: atom.GetAtomicNum(),
@@ -403,12 +392,12 @@ ATOM_VALUES: Mapping[str, Value] = {
     "hydrogens": lambda atom: atom.GetTotalNumHs(),
     "degree": lambda atom: atom.GetDegree(),
     "isotope": lambda atom: atom.GetIsotope(),
-    "chirality": _chirality,
+    "chirality": lambda atom: CHIRALITY.get(atom.GetProp("_CIPCode"), 0) if atom.HasProp("_CIPCode") else 0,
     "ring": lambda atom: atom.IsInRing(),
 }
 BOND_VALUES: Mapping[str, Value] = {
-    "type": _bond_type,
-    "stereo": _stereo,
+    "type": lambda bond: BOND_TYPE.get(str(bond.GetBondType()), len(BONDS) - 1),
+    "stereo": lambda bond: STEREO.get(str(bond.GetStereo()), 0),
     "conjugated": lambda bond: bond.GetIsConjugated(),
     "ring": lambda bond: bond.IsInRing(),
 }
@@ -421,8 +410,6 @@ def read_block(molecules: Sequence[Any], choice: Choice) -> Block:
     >>> block.bad, block.atoms.ravel().tolist()
     ([1], [6, 6, 8])
     """
-    from rdkit import rdBase
-
     with rdBase.BlockLogs():
         chunks = [
             _read_chunk(molecules[start : start + CHUNK], choice, quick=choice == (("element",), ("type",)))
@@ -444,26 +431,19 @@ def _column(name: str, values: Ints) -> tuple[str, Column]:
     called = "label" if name in MAIN else name
     if name in NAMES:
         return called, Categories.numbered(values, NAMES[name])
-    distinct = np.flatnonzero(np.bincount(values - values.min(initial=0))) + values.min(initial=0)
+    column = integer_labels(values)
     if name == "element":
-        from rdkit import Chem
-
-        symbol = {number: Chem.GetPeriodicTable().GetElementSymbol(number) for number in distinct.tolist()}
-        distinct = np.array(sorted(symbol, key=symbol.__getitem__), dtype=np.int64)
-        names = [symbol[number] for number in distinct.tolist()]
-    else:
-        names = [str(number) for number in distinct.tolist()]
-    code = np.zeros(int(distinct.max(initial=0) - distinct.min(initial=0)) + 1, np.int32)
-    code[distinct - distinct.min(initial=0)] = np.arange(distinct.size)
-    return called, Categories.numbered(code[values - distinct.min(initial=0)], names)
+        symbols = [Chem.GetPeriodicTable().GetElementSymbol(int(number)) for number in column.names]
+        order = np.argsort(symbols)
+        rank = np.argsort(order).astype(column.codes.dtype)
+        column = Categories.numbered(rank[column.codes], [symbols[k] for k in order])
+    return called, column
 
 
 class _AtomicNumbers(dict[str, int]):
     """Atomic numbers of atoms as SMILES write them, found by RDKit; -1 for elements with unusual bonds."""
 
     def __missing__(self, token: str) -> int:
-        from rdkit import Chem
-
         molecule = Chem.MolFromSmiles(token, sanitize=False)
         single = molecule is not None and molecule.GetNumAtoms() == 1
         number = molecule.GetAtomWithIdx(0).GetAtomicNum() if single else -1
@@ -489,41 +469,26 @@ def _elements(text: str, size: int) -> list[int] | None:
 
 def _read_chunk(molecules: Sequence[Any], choice: Choice, *, quick: bool) -> Block:
     """Read some molecules; if ``quick``, elements from their text and bonds from matrices where that is safe."""
-    from rdkit.Chem import Mol, MolFromSmiles
-
     chunk = _Chunk(choice)
     for i, given in enumerate(molecules):
         text = given if isinstance(given, str) else ""
-        molecule = MolFromSmiles(text) if isinstance(given, str) else given
-        if not isinstance(molecule, Mol):
+        molecule = Chem.MolFromSmiles(text) if isinstance(given, str) else given
+        if not isinstance(molecule, Chem.Mol):
             chunk.bad.append(i)
             continue
         elements = _elements(text, molecule.GetNumAtoms()) if quick else None
         if elements is None:
-            _add_any(chunk, molecule)
+            chunk.add(molecule)
         else:
             chunk.add_plain(molecule, elements)
     block = chunk.block(len(molecules))
     return _read_chunk(molecules, choice, quick=False) if block is None else block
 
 
-def _add_any(chunk: "_Chunk", molecule: Any) -> None:  # noqa: ANN401
-    try:
-        chunk.add(molecule)
-    except RuntimeError as error:  # RDKit's about what it has not computed
-        raise GraphError(
-            "RDKit has not computed hydrogens or rings of a molecule.",
-            "Call Chem.SanitizeMol(molecule) first, or choose less in atom and bond.",
-        ) from error
-
-
 class _Chunk:
     """Collects atoms and bonds of molecules that come one after the other."""
 
     def __init__(self, choice: Choice) -> None:
-        from rdkit.Chem import GetAdjacencyMatrix
-
-        self.adjacency = GetAdjacencyMatrix
         self.atom_values = [ATOM_VALUES[name] for name in choice.atom]
         self.bond_values = [BOND_VALUES[name] for name in choice.bond]
         self.bad: list[int] = []
@@ -536,15 +501,20 @@ class _Chunk:
 
     def add(self, molecule: Any) -> None:  # noqa: ANN401
         """Read any molecule, atom by atom and bond by bond."""
-        number, size = len(self.nodes), molecule.GetNumAtoms()
+        number, size, rows = len(self.nodes), molecule.GetNumAtoms(), []
         self.nodes.append(size)
-        atoms = [molecule.GetAtomWithIdx(i) for i in range(size)]
-        self.atoms += [value(atom) for atom in atoms for value in self.atom_values]
-        rows = []
-        for i in range(molecule.GetNumBonds()):
-            bond = molecule.GetBondWithIdx(i)
-            ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-            rows.append((number, min(ends), max(ends), *(value(bond) for value in self.bond_values)))
+        try:
+            atoms = [molecule.GetAtomWithIdx(i) for i in range(size)]
+            self.atoms += [value(atom) for atom in atoms for value in self.atom_values]
+            for i in range(molecule.GetNumBonds()):
+                bond = molecule.GetBondWithIdx(i)
+                ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+                rows.append((number, min(ends), max(ends), *(value(bond) for value in self.bond_values)))
+        except RuntimeError as error:  # RDKit's about what it has not computed
+            raise GraphError(
+                "RDKit has not computed hydrogens or rings of a molecule.",
+                "Call Chem.SanitizeMol(molecule) first, or choose less in atom and bond.",
+            ) from error
         for row in sorted(rows):
             self.bonds += row
 
@@ -553,7 +523,7 @@ class _Chunk:
         self.plain.append(len(self.nodes))
         self.nodes.append(len(elements))
         self.atoms += elements
-        self.matrices.append(self.adjacency(molecule, True))
+        self.matrices.append(Chem.GetAdjacencyMatrix(molecule, True))
         self.num_bonds += molecule.GetNumBonds()
 
     def block(self, given: int) -> Block | None:

@@ -375,6 +375,22 @@ def _names(ordered: Sequence[Hashable]) -> tuple[str, ...]:
     return names
 
 
+def integer_labels(numbers: Array) -> Categories:
+    """Whole numbers as labels, in ascending order.
+
+    >>> integer_labels(np.array([8, 6, 8])).names
+    ('6', '8')
+    """
+    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    if high - low > 4 * numbers.size + 1000:
+        found, codes = np.unique(numbers, return_inverse=True)
+        return Categories.numbered(codes, map(str, found.tolist()))
+    shifted = numbers.astype(np.int64) - low
+    used = np.bincount(shifted, minlength=1) > 0
+    place = (np.cumsum(used) - 1).astype(np.min_scalar_type(-used.size))
+    return Categories.numbered(place[shifted], map(str, (np.flatnonzero(used) + low).tolist()))
+
+
 # From Python's values
 
 

@@ -1,5 +1,4 @@
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -209,8 +208,7 @@ def test_rdkit_does_not_write_to_the_terminal(capfd):
 
 
 def test_without_rdkit_the_extra_is_named(monkeypatch, tmp_path):
-    for name in ("rdkit", "rdkit.Chem"):
-        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(readers, "Chem", None)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[chem\]"):
         from_molecules(["C"])
     (tmp_path / "empty.smi").write_text("\n")  # files are looked at first
