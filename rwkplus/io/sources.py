@@ -28,19 +28,27 @@ OBJECTS = (
 )
 """Classes of graphs, and what reads a list of them."""
 FILES = {
-    ".csv": "csv.read_csv", ".jsonl": "json_lines.read_json_lines", ".sdf": "smiles.read_sdf",
-    ".smi": "smiles.read_smi", ".zip": "tu.read_tu", ".parquet": "parquet.read_parquet",
+    ".csv": "csv.read_csv", ".jsonl": "json_lines.read_json_lines", ".smi": "smiles.read_smi",
+    ".sdf": "smiles.read_sdf", ".parquet": "parquet.read_parquet", ".zip": "tu.read_tu",
 }  # fmt: skip
 """What reads a file, by the end of its name."""
-FOLDERS = (
-    ("edges.csv", "csv.read_csv"), ("table.json", "parquet.open_table"), ("edges.parquet", "parquet.open_table"),
-    ("*_A.txt", "tu.read_tu"),
-)  # fmt: skip
+FOLDERS = {
+    "edges.csv": "csv.read_csv", "edges.parquet": "parquet.open_table", "table.json": "parquet.open_table",
+    "*_A.txt": "tu.read_tu",
+}  # fmt: skip
 """What reads a folder, by a file in it."""
-KNOWN = (
-    "a folder with edges.csv or edges.parquet, with a data set in TU format (a file *_A.txt) or written by "
-    "GraphTable.write; a .csv, .jsonl, .smi, .sdf or .parquet file; a .zip in TU format"
-)
+
+
+NOTES = {"*_A.txt": " (TU format)", ".zip": " (TU format)", "table.json": " (written by GraphTable.write)"}
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = (name + NOTES.get(name, "") for name in names)
+    return f"{', '.join(most)} or {last}"
+
+
+KNOWN = f"a folder with {_listed(FOLDERS)}; a {_listed(FILES)} file"
+"""What can be read, in words."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +273,7 @@ def read_path(path: Path, options: ReadOptions = ReadOptions()) -> GraphTable:  
 def _reader_of_path(path: Path) -> Read:
     if path.is_dir():
         names = [child.name for child in path.iterdir() if child.is_file()]
-        for pattern, read in FOLDERS:
+        for pattern, read in FOLDERS.items():
             if filter_names(names, pattern):
                 return _function(read)
         raise DataError(f"the folder {path} holds no graphs that can be read: give {KNOWN}.")
