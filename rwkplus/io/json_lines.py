@@ -48,7 +48,6 @@ Fields = dict[str, list[Any]]
 Key = tuple[Literal["nodes", "edges"], str]
 """A field of nodes or edges."""
 Values = dict[Key, list[Any]]
-Words = Literal["label", "text"]
 decode = msgspec.json.Decoder().decode
 
 
@@ -97,18 +96,14 @@ class Parsed(NamedTuple):
     lines: list[Place | Refused]
 
 
-def parse_lines(
-    lines: Sequence[bytes],
-    options: ReadOptions = ReadOptions(),  # noqa: B008
-    *,
-    words: Words = "label",
-) -> Parsed:
+def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> Parsed:  # noqa: B008
     """Read graphs, one per line; errors are told for every line.
+
+    Words are labels, however many there are: a few lines cannot tell labels from ids.
 
     Args:
         lines: JSON in UTF-8.
         options: ``labels``, ``attributes``, ``ignore`` and ``weight`` say what fields are.
-        words: What other fields of words are than ``label``: a few lines cannot tell labels from ids.
 
     Example:
         >>> parsed = parse_lines([b'{"nodes": [{"id": "a", "size": 2}], "edges": []}', b"{}"])
@@ -124,13 +119,13 @@ def parse_lines(
     good = {i: own for i, own in enumerate(found) if isinstance(own, _Record)}
     values = _values(list(good.values()), options)
     if _uniform(good.values(), values, options):
-        _add_table(parsed, good, options, words, values)
+        _add_table(parsed, good, options, values)
         return parsed
     groups: dict[Hashable, dict[int, _Record]] = {}
     for i, record in good.items():
         groups.setdefault(_signature(record, options), {})[i] = record
     for group in groups.values():
-        _add_table(parsed, group, options, words)
+        _add_table(parsed, group, options)
     return parsed
 
 
@@ -511,16 +506,10 @@ def _uniform(records: Iterable[_Record], values: Values, options: ReadOptions) -
     )
 
 
-def _add_table(
-    parsed: Parsed, records: dict[int, _Record], options: ReadOptions, words: Words, values: Values | None = None
-) -> None:
+def _add_table(parsed: Parsed, records: dict[int, _Record], options: ReadOptions, values: Values | None = None) -> None:
     """Add a table of records of one kind; those that spoil it are refused."""
     try:
-        table, kinds, _ = _batch(list(records.values()), options, values)
-        if words == "text":
-            table = _with_text(
-                table, [key for key, kind in kinds.items() if kind == "word" and not options.kind(*key[::-1])]
-            )
+        table = _batch(list(records.values()), options, values).table
         table = options.weighted(table) if table.num_edges else table
     except (GraphError, RecursionError) as error:
         alone = Parsed([], parsed.lines)
@@ -528,11 +517,11 @@ def _add_table(
             if len(records) == 1:
                 parsed.lines[i] = Refused(_told(error), _writable(record.name))
             else:
-                _add_table(alone, {i: record}, options, words)
+                _add_table(alone, {i: record}, options)
         sound = {i: record for i, record in records.items() if isinstance(parsed.lines[i], Place)}
         for part in [sound] if len(sound) < len(records) else _halves(records):
             if part:
-                _add_table(parsed, part, options, words)
+                _add_table(parsed, part, options)
         return
     for row, (i, record) in enumerate(records.items()):
         parsed.lines[i] = Place(len(parsed.tables), row, record.name)
@@ -542,14 +531,6 @@ def _add_table(
 def _halves(records: dict[int, _Record]) -> list[dict[int, _Record]]:
     items, middle = list(records.items()), len(records) // 2
     return [dict(items[:middle]), dict(items[middle:])]
-
-
-def _with_text(table: GraphTable, keys: Iterable[Key]) -> GraphTable:
-    """The table with some columns of labels as text."""
-    text: dict[str, dict[str, Column]] = {"nodes": {}, "edges": {}}
-    for side, name in keys:
-        text[side][name] = Text(getattr(table, side)[name].values())
-    return table.with_columns(nodes=text["nodes"], edges=text["edges"])
 
 
 # Whole files

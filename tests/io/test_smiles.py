@@ -7,11 +7,11 @@ from joblib import parallel_config
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError, RWKPlusWarning
 from rwkplus.io import smiles as readers
-from rwkplus.io.igraph import to_igraph
 from rwkplus.io.json_lines import write_json_lines
 from rwkplus.io.smiles import ATOM, BOND, BONDS, Choice, from_molecules, read_block, read_sdf, read_smi
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable
+from tests.io.tables import to_igraph
 
 Chem = pytest.importorskip("rdkit.Chem", reason="RDKit is the extra 'chem'")
 
