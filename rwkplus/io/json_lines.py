@@ -28,7 +28,7 @@ from rwkplus.io.rows import Coded, Mistakes, Places
 from rwkplus.io.sources import ReadOptions, graph_columns
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import Array, are_ids, column_of, mixed_column, short, taken
-from rwkplus.table.graph_table import parallel_edges, pointers, row_fields
+from rwkplus.table.graph_table import parallel_edges, plain_graphs, pointers
 
 TAKES = ("ignore", "labels", "attributes", "weight", "y", "on_error")
 AT_ONCE = 2000
@@ -720,20 +720,16 @@ def _written(table: GraphTable) -> Iterator[bytes]:
         for name, column in getattr(table, side).items():
             if isinstance(column, Numbers) and np.isinf(column.matrix()).any():
                 raise GraphError(f"column {name!r} of the {side} holds inf, which JSON cannot: replace it.")
-    nodes, edges, parallel = row_fields(table, "nodes"), row_fields(table, "edges"), parallel_edges(table).tolist()
-    for i, own in enumerate(row_fields(table, "graphs")):
-        name = {"id": own.pop("name")} if "name" in own else {}
-        ids = table.node_ids(i)
-        start, stop = int(table.node_ptr[i]), int(table.node_ptr[i + 1])
-        span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
-        ends = zip(table.source[span].tolist(), table.target[span].tolist(), edges[span], strict=True)
+    parallel = parallel_edges(table).tolist()
+    for i, (fields, ids, nodes, edges) in enumerate(plain_graphs(table)):
+        name = {"id": fields.pop("name")} if "name" in fields else {}
         record = {
             **name,
-            **own,
+            **fields,
             "directed": table.directed,
             "multigraph": parallel[i],
-            "nodes": [{"id": v, **fields} for v, fields in zip(ids, nodes[start:stop], strict=True)],
-            "edges": [{"source": ids[u], "target": ids[v], **fields} for u, v, fields in ends],
+            "nodes": [{"id": v, **own} for v, own in zip(ids, nodes, strict=True)],
+            "edges": [{"source": ids[u], "target": ids[v], **own} for u, v, own in edges],
         }
         try:
             yield msgspec.json.encode(record)

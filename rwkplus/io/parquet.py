@@ -18,7 +18,7 @@ from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import Rows, read_only
 from rwkplus.table.graph_table import SIDES, Origin
-from rwkplus.table.packing import check_table
+from rwkplus.table.packing import check_table, tuples
 
 try:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -91,7 +91,7 @@ class StoredText(Text):
             self.array.validate(full=True)
             values = self.array.to_pylist()
             if self.form == "json":
-                values = [None if value is None else _from_json(value) for value in values]
+                values = [None if value is None else tuples(json.loads(value)) for value in values]
         except ValueError as error:  # of Arrow, JSON or Unicode
             raise DataError(f"a column of text on disk is damaged: {error}.") from error
         return read_only(Text.of(values).texts)
@@ -108,15 +108,6 @@ class StoredText(Text):
             return Text(self.texts[rows])
         start, stop, _ = rows.indices(len(self))
         return StoredText(self.array.slice(start, max(stop - start, 0)), self.form)
-
-
-def _from_json(text: str) -> Any:  # noqa: ANN401
-    """A value as it was before JSON made lists of its tuples."""
-
-    def plain(value: Any) -> Any:  # noqa: ANN401
-        return tuple(map(plain, value)) if isinstance(value, list) else value
-
-    return plain(json.loads(text))
 
 
 def write_table(table: GraphTable, folder: str | Path) -> Path:
@@ -187,14 +178,7 @@ def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> Grap
 
 
 def open_block(path: str, mark: str, start: int, stop: int) -> GraphTable:
-    """Open some graphs of a written table: what workers are sent.
-
-    Args:
-        path: Folder of the table.
-        mark: Tells it from another one in the same place.
-        start: First graph.
-        stop: Graph after the last one.
-    """
+    """Open some graphs of a written table: what workers are sent."""
     if mark != _mark(Path(path)):
         raise DataError(f"{path} was written anew after the table was opened: open it again.")
     table = _opened(path, mark)[start:stop]

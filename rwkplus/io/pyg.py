@@ -27,6 +27,7 @@ from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.arrays import once
 from rwkplus.table.columns import integer_labels, target_column
+from rwkplus.table.graph_table import pointers
 from rwkplus.table.reader import CARRIED, directed_edges
 from rwkplus.types import check_ignore, check_integer
 
@@ -55,8 +56,8 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
     if whole.edge_weight is not None:
         edges[WEIGHT], weight = Numbers(_array(whole.edge_weight)), WEIGHT
     table = GraphTable(
-        node_ptr=_pointers(whole.num_nodes),
-        edge_ptr=_pointers(whole.num_edges),
+        node_ptr=pointers(whole.num_nodes.cpu().numpy()),
+        edge_ptr=pointers(whole.num_edges.cpu().numpy()),
         source=whole.edge_index[0].cpu().numpy(),
         target=whole.edge_index[1].cpu().numpy(),
         graphs=_graph_columns(items, options),
@@ -390,10 +391,6 @@ def _degrees(i: int, graph: Data) -> Tensor:
         )
     degrees: Tensor = degree(edge_index[0], num_nodes, dtype=torch.long)
     return degrees
-
-
-def _pointers(sizes: Tensor) -> Any:  # noqa: ANN401
-    return np.concatenate([[0], np.cumsum(sizes.cpu().numpy())])
 
 
 def _array(values: Tensor) -> Any:  # noqa: ANN401

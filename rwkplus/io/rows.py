@@ -106,14 +106,7 @@ class Mistakes:
     def add(
         self, side: Side, rows: Ints | Sequence[int], message: str | Callable[[int], str], *remedies: str | Remedy
     ) -> None:
-        """Note the same mistake of some rows.
-
-        Args:
-            side: Which table.
-            rows: Numbers of its rows, ascending.
-            message: What is wrong with all of them, or with the i-th one.
-            remedies: What to do about all of them.
-        """
+        """Note what is wrong with some rows of a table, all of them or the i-th one, and what to do about it."""
         if len(rows) == 0:
             return
         found = self._new.setdefault(side, _Found())

@@ -97,14 +97,6 @@ class GraphTable(Sequence["GraphTable"]):
     ) -> "GraphTable":
         """Make a table of graphs in any form, see :func:`rwkplus.io.read_graphs` for all forms and options.
 
-        Args:
-            data: Graphs of networkx, PyG or igraph, SMILES or RDKit molecules, a SciPy adjacency, a data frame of edges
-                or of molecules, the path of a file or folder, or a table.
-            edges: A data frame with a row per edge.
-            nodes: A data frame with a row per node.
-            graphs: A data frame with a row per graph.
-            options: ``source``, ``target``, ``graph``, ``ignore``, ``weight``, ``labels``, ...
-
         Example:
             >>> import pandas as pd
             >>> payments = pd.DataFrame({"from": ["ann", "bob"], "to": ["bob", "eve"], "how": ["card", "cash"]})
@@ -520,12 +512,30 @@ def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
     return parallel
 
 
-def row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
-    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes.
+class PlainGraph(NamedTuple):
+    """One graph as plain values, without cells that are missing."""
 
-    >>> row_fields(GraphTable.of(["CO"]), "nodes")
-    [{'label': 'C'}, {'label': 'O'}]
+    fields: dict[str, Any]
+    ids: list[Any]
+    nodes: list[dict[str, Any]]
+    edges: list[tuple[int, int, dict[str, Any]]]  # both ends by number
+
+
+def plain_graphs(table: GraphTable) -> Iterator[PlainGraph]:
+    """What other forms of graphs are made of.
+
+    >>> next(plain_graphs(GraphTable.of(["CO"])))
+    PlainGraph(fields={}, ids=[0, 1], nodes=[{'label': 'C'}, {'label': 'O'}], edges=[(0, 1, {'label': '-'})])
     """
+    graphs, nodes, edges = (_row_fields(table, side) for side in SIDES)
+    ends = list(zip(table.source.tolist(), table.target.tolist(), edges, strict=True))
+    for i, own in enumerate(graphs):
+        rows = slice(int(table.node_ptr[i]), int(table.node_ptr[i + 1]))
+        yield PlainGraph(own, table.node_ids(i), nodes[rows], ends[int(table.edge_ptr[i]) : int(table.edge_ptr[i + 1])])
+
+
+def _row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
+    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes."""
     size = {"graphs": len(table), "nodes": table.num_nodes, "edges": table.num_edges}[side]
     rows: list[dict[str, Any]] = [{} for _ in range(size)]
     for name, column in getattr(table, side).items():
