@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rwkplus.errors import DataError, ParameterError, Remedy
 from rwkplus.io.rows import SHOWN, Cells, Coded, Ints, Mistakes, Side, Tables, find, needed, typed, values_of
 from rwkplus.io.sources import ReadOptions
-from rwkplus.table.columns import Categories, Column, Numbers, Text, taken
+from rwkplus.table.columns import Column, Numbers, Text, equal_rows, taken
 from rwkplus.table.graph_table import GraphTable, pointers
 
 TAKES = (
@@ -26,12 +26,8 @@ def assemble(given: Tables, options: ReadOptions, mistakes: Mistakes) -> GraphTa
     """Make one table of those of a user, or say in the user's words what is wrong with them.
 
     Graphs stand in the order in which they appear, among nodes if there is such a table, else among edges; so do the
-    nodes of each graph.
-
-    Args:
-        given: Columns of the table of edges and, where there are such, of those of nodes and graphs.
-        options: What the columns mean, as :func:`rwkplus.io.rows.spelled` returns them.
-        mistakes: Names the rows, and may know of mistakes already.
+    nodes of each graph. Options name columns as :func:`rwkplus.io.rows.spelled` does; mistakes name the rows, and may
+    know of some already.
     """
     names = {side: _key_names(columns, side, options, mistakes) for side, columns in given.items()}
     _check_graph_columns(names, options, mistakes)
@@ -360,15 +356,16 @@ def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], op
         return None
     group, kept = group[several], np.ones(group.size, bool)
     if options.drop_duplicates:
-        place = _place_in_group(_with_cells(group, several, columns))[0]
+        cells = [column.take(several) for column in columns.values()]
+        place = _place_in_group(equal_rows(cells, group))[0]
         kept[several[place > 0]] = False
         several, group = several[place == 0], group[place == 0]
     if own:
         return _Repeated(kept, several[:0], several[:0])
     place, first = _place_in_group(group)
-    cells = _with_cells(np.zeros_like(group), several, columns)
+    same = equal_rows([column.take(several) for column in columns.values()], np.zeros_like(group))
     back = source[several] != source[several][first]
-    reverse = (place == 1) & back & (cells == cells[first])
+    reverse = (place == 1) & back & (same == same[first])
     kept[several[place > 0]] = False
     wrong = np.flatnonzero((place > 0) & ~reverse)
     return _Repeated(kept, several[wrong], several[first[wrong]])
@@ -380,18 +377,3 @@ def _place_in_group(group: Ints) -> tuple[Ints, Ints]:
     place = np.empty(group.size, np.int64)
     place[np.argsort(number, kind="stable")] = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return place, first[number]
-
-
-def _with_cells(group: Ints, rows: Ints, columns: Mapping[str, Column]) -> Ints:
-    """Split groups of rows by what their cells hold."""
-    for column in columns.values():
-        part = column.take(rows)
-        if isinstance(part, Numbers):
-            known = np.where(np.isnan(part.matrix()), np.inf, part.matrix())
-            cells = [np.unique(numbers, return_inverse=True)[1] for numbers in known.T]
-        else:
-            own = part if isinstance(part, Categories) else Coded.of(map(repr, part.texts.tolist()))
-            cells = [own.codes.astype(np.int64)]
-        for codes in cells:
-            group = np.unique(group * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)[1]
-    return group

@@ -43,14 +43,8 @@ def read_csv(
     nearly every line has another one; numbers are attributes; ``label`` holds labels, and ``y`` of the graphs the
     target. Empty cells are missing. A file with a column ``smiles`` holds molecules.
 
-    Cells end with commas, semicolons or tabs; options may name columns without regard to capitals.
-
-    Args:
-        path: A file of edges or of SMILES, or a folder with ``edges.csv`` and, where needed, ``nodes.csv`` and
-            ``graphs.csv``.
-        options: Which columns are which, and what lines mean.
-        nodes: File of nodes; only beside a file of edges.
-        graphs: File of graphs; only beside a file of edges.
+    Cells end with commas, semicolons or tabs; options may name columns without regard to capitals. ``path`` may be a
+    folder with ``edges.csv`` and, where needed, ``nodes.csv`` and ``graphs.csv``.
 
     Example:
         >>> from tempfile import TemporaryDirectory

@@ -148,11 +148,8 @@ def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> Grap
 
     Arrays of a written table are views of its files, which the system reads where they are used. What is sent to other
     processes is the path and the range of graphs. A folder of others has ``edges.parquet`` and, where needed,
-    ``nodes.parquet`` and ``graphs.parquet``, whose columns are read as those of data frames.
-
-    Args:
-        folder: The folder.
-        options: ``ignore`` for a written table; those of data frames for Parquet files.
+    ``nodes.parquet`` and ``graphs.parquet``, whose columns are read as those of data frames, with the same options; a
+    written table only takes ``ignore``.
 
     Example:
         >>> from tempfile import TemporaryDirectory

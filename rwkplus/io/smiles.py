@@ -109,10 +109,6 @@ def from_molecules(molecules: Iterable[Any], options: ReadOptions = ReadOptions(
     other) that of the edges; ``atom`` and ``bond`` choose further columns. Hydrogens stay implicit. The strings are not
     kept: graphs have their order, and they would take half as much memory again.
 
-    Args:
-        molecules: Strings, or molecules of RDKit.
-        options: ``atom``, ``bond``, ``ignore``, ``on_error`` and ``n_jobs``.
-
     Example:
         >>> from_molecules(["CCO", "N#N"])
         GraphTable: 2 undirected graphs, 5 nodes, 3 edges
@@ -132,10 +128,7 @@ def from_molecules(molecules: Iterable[Any], options: ReadOptions = ReadOptions(
 def from_table(columns: Mapping[str, Cells], options: ReadOptions, mistakes: Mistakes) -> GraphTable:
     """Read the molecules of a table, one a row, and carry its other columns along: they describe the graphs.
 
-    Args:
-        columns: Columns by name; one of them holds SMILES, or molecules of RDKit.
-        options: Which column that is, and which are targets, as :func:`rwkplus.io.rows.spelled` returns them.
-        mistakes: Names the rows, and may know of mistakes already.
+    Options name columns as :func:`rwkplus.io.rows.spelled` does; mistakes name the rows, and may know of some already.
     """
     options.check("a table of molecules", (*TAKES, "smiles", "graph", "y", "labels", "attributes"))
     smiles = needed(options.smiles, columns, "smiles", mistakes.table("graphs"))

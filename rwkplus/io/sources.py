@@ -121,17 +121,12 @@ class ReadOptions:
         return name in self.ignore or f"{side}.{name}" in self.ignore
 
     def check(self, what: str, takes: Sequence[str]) -> None:
-        """Refuse options that would do nothing.
+        """Refuse options that would do nothing: all but those that ``what`` takes.
 
-        Args:
-            what: What the graphs come from, for the error.
-            takes: Options that mean something there.
-
-        Example:
-            >>> ReadOptions(directed=True).check("molecules", ("atom", "bond"))
-            Traceback (most recent call last):
-            ...
-            rwkplus.errors.ParameterError: directed=True says nothing about molecules: leave it out.
+        >>> ReadOptions(directed=True).check("molecules", ("atom", "bond"))
+        Traceback (most recent call last):
+        ...
+        rwkplus.errors.ParameterError: directed=True says nothing about molecules: leave it out.
         """
         for option in fields(self):
             value = getattr(self, option.name)
@@ -143,16 +138,12 @@ class ReadOptions:
     def check_columns(self, columns: Mapping[str, Iterable[str]], *, sure: bool) -> None:
         """Refuse names of columns that neither nodes nor edges have; ``ignore`` may name some that are not there.
 
-        Args:
-            columns: What nodes and edges have.
-            sure: Whether there are nodes and edges; if not, only slips of the pen are told.
+        Unless there are nodes and edges, so that one can be ``sure``, only slips of the pen are told.
 
-        Example:
-            >>> ReadOptions(labels=("knd",)).check_columns({"nodes": ["kind"], "edges": []}, sure=True)
-            Traceback (most recent call last):
-            ...
-            rwkplus.errors.ParameterError: there is no column 'knd' to read as labels.
-            Did you mean labels=('kind',)?
+        >>> ReadOptions(labels=("knd",)).check_columns({"nodes": ["kind"], "edges": []}, sure=True)
+        Traceback (most recent call last):
+        ...
+        rwkplus.errors.ParameterError: there is no column 'knd' to read as labels. Did you mean labels=('kind',)?
         """
         names = {name for own in columns.values() for name in own}
         known = names | {f"{side}.{name}" for side, own in columns.items() for name in own}

@@ -277,6 +277,24 @@ def concatenate(columns: Sequence[Column]) -> Column:
     return Categories.numbered(codes, names, one_hot=all(part.one_hot for part in parts))
 
 
+def equal_rows(columns: Iterable[Column], group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number rows alike that are equal in all columns and in the number of a group ``(N,)``.
+
+    >>> equal_rows([Categories.of("aba"), Numbers(np.array([1, 1, 1]))], np.zeros(3, np.int64))
+    array([0, 1, 0])
+    """
+    for column in columns:
+        if isinstance(column, Numbers):
+            known = np.where(np.isnan(column.matrix()), np.inf, column.matrix())
+            cells = [np.unique(numbers, return_inverse=True)[1] for numbers in known.T]
+        else:
+            labels = column if isinstance(column, Categories) else Categories.of(map(repr, column.texts.tolist()))
+            cells = [labels.codes.astype(np.int64)]
+        for codes in cells:
+            group = np.unique(group * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)[1]
+    return group
+
+
 def join(columns: Sequence[tuple[str, Categories]]) -> Categories:
     """Make one label of several: ``C, charge 1``. It is missing where one of them is.
 
