@@ -1,7 +1,6 @@
 """Tables on disk: folders of Arrow files that open without being read, and of Parquet files (extra: ``arrow``)."""
 
 import json
-from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -125,10 +124,12 @@ def write_table(table: GraphTable, folder: str | Path) -> Path:
         GraphTable: 1 undirected graph, 4 nodes, 4 edges
     """
     folder = Path(folder)
-    fields = {side: _fields(getattr(table, side), side) for side in SIDES}
+    fields = {side: _fields(table, side) for side in SIDES}
     with whole_folder(folder, replaces=ABOUT) as scratch:
         for side in SIDES:
-            _write_arrow(scratch / f"{side}.arrow", {**_own_fields(table, side), **fields[side].arrays})
+            batch = pa.RecordBatch.from_pydict(fields[side][0])
+            with (scratch / f"{side}.arrow").open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+                writer.write_batch(batch)
         about = _About(
             format=FORMAT,
             id=uuid4().hex,
@@ -137,7 +138,7 @@ def write_table(table: GraphTable, folder: str | Path) -> Path:
             targets=list(table.targets),
             rows=_Sides(len(table), table.num_nodes, table.num_edges),
             bytes=_Sides(*((scratch / f"{side}.arrow").stat().st_size for side in SIDES)),
-            columns=_Sides(*(fields[side].about for side in SIDES)),
+            columns=_Sides(*(fields[side][1] for side in SIDES)),
         )
         (scratch / ABOUT).write_bytes(msgspec.json.format(msgspec.json.encode(about), indent=1))
     return folder
@@ -190,32 +191,22 @@ def open_block(path: str, mark: str, start: int, stop: int) -> GraphTable:
 # Writing
 
 
-class _Fields(NamedTuple):
-    """Columns as Arrow arrays, and what is known of them besides."""
-
-    arrays: dict[str, Any]
-    about: list[_Field]
-
-
-def _own_fields(table: GraphTable, side: str) -> dict[str, Any]:
+def _fields(table: GraphTable, side: str) -> tuple[dict[str, Any], list[_Field]]:
+    """All fields of a file as Arrow arrays, and what is known of columns besides."""
     if side == "graphs":
-        return {"first_node": pa.array(table.node_ptr[:-1]), "first_edge": pa.array(table.edge_ptr[:-1])}
-    if side == "nodes":
-        return {"graph": pa.array(table.node_graph.astype(np.int32))}
-    graph = pa.array(table.edge_graph.astype(np.int32))
-    return {"graph": graph, "source": pa.array(table.source), "target": pa.array(table.target)}
-
-
-def _fields(columns: Mapping[str, Column], side: str) -> _Fields:
-    taken, fields = set(OWN[side]), _Fields({}, [])
-    for name, column in columns.items():
+        own: list[NDArray[Any]] = [table.node_ptr[:-1], table.edge_ptr[:-1]]
+    elif side == "nodes":
+        own = [table.node_graph.astype(np.int32)]
+    else:
+        own = [table.edge_graph.astype(np.int32), table.source, table.target]
+    arrays, columns = dict(zip(OWN[side], map(pa.array, own), strict=True)), []
+    for name, column in getattr(table, side).items():
         field = name
-        while field in taken:
+        while field in arrays:
             field += "_"
-        taken.add(field)
-        fields.arrays[field], about = _array(name, column, side)
-        fields.about.append(_Field(name, field, **about))
-    return fields
+        arrays[field], about = _array(name, column, side)
+        columns.append(_Field(name, field, **about))
+    return arrays, columns
 
 
 def _array(name: str, column: Column, side: str) -> tuple[Any, dict[str, Any]]:
@@ -255,12 +246,6 @@ def _texts(column: Text) -> tuple[Any, dict[str, Any]]:
         return pa.array(values, pa.int64()), {"kind": "text", "type": "numbers"}
     texts = [None if value is None else json.dumps(value) for value in values]
     return pa.array(texts, pa.large_string()), {"kind": "text", "type": "json"}
-
-
-def _write_arrow(path: Path, arrays: Mapping[str, Any]) -> None:
-    batch = pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
-    with path.open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
-        writer.write_batch(batch)
 
 
 # Opening

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError
+from rwkplus.errors import DataError, GraphError, MissingExtraError
 from rwkplus.files import opened_text, read_text
 from rwkplus.io.rows import Cells, Mistakes, Places, find, needed, typed, values_of
 from rwkplus.io.sources import ReadOptions
@@ -29,8 +29,6 @@ LARGEST = 2**63
 """Whole numbers from here on are identifiers."""
 CHARACTERS = 1 << 20
 """Of a file that are checked at a time."""
-ATOM = ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring")
-BOND = ("type", "stereo", "conjugated", "ring")
 BONDS = ("-", "=", "#", ":", "~")
 """Single, double, triple, aromatic and any other bond; labels of edges in this order, whatever molecules there are."""
 TRUTH = ("False", "True")
@@ -61,31 +59,6 @@ CODE_OF_ORDER = np.array([4, 4, 0, 3, 1, 4, 2, 4])
 
 Ints = NDArray[np.int32]
 HEADER = "Is the first line a header? Remove it."
-
-
-class Choice(NamedTuple):
-    """What describes atoms and bonds."""
-
-    atom: tuple[str, ...]
-    bond: tuple[str, ...]
-
-    @classmethod
-    def of(cls, atom: Sequence[str], bond: Sequence[str]) -> "Choice":
-        """Refuse what cannot be chosen.
-
-        >>> Choice.of(("elemnt",), ("type",))
-        Traceback (most recent call last):
-        ...
-        rwkplus.errors.ParameterError: atom must be some of element, charge, aromatic, hydrogens, degree, isotope,
-        chirality, ring; got 'elemnt'.
-        """
-        for name, chosen, known in (("atom", atom, ATOM), ("bond", bond, BOND)):
-            for own in chosen:
-                if own not in known:
-                    raise ParameterError(f"{name} must be some of {', '.join(known)}; got {own!r}.")
-            if len(set(chosen)) < len(chosen):
-                raise ParameterError(f"{name}={tuple(chosen)!r} names something twice.")
-        return cls(tuple(atom), tuple(bond))
 
 
 class Block(NamedTuple):
@@ -197,10 +170,9 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
           edges  label: 5 labels (-, =, #, :, ~)
     """
     options.check("a file of molecules", (*TAKES, "y"))
-    choice = Choice.of(options.atom, options.bond)
     _check_text(path)
     _check_rdkit()
-    blocks, records = _read_records(Path(path), choice)
+    blocks, records = _read_records(Path(path), options)
     if not blocks:
         raise DataError(f"{path} holds no molecules.")
     block = _joined(blocks)
@@ -208,7 +180,7 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
     mistakes = Mistakes({"graphs": places}, options.on_error)
     _settle(np.arange(block.given), block, mistakes, lambda row: "RDKit cannot read it")
     fields = _data_fields(records, options, path)
-    return options.applied(_table(block, choice, options).with_columns(graphs=fields))
+    return options.applied(_table(block, options).with_columns(graphs=fields))
 
 
 # Molecules as tables
@@ -216,15 +188,14 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
 
 def _read(molecules: list[Any], columns: Mapping[str, Column], options: ReadOptions, mistakes: Mistakes) -> GraphTable:
     """Read molecules but those that are known to be wrong; columns describe them."""
-    choice = Choice.of(options.atom, options.bond)
     rows = np.setdiff1d(np.arange(len(molecules)), mistakes.settle().get("graphs", ()))
     if not rows.size:
         raise mistakes.nothing_left()
     _check_rdkit()
     good = molecules if rows.size == len(molecules) else [molecules[row] for row in rows]
-    block = _joined(_blocks(good, choice, options.n_jobs))
+    block = _joined(_blocks(good, options))
     rows = _settle(rows, block, mistakes, lambda row: f"RDKit cannot read {short(molecules[row])}")
-    table = _table(block, choice, options)
+    table = _table(block, options)
     return table.with_columns(graphs={name: column.take(rows) for name, column in columns.items()})
 
 
@@ -242,15 +213,15 @@ def _settle(
     return np.delete(rows, block.bad)
 
 
-def _table(block: Block, choice: Choice, options: ReadOptions) -> GraphTable:
+def _table(block: Block, options: ReadOptions) -> GraphTable:
     table = GraphTable(
         pointers(block.nodes),
         pointers(block.edges),
         block.source,
         block.target,
         {},
-        dict(_column(name, block.atoms[:, k]) for k, name in enumerate(choice.atom)),
-        dict(_column(name, block.bonds[:, k]) for k, name in enumerate(choice.bond)),
+        dict(_column(name, block.atoms[:, k]) for k, name in enumerate(options.atom)),
+        dict(_column(name, block.bonds[:, k]) for k, name in enumerate(options.bond)),
     )
     return table.without(options.ignore)
 
@@ -260,14 +231,14 @@ def _check_rdkit() -> None:
         raise MissingExtraError("reading molecules needs RDKit: pip install 'rwkplus[chem]'.")
 
 
-def _blocks(molecules: Sequence[Any], choice: Choice, n_jobs: int | None) -> list[Block]:
+def _blocks(molecules: Sequence[Any], options: ReadOptions) -> list[Block]:
     """Read in blocks, in several processes if wanted; molecules that RDKit has read already stay in this one."""
     parts = (molecules[start : start + BLOCK] for start in range(0, len(molecules), BLOCK))
     if len(molecules) <= BLOCK or not isinstance(molecules[0], str):
-        return [read_block(part, choice) for part in parts]
+        return [read_block(part, options) for part in parts]
     from joblib import Parallel, delayed
 
-    blocks: list[Block] = Parallel(n_jobs=n_jobs)(delayed(read_block)(part, choice) for part in parts)
+    blocks: list[Block] = Parallel(n_jobs=options.n_jobs)(delayed(read_block)(part, options) for part in parts)
     return blocks
 
 
@@ -279,14 +250,14 @@ TITLE = "_Name"
 """What RDKit calls the first line of a molecule."""
 
 
-def _read_records(path: Path, choice: Choice) -> tuple[list[Block], list[Properties]]:
+def _read_records(path: Path, options: ReadOptions) -> tuple[list[Block], list[Properties]]:
     """Molecules as arrays, and the title and data of those that can be read."""
     blocks: list[Block] = []
     records: list[Properties] = []
     with path.open("rb") as file, rdBase.BlockLogs():
         supplier = Chem.ForwardSDMolSupplier(file)
         while batch := list(islice(supplier, BLOCK)):
-            blocks.append(read_block(batch, choice))
+            blocks.append(read_block(batch, options))
             records += [_properties(molecule) for molecule in batch if molecule is not None]
     return blocks, records
 
@@ -396,16 +367,17 @@ BOND_VALUES: Mapping[str, Value] = {
 }
 
 
-def read_block(molecules: Sequence[Any], choice: Choice) -> Block:
+def read_block(molecules: Sequence[Any], options: ReadOptions) -> Block:
     """Read SMILES strings or molecules; what RDKit cannot read is left out and told.
 
-    >>> block = read_block(["CCO", "C1C"], Choice.of(("element",), ("type",)))
+    >>> block = read_block(["CCO", "C1C"], ReadOptions())
     >>> block.bad, block.atoms.ravel().tolist()
     ([1], [6, 6, 8])
     """
+    quick = (*options.atom, *options.bond) == MAIN
     with rdBase.BlockLogs():
         chunks = [
-            _read_chunk(molecules[start : start + CHUNK], choice, quick=choice == (("element",), ("type",)))
+            _read_chunk(molecules[start : start + CHUNK], options, quick=quick)
             for start in range(0, len(molecules), CHUNK)
         ]
     return _joined(chunks)
@@ -460,9 +432,9 @@ def _elements(text: str, size: int) -> list[int] | None:
     return None if -1 in numbers else numbers
 
 
-def _read_chunk(molecules: Sequence[Any], choice: Choice, *, quick: bool) -> Block:
+def _read_chunk(molecules: Sequence[Any], options: ReadOptions, *, quick: bool) -> Block:
     """Read some molecules; if ``quick``, elements from their text and bonds from matrices where that is safe."""
-    chunk = _Chunk(choice)
+    chunk = _Chunk(options)
     for i, given in enumerate(molecules):
         text = given if isinstance(given, str) else ""
         molecule = Chem.MolFromSmiles(text) if isinstance(given, str) else given
@@ -475,15 +447,15 @@ def _read_chunk(molecules: Sequence[Any], choice: Choice, *, quick: bool) -> Blo
         else:
             chunk.add_plain(molecule, elements)
     block = chunk.block(len(molecules))
-    return _read_chunk(molecules, choice, quick=False) if block is None else block
+    return _read_chunk(molecules, options, quick=False) if block is None else block
 
 
 class _Chunk:
     """Collects atoms and bonds of molecules that come one after the other."""
 
-    def __init__(self, choice: Choice) -> None:
-        self.atom_values = [ATOM_VALUES[name] for name in choice.atom]
-        self.bond_values = [BOND_VALUES[name] for name in choice.bond]
+    def __init__(self, options: ReadOptions) -> None:
+        self.atom_values = [ATOM_VALUES[name] for name in options.atom]
+        self.bond_values = [BOND_VALUES[name] for name in options.bond]
         self.bad: list[int] = []
         self.nodes: list[int] = []
         self.atoms: list[int] = []  # rows of all atoms, one after the other

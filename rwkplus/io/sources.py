@@ -18,6 +18,11 @@ from rwkplus.types import check_choice, check_ignore
 
 OnError = Literal["raise", "skip"]
 TUFeatures = Literal["labels", "attributes", "both"]
+CHOICES = {
+    "atom": ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring"),
+    "bond": ("type", "stereo", "conjugated", "ring"),
+}
+"""What may describe atoms and bonds."""
 Read = Callable[[Any, "ReadOptions"], GraphTable]
 OBJECTS = (
     ("networkx", ("Graph",), "networkx.from_networkx"),
@@ -88,6 +93,13 @@ class ReadOptions:
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Sequence):
                 raise ParameterError(f"{name} must be a sequence of names, such as ('type',); got {value!r}.")
+        for name, known in CHOICES.items():
+            chosen = getattr(self, name)
+            for own in chosen:
+                if own not in known:
+                    raise ParameterError(f"{name} must be some of {', '.join(known)}; got {own!r}.")
+            if len(set(chosen)) < len(chosen):
+                raise ParameterError(f"{name}={tuple(chosen)!r} names something twice.")
         both = set(self.labels) & set(self.attributes)
         if both:
             raise ParameterError(f"{sorted(both)[0]!r} is named in labels and in attributes: choose one.")
