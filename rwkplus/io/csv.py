@@ -67,7 +67,8 @@ def read_csv(
     files = {side: Path(file) for side, file in given.items() if file is not None}
     if are_molecules(_header_of(files["edges"]), options):
         if len(files) > 1:
-            raise DataError(f"{path} has a column of SMILES: files of nodes or graphs belong to files of edges.")
+            found_in = f"{files['edges']} has a column of SMILES"
+            raise DataError(f"{found_in}: files of nodes or graphs belong to files of edges.")
         from rwkplus.io.smiles import from_table
 
         options, sheets, mistakes = _sheets({"graphs": files["edges"]}, options)

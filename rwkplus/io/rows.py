@@ -125,15 +125,7 @@ class Mistakes:
             found.shown += [(line, f"{self.places[side].unit} {line}: {said}") for line, said in shown]
 
     def lacks(self, sentence: str, otherwise: str) -> None:
-        """Note something that is missing as a whole; ``otherwise`` says what becomes of it where that is no error.
-
-        >>> mistakes = Mistakes({"graphs": Places("graphs.csv", "line", lambda row: (row, f"line {row}"))})
-        >>> mistakes.lacks("graphs.csv has no line for the graph 'a'", "it is kept")
-        >>> mistakes.settle()
-        Traceback (most recent call last):
-        ...
-        rwkplus.errors.DataError: graphs.csv has no line for the graph 'a'.
-        """
+        """Note something that is missing as a whole; ``otherwise`` says what becomes of it where that is no error."""
         self._lacking.append(f"{sentence}.")
         self._kept.append(f"{sentence}: {otherwise}.")
 
@@ -189,12 +181,10 @@ class Coded:
         """
         if not empty:
             return self
-        number = np.ones(len(self.values) + 1, dtype=np.int32)
-        number[list(empty)] = 0
-        kept = number.astype(bool)
-        number = np.where(kept, np.cumsum(number) - 1, -1).astype(np.int32)
-        number[-1] = -1
-        return Coded(number[self.codes], [value for value, stays in zip(self.values, kept, strict=False) if stays])
+        kept = np.delete(np.arange(len(self.values)), empty).tolist()
+        number = np.full(len(self.values) + 1, -1, dtype=np.int32)
+        number[kept] = np.arange(len(kept))
+        return Coded(number[self.codes], [self.values[k] for k in kept])
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -214,11 +204,7 @@ class Coded:
         return Categories.numbered(np.append(found.codes, -1)[self.codes], found.names)
 
     def cells(self) -> NDArray[np.object_]:
-        """The value of every row, None where it is missing.
-
-        >>> Coded.of(["card", None]).cells().tolist()
-        ['card', None]
-        """
+        """The value of every row, None where it is missing."""
         values = np.empty(len(self.values) + 1, dtype=object)
         values[:-1] = self.values
         return values[self.codes]

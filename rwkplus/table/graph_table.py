@@ -518,20 +518,22 @@ class PlainGraph(NamedTuple):
     fields: dict[str, Any]
     ids: list[Any]
     nodes: list[dict[str, Any]]
-    edges: list[tuple[int, int, dict[str, Any]]]  # both ends by number
+    edges: Iterator[tuple[int, int, dict[str, Any]]]  # both ends by number
 
 
 def plain_graphs(table: GraphTable) -> Iterator[PlainGraph]:
     """What other forms of graphs are made of.
 
-    >>> next(plain_graphs(GraphTable.of(["CO"])))
-    PlainGraph(fields={}, ids=[0, 1], nodes=[{'label': 'C'}, {'label': 'O'}], edges=[(0, 1, {'label': '-'})])
+    >>> graph = next(plain_graphs(GraphTable.of(["CO"])))
+    >>> graph.nodes, list(graph.edges)
+    ([{'label': 'C'}, {'label': 'O'}], [(0, 1, {'label': '-'})])
     """
     graphs, nodes, edges = (_row_fields(table, side) for side in SIDES)
-    ends = list(zip(table.source.tolist(), table.target.tolist(), edges, strict=True))
     for i, own in enumerate(graphs):
         rows = slice(int(table.node_ptr[i]), int(table.node_ptr[i + 1]))
-        yield PlainGraph(own, table.node_ids(i), nodes[rows], ends[int(table.edge_ptr[i]) : int(table.edge_ptr[i + 1])])
+        span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
+        ends = zip(table.source[span].tolist(), table.target[span].tolist(), edges[span], strict=True)
+        yield PlainGraph(own, table.node_ids(i), nodes[rows], ends)
 
 
 def _row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
