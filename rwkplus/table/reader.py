@@ -259,7 +259,7 @@ class Reader:
         for colors in (self.nodes, self.edges):
             label = _described(colors, table).label
             if colors.discrete and colors.exists and label is not None:
-                _aligned(colors, label, table, "ignore")
+                _aligned(colors, label, table, "ignore", stacklevel=6)
 
     def labelled(self, table: GraphTable) -> GraphTable:
         """The graphs with one column ``label``, as the reader sees it, on nodes and, where they have any, on edges.
@@ -572,7 +572,7 @@ def _part(
 
 
 def _aligned(
-    colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel
+    colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel, stacklevel: int = 5
 ) -> tuple[Ints, tuple[str, ...]]:
     """Numbers of labels as fitted, and the names that are new."""
     new: tuple[str, ...] = ()
@@ -594,7 +594,7 @@ def _aligned(
         if unknown.any():
             if unknown_label == "error":
                 raise _unknown_label(table, colors.side, label, unknown)
-            _warn_of_unknown(colors, unknown)
+            _warn_of_unknown(colors, unknown, stacklevel)
             codes = np.where(unknown, -1, codes)
     return codes, new
 
@@ -634,14 +634,15 @@ def _unknown_label(
     )
 
 
-def _warn_of_unknown(colors: Colors, unknown: NDArray[np.bool_]) -> None:
+def _warn_of_unknown(colors: Colors, unknown: NDArray[np.bool_], stacklevel: int = 5) -> None:
+    """Warn the caller of the estimator, so many frames above this one, where no label is known."""
     if unknown.size and unknown.all():
         warnings.warn(
             RWKPlusWarning(
                 f"no label of the {colors.side} was there when the estimator was fitted: are these graphs of the same "
                 "kind, and their labels spelled the same way?"
             ),
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
 
 
