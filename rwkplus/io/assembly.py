@@ -1,16 +1,16 @@
 """Graphs put together from tables of edges, nodes and graphs: what files and data frames share."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, ParameterError, Remedy
-from rwkplus.io.rows import Cells, Coded, Ints, Mistakes, Side, Tables, distinct, find, needed, typed, values_of
+from rwkplus.io.rows import SHOWN, Cells, Coded, Ints, Mistakes, Side, Tables, find, needed, typed, values_of
 from rwkplus.io.sources import ReadOptions
-from rwkplus.table.columns import Categories, Column, Numbers, Text
+from rwkplus.table.columns import Column, Numbers, Text, equal_rows, taken
 from rwkplus.table.graph_table import GraphTable, pointers
 
 TAKES = (
@@ -18,53 +18,34 @@ TAKES = (
     "multigraph", "drop_duplicates", "on_error",
 )  # fmt: skip
 """Options of tables of edges."""
+ROLES: dict[Side, tuple[str, ...]] = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ("graph",)}
+"""Columns that each table needs."""
 
 
 def assemble(given: Tables, options: ReadOptions, mistakes: Mistakes) -> GraphTable:
     """Make one table of those of a user, or say in the user's words what is wrong with them.
 
     Graphs stand in the order in which they appear, among nodes if there is such a table, else among edges; so do the
-    nodes of each graph.
-
-    Args:
-        given: Columns of the table of edges and, where there are such, of those of nodes and graphs.
-        options: What the columns mean, as :func:`rwkplus.io.rows.spelled` returns them.
-        mistakes: Names the rows, and may know of mistakes already.
+    nodes of each graph. Options name columns as :func:`rwkplus.io.rows.spelled` does; mistakes name the rows, and may
+    know of some already.
     """
-    keys = {side: _keys(columns, side, options, mistakes) for side, columns in given.items()}
-    _check_graph_columns(keys, options, mistakes)
-    columns = {side: _columns(given[side], keys[side], side, options) for side in given}
-    for side in given:
-        _check_cells(side, keys[side], columns[side], options, mistakes)
-    tables = {side: _Table(side, keys[side], columns[side]) for side in given}
+    names = {side: _key_names(columns, side, options, mistakes) for side, columns in given.items()}
+    _check_graph_columns(names, options, mistakes)
+    tables = {side: _Table.of(side, names[side], columns, options) for side, columns in given.items()}
+    for table in tables.values():
+        _check_cells(table, options, mistakes)
     bad = mistakes.settle()
-    tables = {side: table.without(bad.get(side)) for side, table in tables.items()}
-    if not any(tables[side].numbers().size for side in ("edges", "nodes") if side in tables):
+    tables = {side: table.without(bad[side]) if side in bad else table for side, table in tables.items()}
+    if not any(tables[side].rows.size for side in ("edges", "nodes") if side in tables):
         raise mistakes.nothing_left()
-    table = _Assembly(tables, options, mistakes).table()
+    whole = _Assembly(tables, options, mistakes).table()
     mistakes.warn()
-    return options.applied(table)
+    return options.applied(whole)
 
 
-class _Repeated(NamedTuple):
-    """Edges that are there several times."""
-
-    kept: NDArray[np.bool_]  # edges that stay
-    rows: Ints  # edges that contradict others
-    firsts: Ints  # those others
-
-
-class _Keys(NamedTuple):
-    """Columns that say what a row is about, by what they say, with the names that the user has for them."""
-
-    cells: dict[str, Coded]
-    names: dict[str, str]
-
-
-def _keys(columns: Mapping[str, Cells], side: Side, options: ReadOptions, mistakes: Mistakes) -> _Keys:
-    """Find the columns that say which graph and which nodes a row is about."""
-    roles = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ("graph",)}[side]
-    names = {role: needed(getattr(options, role), columns, role, mistakes.table(side)) for role in roles}
+def _key_names(columns: Mapping[str, Cells], side: Side, options: ReadOptions, mistakes: Mistakes) -> dict[str, str]:
+    """What the columns are called that say which graph and which nodes a row is about."""
+    names = {role: needed(getattr(options, role), columns, role, mistakes.table(side)) for role in ROLES[side]}
     graph = find(options.graph, columns)
     if graph is not None:
         names["graph"] = graph
@@ -74,34 +55,17 @@ def _keys(columns: Mapping[str, Cells], side: Side, options: ReadOptions, mistak
         other = next((r for r, n in names.items() if n == name and r != role), None)
         if other is not None:
             raise ParameterError(f"{mistakes.table(side)}: column {name!r} cannot be {role} and {other} at once.")
-    return _Keys({role: _coded(columns[name]) for role, name in names.items()}, names)
+    return names
 
 
-def _coded(cells: Cells) -> Coded:
-    if isinstance(cells, Coded):
-        return cells
-    try:
-        return Coded.of(values_of(cells))
-    except TypeError as error:
-        raise DataError(f"ids must be words or numbers: {error}.") from error
-
-
-def _columns(given: Mapping[str, Cells], keys: _Keys, side: Side, options: ReadOptions) -> dict[str, Column]:
-    return {
-        name: typed(name, cells, side, options)
-        for name, cells in given.items()
-        if name not in keys.names.values() and not options.leaves_out(name, side)
-    }
-
-
-def _check_graph_columns(keys: Mapping[Side, _Keys], options: ReadOptions, mistakes: Mistakes) -> None:
-    with_graph = {side: "graph" in own.names for side, own in keys.items()}
-    if "nodes" in keys and with_graph["nodes"] != with_graph["edges"]:
+def _check_graph_columns(names: Mapping[Side, Mapping[str, str]], options: ReadOptions, mistakes: Mistakes) -> None:
+    with_graph = {side: "graph" in own for side, own in names.items()}
+    if "nodes" in names and with_graph["nodes"] != with_graph["edges"]:
         raise DataError(
             f"only one of {mistakes.table('nodes')} and {mistakes.table('edges')} has a column {options.graph!r}: both "
             "need it, or none."
         )
-    if "graphs" in keys and not with_graph["edges"]:
+    if "graphs" in names and not with_graph["edges"]:
         raise DataError(
             f"{mistakes.table('edges')} has no column {options.graph!r}, which {mistakes.table('graphs')} could refer "
             "to.",
@@ -110,46 +74,59 @@ def _check_graph_columns(keys: Mapping[Side, _Keys], options: ReadOptions, mista
         )
 
 
-def _check_cells(
-    side: Side, keys: _Keys, columns: Mapping[str, Column], options: ReadOptions, mistakes: Mistakes
-) -> None:
-    """Note cells that are empty where there must be something, and numbers that are none."""
-    full: dict[str, Any] = {keys.names[role]: cells for role, cells in keys.cells.items()}
-    full |= {name: column for name, column in columns.items() if side == "edges" and name == options.weight}
-    for name, cells in full.items():
-        mistakes.add(side, np.flatnonzero(cells.missing), f"column {name!r} is empty")
-    for name, column in columns.items():
-        if isinstance(column, Numbers) and column.numbers.dtype.kind == "f":
-            infinite = np.isinf(column.matrix()).any(1)
-            mistakes.add(side, np.flatnonzero(infinite), f"column {name!r} must be a number, got infinity")
-
-
 class _Table(NamedTuple):
     """One of the user's tables, of which some rows may have been left out."""
 
     side: Side
-    keys: _Keys
+    names: dict[str, str]  # what the user calls the columns that say what a row is about, by what they say
+    keys: dict[str, Coded]
     columns: dict[str, Column]
-    rows: Ints | None = None  # those that are left, None for all
+    rows: Ints  # numbers of the rows that are left
 
-    def without(self, bad: Ints | None) -> "_Table":
+    @classmethod
+    def of(cls, side: Side, names: dict[str, str], given: Mapping[str, Cells], options: ReadOptions) -> "_Table":
+        keys = {role: _coded(given[name]) for role, name in names.items()}
+        columns = {
+            name: typed(name, cells, side, options)
+            for name, cells in given.items()
+            if name not in names.values() and not options.leaves_out(name, side)
+        }
+        return cls(side, names, keys, columns, np.arange(len(next(iter(keys.values())))))
+
+    def without(self, bad: Ints) -> "_Table":
         """Leave out rows, by their numbers in the user's table."""
-        if bad is None or not bad.size:
-            return self
-        stays = np.ones(self.numbers().max(initial=-1) + 1, bool)
-        stays[bad] = False
-        return self.take(np.flatnonzero(stays[self.numbers()]))
+        return self.take(np.flatnonzero(~np.isin(self.rows, bad)))
 
     def take(self, rows: Ints) -> "_Table":
         """Keep some of the rows that are left."""
-        keys = _Keys({role: cells.take(rows) for role, cells in self.keys.cells.items()}, self.keys.names)
-        return _Table(
-            self.side, keys, {name: column.take(rows) for name, column in self.columns.items()}, self.numbers()[rows]
-        )
+        keys = {role: cells.take(rows) for role, cells in self.keys.items()}
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return self._replace(keys=keys, columns=columns, rows=self.rows[rows])
 
-    def numbers(self) -> Ints:
-        """Numbers of the rows in the user's table."""
-        return np.arange(len(next(iter(self.keys.cells.values())))) if self.rows is None else self.rows
+    def key(self, role: str, row: int) -> str:
+        """What the user has in one of the cells, for errors."""
+        cells = self.keys[role]
+        return repr(cells.values[cells.codes[row]])
+
+
+def _coded(cells: Cells) -> Coded:
+    try:
+        return cells if isinstance(cells, Coded) else Coded.of(values_of(cells))
+    except TypeError as error:
+        raise DataError(f"ids must be words or numbers: {error}.") from error
+
+
+def _check_cells(table: _Table, options: ReadOptions, mistakes: Mistakes) -> None:
+    """Note cells that are empty where there must be something, and numbers that are none."""
+    full: dict[str, Any] = {table.names[role]: cells for role, cells in table.keys.items()}
+    if table.side == "edges" and options.weight in table.columns:
+        full[options.weight] = table.columns[options.weight]
+    for name, cells in full.items():
+        mistakes.add(table.side, np.flatnonzero(cells.missing), f"column {name!r} is empty")
+    for name, column in table.columns.items():
+        if isinstance(column, Numbers) and column.numbers.dtype.kind == "f":
+            infinite = np.isinf(column.matrix()).any(1)
+            mistakes.add(table.side, np.flatnonzero(infinite), f"column {name!r} must be a number, got infinity")
 
 
 class _Assembly:
@@ -166,13 +143,9 @@ class _Assembly:
         self._check_edges()
         self._check_targets()
         self.mistakes.settle()  # what is wrong has been left out here, for those who skip it
-        source, target = self.ends
-        graph = self.graph_of_edges
-        order = _stable_order(graph)
-        edges = self.edges.columns
-        if order is not None:
-            graph, source, target = graph[order], source[order], target[order]
-            edges = {name: column.take(order) for name, column in edges.items()}
+        if (np.diff(self.graph_of["edges"]) < 0).any():
+            self._keep(np.argsort(self.graph_of["edges"], kind="stable"))
+        graph, (source, target) = self.graph_of["edges"], self.ends
         return GraphTable(
             self.node_ptr,
             pointers(np.bincount(graph, minlength=self.num_graphs)),
@@ -180,69 +153,57 @@ class _Assembly:
             target - self.node_ptr[graph],
             self._graph_columns(),
             self._node_columns(),
-            edges,
+            self.edges.columns,
             self.options.directed,
         )
 
     def _number_graphs(self) -> None:
         """Number the graphs as they appear."""
         parts = [part for part in (self.nodes, self.edges, self.targets) if part is not None]
-        if "graph" not in self.edges.keys.cells:
+        if "graph" not in self.edges.keys:
             self.graph_ids: list[Any] = [0]
-            self.graph_of = {part.side: np.zeros(part.numbers().size, np.int64) for part in parts}
+            self.graph_of = {part.side: np.zeros(part.rows.size, np.int64) for part in parts}
         else:
-            codes, values = _joint([part.keys.cells["graph"] for part in parts])
-            number, first = _by_appearance(codes[0], len(values))
+            codes, values = _joint([part.keys["graph"] for part in parts])
+            present, first = np.unique(codes[0], return_index=True)
+            order = present[np.argsort(first)]
+            number = np.full(len(values), -1)
+            number[order] = np.arange(order.size)
             self.graph_of = {part.side: number[own] for part, own in zip(parts, codes, strict=True)}
-            self.graph_ids = [values[k] for k in first]
+            self.graph_ids = [values[k] for k in order]
         self.num_graphs = len(self.graph_ids)
-
-    @property
-    def graph_of_edges(self) -> Ints:
-        """Graph of every edge that is left."""
-        return self.graph_of["edges"]
 
     def _number_nodes(self) -> None:
         """Number the nodes of each graph as they appear."""
-        nodes, edges = self.nodes, self.edges.keys.cells
-        roles = [edges["source"], edges["target"], *([] if nodes is None else [nodes.keys.cells["node"]])]
-        codes, self.node_values = _joint(roles)
+        nodes, edges = self.nodes, self.edges.keys
+        codes, self.node_values = _joint(
+            [edges["source"], edges["target"], *([] if nodes is None else [nodes.keys["node"]])]
+        )
         width = max(len(self.node_values), 1)
-        ends = [self.graph_of_edges * width + own for own in codes[:2]]
+        ends = [self.graph_of["edges"] * width + own for own in codes[:2]]
         mentioned = np.stack(ends, 1).ravel() if nodes is None else self.graph_of["nodes"] * width + codes[2]
-        order = np.argsort(mentioned, kind="stable")
-        ordered = mentioned[order]
-        new = np.ones(ordered.size, bool)
-        new[1:] = ordered[1:] != ordered[:-1]
-        keys, first = ordered[new], order[new]
+        keys, first, place = np.unique(mentioned, return_index=True, return_inverse=True)
         rank = np.lexsort((first, keys // width))
         number = np.empty(rank.size, np.int64)
         number[rank] = np.arange(rank.size)
         if nodes is None:
-            row = np.empty(mentioned.size, np.int64)
-            row[order] = number[np.cumsum(new) - 1]
-            self.ends = list(row.reshape(-1, 2).T)
+            self.ends = list(number[place].reshape(-1, 2).T)
         else:
-            self._note_repeated_nodes(nodes, np.sort(order[~new]))
+            again = np.flatnonzero(first[place] != np.arange(place.size))
+            messages = [f"the node {nodes.key('node', row)} was there before" for row in again[:SHOWN]]
+            self.mistakes.add("nodes", nodes.rows[again], messages.__getitem__)
             self.ends = [_numbers_of(own, keys, number) for own in ends]
         self.node_rows = first[rank]  # of the table of nodes, if there is one
         self.node_codes = (keys % width)[rank]
         self.node_ptr = pointers(np.bincount(keys // width, minlength=self.num_graphs))
 
-    def _note_repeated_nodes(self, nodes: _Table, repeated: Ints) -> None:
-        cells = nodes.keys.cells["node"]
-        self.mistakes.add(
-            "nodes",
-            nodes.numbers()[repeated],
-            lambda i: f"the node {cells.values[cells.codes[repeated[i]]]!r} was there before",
-        )
-
     def _check_edges(self) -> None:
         """Leave out edges of unknown nodes, then those that are there twice."""
-        known = np.ones(self.graph_of_edges.size, bool)
-        for role, rows in zip(("source", "target"), self.ends, strict=True):
-            self._note_unknown(role, np.flatnonzero(known & (rows < 0)))
-            known &= rows >= 0
+        known = np.ones(self.edges.rows.size, bool)
+        for role, numbers in zip(("source", "target"), self.ends, strict=True):
+            unknown = np.flatnonzero(known & (numbers < 0))
+            self.mistakes.add("edges", self.edges.rows[unknown], partial(self._unknown_node, role, unknown))
+            known &= numbers >= 0
         if not known.all():
             self._keep(np.flatnonzero(known))
         source, target = self.ends
@@ -251,38 +212,26 @@ class _Assembly:
             self._note_repeated_edges(repeated)
             self._keep(np.flatnonzero(repeated.kept))
 
+    def _unknown_node(self, role: str, rows: Ints, i: int) -> str:
+        name, nodes = self.edges.names[role], self.mistakes.table("nodes")
+        return f"column {name!r} names the node {self.edges.key(role, rows[i])}, which {nodes} does not have"
+
     def _keep(self, rows: Ints) -> None:
         self.edges = self.edges.take(rows)
-        self.graph_of["edges"] = self.graph_of_edges[rows]
+        self.graph_of["edges"] = self.graph_of["edges"][rows]
         self.ends = [own[rows] for own in self.ends]
 
-    def _note_unknown(self, role: str, rows: Ints) -> None:
-        if not rows.size:
-            return
-        cells, name, nodes = self.edges.keys.cells[role], self.edges.keys.names[role], self.mistakes.table("nodes")
-        self.mistakes.add(
-            "edges",
-            self.edges.numbers()[rows],
-            lambda i: (
-                f"column {name!r} names the node {cells.values[cells.codes[rows[i]]]!r}, which {nodes} does not have"
-            ),
-        )
-
-    def _note_repeated_edges(self, repeated: _Repeated) -> None:
-        rows, firsts, numbers = repeated.rows, repeated.firsts, self.edges.numbers()
-        unit = self.mistakes.places["edges"].unit
+    def _note_repeated_edges(self, repeated: "_Repeated") -> None:
+        edges, unit = self.edges, self.mistakes.places["edges"].unit
 
         def message(i: int) -> str:
-            ends = [
-                repr(cells.values[cells.codes[rows[i]]])
-                for cells in (self.edges.keys.cells[role] for role in ("source", "target"))
-            ]
-            before = self.mistakes.place("edges", int(numbers[firsts[i]]))
+            ends = [edges.key(role, repeated.rows[i]) for role in ("source", "target")]
+            before = self.mistakes.place("edges", edges.rows[repeated.firsts[i]])
             return f"the edge between {ends[0]} and {ends[1]} was in {before} before"
 
         self.mistakes.add(
             "edges",
-            numbers[rows],
+            edges.rows[repeated.rows],
             message,
             "Give an edge once, or in both directions with the same cells.",
             Remedy(f"{{drop_duplicates}} leaves out {unit}s that are equal.", drop_duplicates=True),
@@ -294,39 +243,37 @@ class _Assembly:
         """Match the rows about graphs with the graphs."""
         if self.targets is None:
             return
-        graph, cells = self.graph_of["graphs"], self.targets.keys.cells["graph"]
-        numbers, table = self.targets.numbers(), self.mistakes.table("graphs")
+        targets, graph = self.targets, self.graph_of["graphs"]
         row_of = np.full(self.num_graphs + 1, -1)
         row_of[graph[::-1]] = np.arange(graph.size)[::-1]
         row_of[-1] = -1
         unknown = np.flatnonzero(graph < 0)
         again = np.flatnonzero((graph >= 0) & (row_of[graph] != np.arange(graph.size)))
         for rows, what in ((unknown, "has neither nodes nor edges"), (again, "was there before")):
-            self.mistakes.add(
-                "graphs",
-                numbers[rows],
-                lambda i, rows=rows, what=what: f"the graph {cells.values[cells.codes[rows[i]]]!r} {what}",  # type: ignore[misc]
-            )
+            messages = [f"the graph {targets.key('graph', row)} {what}" for row in rows[:SHOWN]]
+            self.mistakes.add("graphs", targets.rows[rows], messages.__getitem__)
         self.row_of_graph = row_of[:-1]
         lacking = np.flatnonzero(self.row_of_graph < 0)
         if lacking.size:
-            unit, edges = self.mistakes.places["graphs"].unit, self.mistakes.table("edges")
+            table, edges = self.mistakes.table("graphs"), self.mistakes.table("edges")
             names = ", ".join(repr(self.graph_ids[k]) for k in lacking[:5]) + (", ..." if lacking.size > 5 else "")
             many = "the graph" if lacking.size == 1 else f"{lacking.size:,} graphs,"
             kept = "it is kept" if lacking.size == 1 else "they are kept"
             self.mistakes.lacks(
-                f"{table} has no {unit} for {many} {names} of {edges}", f"{kept}, and what would stand there is missing"
+                f"{table} has no {self.mistakes.places['graphs'].unit} for {many} {names} of {edges}",
+                f"{kept}, and what would stand there is missing",
             )
 
     def _graph_columns(self) -> dict[str, Column]:
         """What is known of the graphs, with their names."""
         columns: dict[str, Column] = {}
         if self.targets is not None:
-            columns = {name: _take_known(column, self.row_of_graph) for name, column in self.targets.columns.items()}
-        if "graph" not in self.edges.keys.names or _is_numbered(self.graph_ids):
+            columns = {name: taken(column, self.row_of_graph) for name, column in self.targets.columns.items()}
+        numbered = all(type(value) is int for value in self.graph_ids) and self.graph_ids == [*range(self.num_graphs)]
+        if "graph" not in self.edges.names or numbered:
             return columns
         if "name" in columns:
-            return {**columns, self.edges.keys.names["graph"]: Text.of(self.graph_ids)}
+            return {**columns, self.edges.names["graph"]: Text.of(self.graph_ids)}
         return {"name": Text.of(self.graph_ids), **columns}
 
     def _node_columns(self) -> dict[str, Column]:
@@ -379,44 +326,15 @@ def _joint(parts: Sequence[Coded]) -> tuple[list[Ints], list[Any]]:
     return codes, list(code)
 
 
-def _by_appearance(codes: Ints, size: int) -> tuple[Ints, Ints]:
-    """Numbers of values in the order in which they appear, -1 for those that do not; and the values in that order."""
-    first = np.full(size, codes.size)
-    first[codes[::-1]] = np.arange(codes.size)[::-1]
-    order = np.argsort(first, kind="stable")
-    order = order[: int((first < codes.size).sum())]
-    number = np.full(size, -1)
-    number[order] = np.arange(order.size)
-    return number, order
-
-
-def _stable_order(graph: Ints) -> Ints | None:
-    """Sorts rows by graph; None where they are."""
-    return None if (np.diff(graph) >= 0).all() else np.argsort(graph, kind="stable")
-
-
-def _is_numbered(ids: Sequence[Any]) -> bool:
-    return all(type(value) is int for value in ids) and list(ids) == list(range(len(ids)))
-
-
-def _take_known(column: Column, rows: Ints) -> Column:
-    """Rows of a column; those numbered -1 are missing."""
-    unknown = rows < 0
-    taken = column.take(np.maximum(rows, 0))
-    if not unknown.any():
-        return taken
-    if isinstance(taken, Categories):
-        return replace(taken, codes=np.where(unknown, -1, taken.codes))
-    if isinstance(taken, Text):
-        texts = taken.texts.copy()
-        texts[unknown] = None
-        return Text(texts)
-    numbers = taken.numbers.astype(np.float64)
-    numbers[unknown] = np.nan
-    return Numbers(numbers)
-
-
 # Edges that a table has several times
+
+
+class _Repeated(NamedTuple):
+    """Edges that are there several times."""
+
+    kept: NDArray[np.bool_]  # edges that stay
+    rows: Ints  # edges that contradict others
+    firsts: Ints  # those others
 
 
 def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], options: ReadOptions) -> _Repeated | None:
@@ -432,58 +350,30 @@ def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], op
     if (own and not options.drop_duplicates) or not source.size:
         return None
     one, other = (source, target) if options.directed else (np.minimum(source, target), np.maximum(source, target))
-    key = one * (int(other.max(initial=0)) + 1) + other
-    several, group = _in_groups(key)
-    kept = np.ones(key.size, bool)
+    _, group, times = np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True, return_counts=True)
+    several = np.flatnonzero(times[group] > 1)
     if not several.size:
         return None
+    group, kept = group[several], np.ones(group.size, bool)
     if options.drop_duplicates:
-        place = _place_in_group(_with_cells(group, several, columns))[0]
+        cells = [column.take(several) for column in columns.values()]
+        place = _place_in_group(equal_rows(cells, group))[0]
         kept[several[place > 0]] = False
         several, group = several[place == 0], group[place == 0]
     if own:
         return _Repeated(kept, several[:0], several[:0])
     place, first = _place_in_group(group)
-    cells = _with_cells(np.zeros_like(group), several, columns)
+    same = equal_rows([column.take(several) for column in columns.values()], np.zeros_like(group))
     back = source[several] != source[several][first]
-    reverse = (place == 1) & back & (cells == cells[first])
+    reverse = (place == 1) & back & (same == same[first])
     kept[several[place > 0]] = False
     wrong = np.flatnonzero((place > 0) & ~reverse)
     return _Repeated(kept, several[wrong], several[first[wrong]])
 
 
-def _in_groups(key: Ints) -> tuple[Ints, Ints]:
-    """Rows that share their key with others, ascending, and a number for the key of each."""
-    order = np.argsort(key, kind="stable")
-    same = np.diff(key[order]) == 0
-    shares = np.append(same, False) | np.append(False, same)
-    rows = np.sort(order[shares])
-    return rows, distinct(key[rows])
-
-
 def _place_in_group(group: Ints) -> tuple[Ints, Ints]:
     """The how manieth of its group each row is, and which row is the first of it."""
-    order = np.argsort(group, kind="stable")
-    start = np.flatnonzero(np.diff(group[order], prepend=-1))
-    sizes = np.diff(np.append(start, group.size))
-    place, first = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
-    place[order] = np.arange(group.size) - np.repeat(start, sizes)
-    first[order] = np.repeat(order[start], sizes)
-    return place, first
-
-
-def _with_cells(group: Ints, rows: Ints, columns: Mapping[str, Column]) -> Ints:
-    """Split groups of rows by what their cells hold."""
-    for column in columns.values():
-        part = column.take(rows)
-        if isinstance(part, Categories):
-            codes = part.codes.astype(np.int64) + 1
-        elif isinstance(part, Text):
-            codes = Coded.of(map(repr, part.texts.tolist())).codes.astype(np.int64)
-        else:
-            codes = np.zeros(rows.size, np.int64)
-            for numbers in part.matrix().T:
-                value = distinct(np.where(np.isnan(numbers), np.inf, numbers + 0.0))
-                codes = distinct(codes * (int(value.max(initial=0)) + 1) + value)
-        group = distinct(group * (int(codes.max(initial=0)) + 1) + codes)
-    return group
+    _, first, number, sizes = np.unique(group, return_index=True, return_inverse=True, return_counts=True)
+    place = np.empty(group.size, np.int64)
+    place[np.argsort(number, kind="stable")] = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return place, first[number]

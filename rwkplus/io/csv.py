@@ -3,7 +3,7 @@
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, count, islice
@@ -22,7 +22,6 @@ from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable, Numbers
 from rwkplus.table.columns import short
 
-EDGES_FILE, NODES_FILE, GRAPHS_FILE = "edges.csv", "nodes.csv", "graphs.csv"
 DELIMITERS = ",;\t"
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 LARGEST = 3.4e38  # of float32, which networks compute with
@@ -44,14 +43,8 @@ def read_csv(
     nearly every line has another one; numbers are attributes; ``label`` holds labels, and ``y`` of the graphs the
     target. Empty cells are missing. A file with a column ``smiles`` holds molecules.
 
-    Cells end with commas, semicolons or tabs; options may name columns without regard to capitals.
-
-    Args:
-        path: A file of edges or of SMILES, or a folder with ``edges.csv`` and, where needed, ``nodes.csv`` and
-            ``graphs.csv``.
-        options: Which columns are which, and what lines mean.
-        nodes: File of nodes; only beside a file of edges.
-        graphs: File of graphs; only beside a file of edges.
+    Cells end with commas, semicolons or tabs; options may name columns without regard to capitals. ``path`` may be a
+    folder with ``edges.csv`` and, where needed, ``nodes.csv`` and ``graphs.csv``.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -65,29 +58,24 @@ def read_csv(
           edges  how: 2 labels (card, cash)
                  amount: numbers, 5 to 20
     """
-    path = Path(path)
-    if path.is_dir():
-        nodes, graphs = nodes or _existing(path / NODES_FILE), graphs or _existing(path / GRAPHS_FILE)
-        if not (path / EDGES_FILE).exists():
-            raise DataError(f"the folder {path} has no file {EDGES_FILE}.")
-        path = path / EDGES_FILE
-    if are_molecules(_header_of(path), options):
-        if nodes is not None or graphs is not None:
-            raise DataError(f"{path} has a column of SMILES: files of nodes or graphs belong to files of edges.")
+    given: dict[Side, str | Path | None] = {"edges": path, "nodes": nodes, "graphs": graphs}
+    if Path(path).is_dir():
+        found: dict[Side, Path] = {side: Path(path) / f"{side}.csv" for side in given}
+        if not found["edges"].exists():
+            raise DataError(f"the folder {path} has no file edges.csv.")
+        given |= {side: file for side, file in found.items() if file.exists() and (side == "edges" or not given[side])}
+    files = {side: Path(file) for side, file in given.items() if file is not None}
+    if are_molecules(_header_of(files["edges"]), options):
+        if len(files) > 1:
+            found_in = f"{files['edges']} has a column of SMILES"
+            raise DataError(f"{found_in}: files of nodes or graphs belong to files of edges.")
         from rwkplus.io.smiles import from_table
 
-        options, sheets, mistakes = _sheets({"graphs": path}, options)
+        options, sheets, mistakes = _sheets({"graphs": files["edges"]}, options)
         return from_table(sheets["graphs"].columns, options, mistakes)
     options.check("a table of edges", TAKES)
-    files: dict[Side, Path] = {"edges": path}
-    files |= {} if nodes is None else {"nodes": Path(nodes)}
-    files |= {} if graphs is None else {"graphs": Path(graphs)}
     options, sheets, mistakes = _sheets(files, options)
     return assemble({side: sheet.columns for side, sheet in sheets.items()}, options, mistakes)
-
-
-def _existing(path: Path) -> Path | None:
-    return path if path.exists() else None
 
 
 @dataclass
@@ -101,10 +89,9 @@ class _Sheet:
     unread_shown: list[tuple[int, str]] = field(default_factory=list)
     unreadable: dict[str, "_Bad"] = field(default_factory=dict)
 
-    @property
-    def places(self) -> Places:
-        """How the user finds its rows."""
-        return Places(str(self.path), "line", lambda row: (int(self.lines[row]), f"line {self.lines[row]}"))
+    def place(self, row: int) -> tuple[int, str]:
+        """Where a row stands, to sort by and in words."""
+        return int(self.lines[row]), f"line {self.lines[row]}"
 
 
 @dataclass
@@ -125,7 +112,8 @@ def _sheets(files: dict[Side, Path], options: ReadOptions) -> tuple[ReadOptions,
     """Options that name columns as the files do, the files, and all that is wrong with single lines."""
     options = spelled(options, {side: _header_of(file) for side, file in files.items()})
     sheets = {side: _read(file, side, options) for side, file in files.items()}
-    mistakes = Mistakes({side: sheet.places for side, sheet in sheets.items()}, options.on_error)
+    places = {side: Places(str(sheet.path), "line", sheet.place) for side, sheet in sheets.items()}
+    mistakes = Mistakes(places, options.on_error)
     for side, sheet in sheets.items():
         mistakes.add_unread(side, sheet.unread, sheet.unread_shown)
         for name, bad in sheet.unreadable.items():
@@ -219,42 +207,28 @@ def _header_of(path: Path) -> list[str]:
         return [name for name in _Lines(path, file).header if name]
 
 
-def _read(path: Path, side: Side, options: ReadOptions) -> _Sheet:
-    """Read a file by columns; what looked like numbers first and is words on the whole is read again."""
-    words: set[str] = set()
-    while True:
-        sheet, again = _read_once(path, side, options, words)
-        if not again:
-            return sheet
-        words |= again
-
-
-def _read_once(path: Path, side: Side, options: ReadOptions, words: set[str]) -> tuple[_Sheet, set[str]]:
-    """Read a file, or say which columns are words after all."""
+def _read(path: Path, side: Side, options: ReadOptions, words: Collection[str] = ()) -> _Sheet:
+    """Read a file by columns; what looked like numbers at first and is ``words`` on the whole is read again."""
     sheet, found = _Sheet(path), [np.zeros(0, np.int64)]
     with opened_text(path, newline="") as file:
         lines = _Lines(path, file)
         columns = _plan(lines, side, options, words)
         for chunk, numbers in lines.chunks():
             found.append(_add(sheet, lines, chunk, numbers, columns))
-            if len(found) == 2 and (again := _words_among(columns)):
-                return sheet, again
     sheet.lines = np.concatenate(found)
     if not sheet.lines.size and not sheet.unread:
         raise _empty(path)
-    again = _words_among(columns)
-    for name, own in columns.values() if not again else ():
+    again = {name for name, own in columns.values() if isinstance(own, _Measured) and own.is_words}
+    if again:
+        return _read(path, side, options, again)
+    for name, own in columns.values():
         sheet.columns[name], bad = own.column()
         if bad.rows:
             sheet.unreadable[name] = bad
-    return sheet, again
+    return sheet
 
 
-def _words_among(columns: "Planned") -> set[str]:
-    return {name for name, own in columns.values() if isinstance(own, _Measured) and own.is_words}
-
-
-def _plan(lines: _Lines, side: Side, options: ReadOptions, words: set[str]) -> "Planned":
+def _plan(lines: _Lines, side: Side, options: ReadOptions, words: Collection[str]) -> "Planned":
     """How to read each column that is not ignored, by its place."""
     roles = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ("smiles",)}[side]
     keys = {role: find(getattr(options, role), lines.header) for role in ("graph", *roles)}
@@ -266,11 +240,9 @@ def _plan(lines: _Lines, side: Side, options: ReadOptions, words: set[str]) -> "
         if not name or options.leaves_out(name, side):
             continue
         if name in keys.values():
-            columns[place] = name, _Words(None, shared if name != keys["graph"] else None)
-        elif kind in ("label", "text"):
-            columns[place] = name, _Words(None)
-        elif name in words:
-            columns[place] = name, _Words(number)
+            columns[place] = name, _Words(shared if name != keys["graph"] else None)
+        elif kind in ("label", "text") or name in words:
+            columns[place] = name, _Words()
         else:
             columns[place] = name, _Measured(number, sure=kind == "attribute")
     return columns
@@ -366,8 +338,7 @@ class _Vocabulary:
 class _Words:
     """A column of words, by number."""
 
-    def __init__(self, number: ReadNumber | None, vocabulary: _Vocabulary | None = None) -> None:
-        self.number = number  # how to read words that are numbers on the whole; None where they stay words
+    def __init__(self, vocabulary: _Vocabulary | None = None) -> None:
         self.vocabulary = vocabulary or _Vocabulary()
         self.parts: list[NDArray[np.int32]] = []
 
@@ -375,10 +346,9 @@ class _Words:
         """Add some rows."""
         self.parts.append(np.fromiter(map(self.vocabulary.code.__getitem__, cells), np.int32, len(cells)))
 
-    def column(self) -> tuple[Cells, _Bad]:
-        """The column, and what is wrong with it."""
-        words = self.vocabulary.stripped.take(_joined(self.parts, np.int32))
-        return (words, _Bad()) if self.number is None else _numbers_or(words, self.number)
+    def column(self) -> tuple[Coded, _Bad]:
+        """The column, of which nothing can be wrong."""
+        return self.vocabulary.stripped.take(_joined(self.parts, np.int32)), _Bad()
 
 
 class _Measured:
@@ -387,15 +357,17 @@ class _Measured:
     def __init__(self, number: ReadNumber, *, sure: bool) -> None:
         self.number, self.sure = number, sure
         self.parts: list[NDArray[np.int64] | NDArray[np.float64]] = []
+        self.words: _Words | None = None  # where most of the first rows are no numbers
         self.bad = _Bad()
         self.rows = self.empty = 0
         self.whole, self.long = True, False  # whether all are whole numbers, and some need more than 64 bits
 
     @property
     def is_words(self) -> bool:
-        """Whether these are words, some of which look like numbers."""
+        """Whether rows that were read as numbers are words, some of which look like numbers."""
         known = self.rows - self.empty
-        return not self.sure and (self.are_identifiers or not known or 2 * self.bad.words > known)
+        wordy = self.are_identifiers or not known or 2 * self.bad.words > known
+        return not self.sure and self.words is None and wordy
 
     @property
     def are_identifiers(self) -> bool:
@@ -404,8 +376,13 @@ class _Measured:
 
     def add(self, cells: Sequence[str]) -> None:
         """Add some rows."""
-        self.parts.append(self._fast(cells) if "_" not in "".join(cells) else self._slow(cells))
-        self.rows += len(cells)
+        if self.words is None:
+            self.parts.append(self._fast(cells) if "_" not in "".join(cells) else self._slow(cells))
+            self.rows += len(cells)
+            if len(self.parts) > 1 or not self.is_words:
+                return
+            self.words = _Words()
+        self.words.add(cells)
 
     def _fast(self, cells: Sequence[str]) -> NDArray[np.int64] | NDArray[np.float64]:
         try:
@@ -438,6 +415,8 @@ class _Measured:
 
     def column(self) -> tuple[Cells, _Bad]:
         """The column, and what is wrong with it."""
+        if self.words is not None:
+            return _numbers_or(self.words.column()[0], self.number)
         return Numbers(_joined(self.parts, np.float64)), self.bad
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, MissingExtraError
 from rwkplus.io.assembly import TAKES, assemble
-from rwkplus.io.rows import Cells, Coded, Mistakes, Places, Side, are_molecules, distinct, spelled
+from rwkplus.io.rows import Cells, Coded, Mistakes, Places, Side, are_molecules, spelled
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import is_missing, refuse_date
@@ -43,12 +43,9 @@ def from_frames(
 
     Columns are used by their types: words, categories and truth values are labels, numbers are attributes.
 
-    Args:
-        edges: A row per edge, with columns ``source``, ``target`` and, if there are several graphs, ``graph``.
-        nodes: A row per node, with columns ``node`` and ``graph``; needed for what describes nodes, and for nodes
-            without edges.
-        graphs: A row per graph, with a column ``graph``; the column ``y`` is the target.
-        options: Which columns are which, and what rows of edges mean.
+    Edges have columns ``source``, ``target`` and, if there are several graphs, ``graph``; nodes have ``node`` and
+    ``graph``, and are needed for what describes them and where some have no edges; graphs have ``graph`` and the target
+    ``y``.
 
     Example:
         >>> import pandas as pd
@@ -114,20 +111,14 @@ def to_frames(table: GraphTable, library: str = "pandas") -> Frames:
     except ImportError as error:
         raise MissingExtraError(f"data frames of {library} need it to be installed: pip install {library}.") from error
     make = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}[library]
-    graph, node = _graph_keys(table), _node_keys(table)
+    graphs, nodes = dict(table.graphs), dict(table.nodes)
+    graph, node = _graph_keys(graphs, table), _node_keys(nodes, table)
     first = table.node_ptr[:-1][table.edge_graph]
-    graphs, nodes = _without_key(table.graphs, graph), _without_key(table.nodes, node)
+    ends = {"source": node.take(first + table.source), "target": node.take(first + table.target)}
     return Frames(
         make({"graph": graph, **_free(graphs, "graphs")}),
         make({"graph": graph.take(table.node_graph), "node": node, **_free(nodes, "nodes")}),
-        make(
-            {
-                "graph": graph.take(table.edge_graph),
-                "source": node.take(first + table.source),
-                "target": node.take(first + table.target),
-                **_free(table.edges, "edges"),
-            }
-        ),
+        make({"graph": graph.take(table.edge_graph), **ends, **_free(table.edges, "edges")}),
     )
 
 
@@ -167,9 +158,7 @@ def _cells(name: str, series: "nw.Series[Any]", side: Side) -> Cells:
     if kind == nw.Decimal:
         return _numbers(series.cast(nw.Float64))
     if kind in (nw.Categorical, nw.Enum):
-        coded = Coded.of(series.to_list())
-        names = Categories.of(coded.values)
-        return Categories.numbered(np.append(names.codes, -1)[coded.codes], names.names)
+        return Coded.of(series.to_list()).labels(name, side)
     if any(kind == date for date in DATES):
         if side != "graphs":
             raise refuse_date(name, side)
@@ -194,42 +183,26 @@ def _numbers(series: "nw.Series[Any]") -> Numbers:
 # Writing
 
 
-class _Key(NamedTuple):
-    """What graphs or nodes are called, and the column that this is."""
-
-    values: NDArray[Any]
-    column: str | None
-
-    def take(self, rows: NDArray[np.int64]) -> "_Key":
-        """Some of them."""
-        return self._replace(values=self.values[rows])
-
-
-def _graph_keys(table: GraphTable) -> _Key:
+def _graph_keys(columns: dict[str, Column], table: GraphTable) -> Column:
+    """What graphs are called, taken out of the columns; their numbers where nothing tells them apart."""
     for name in ("graph", "name"):
-        column = table.graphs.get(name)
-        if isinstance(column, Text) and _tells_apart(column, np.zeros(len(table), np.int64)):
-            return _Key(column.texts, name)
-    return _Key(np.arange(len(table)), None)
+        if _tells_apart(columns.get(name), np.zeros(len(table), np.int64)):
+            return columns.pop(name)
+    return Numbers(np.arange(len(table)))
 
 
-def _node_keys(table: GraphTable) -> _Key:
-    column = table.nodes.get("id")
-    if isinstance(column, Text) and _tells_apart(column, table.node_graph):
-        return _Key(column.texts, "id")
-    return _Key(np.arange(table.num_nodes) - np.repeat(table.node_ptr[:-1], np.diff(table.node_ptr)), None)
+def _node_keys(columns: dict[str, Column], table: GraphTable) -> Column:
+    if _tells_apart(columns.get("id"), table.node_graph):
+        return columns.pop("id")
+    return Numbers(np.arange(table.num_nodes) - np.repeat(table.node_ptr[:-1], np.diff(table.node_ptr)))
 
 
-def _tells_apart(column: Text, graph: NDArray[np.int64]) -> bool:
+def _tells_apart(column: Column | None, graph: NDArray[np.int64]) -> bool:
     """Whether all names are there and differ within each graph."""
-    coded = Coded.of(column.texts.tolist())
-    if coded.missing.any():
+    if not isinstance(column, Text) or column.missing.any():
         return False
-    return int(distinct(graph * max(len(coded.values), 1) + coded.codes).max(initial=-1)) == len(coded) - 1
-
-
-def _without_key(columns: Mapping[str, Column], key: _Key) -> dict[str, Column]:
-    return {name: column for name, column in columns.items() if name != key.column}
+    coded = Coded.of(column.texts.tolist())
+    return np.unique(graph * max(len(coded.values), 1) + coded.codes).size == len(coded)
 
 
 def _free(columns: Mapping[str, Column], side: Side) -> Mapping[str, Column]:
@@ -242,18 +215,18 @@ def _free(columns: Mapping[str, Column], side: Side) -> Mapping[str, Column]:
     return columns
 
 
-def _values(cells: _Key | Text) -> list[Any]:
+def _values(column: Text) -> list[Any]:
     """Names and ids of one type, as data frames need them."""
-    values: list[Any] = (cells.values if isinstance(cells, _Key) else cells.texts).tolist()
+    values: list[Any] = column.texts.tolist()
     kinds = {type(value) for value in values if value is not None}
     mixed = len(kinds) > 1 or not kinds <= {str, int, float, bool}
     return [None if value is None else str(value) for value in values] if mixed else values
 
 
-def _pandas(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
+def _pandas(columns: Mapping[str, Column]) -> Any:  # noqa: ANN401
     import pandas as pd  # type: ignore[import-untyped]
 
-    def cells(column: _Key | Column) -> Any:  # noqa: ANN401
+    def cells(column: Column) -> Any:  # noqa: ANN401
         if isinstance(column, Categories):
             return pd.Categorical.from_codes(column.codes, categories=list(column.names))
         if isinstance(column, Numbers):
@@ -264,10 +237,10 @@ def _pandas(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
     return pd.DataFrame({name: cells(column) for name, column in columns.items()})
 
 
-def _polars(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
+def _polars(columns: Mapping[str, Column]) -> Any:  # noqa: ANN401
     import polars as pl
 
-    def series(name: str, column: _Key | Column) -> Any:  # noqa: ANN401
+    def series(name: str, column: Column) -> Any:  # noqa: ANN401
         if isinstance(column, Categories):
             return pl.Series(name, column.values().tolist(), dtype=pl.Categorical)
         if isinstance(column, Numbers):
@@ -278,10 +251,10 @@ def _polars(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
     return pl.DataFrame([series(name, column) for name, column in columns.items()])
 
 
-def _pyarrow(columns: Mapping[str, _Key | Column]) -> Any:  # noqa: ANN401
+def _pyarrow(columns: Mapping[str, Column]) -> Any:  # noqa: ANN401
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    def array(column: _Key | Column) -> Any:  # noqa: ANN401
+    def array(column: Column) -> Any:  # noqa: ANN401
         if isinstance(column, Categories):
             codes = pa.array(column.codes, mask=column.missing)
             return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, pa.string()))

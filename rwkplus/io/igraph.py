@@ -1,4 +1,4 @@
-"""Graphs of igraph; every attribute becomes a column or is refused by name; and back."""
+"""Graphs of igraph; every attribute becomes a column or is refused by name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError, MissingExtraError
+from rwkplus.errors import GraphError
 from rwkplus.io.sources import ReadOptions, columns_of, graph_columns, one_direction, with_ids
 from rwkplus.table import GraphTable
-from rwkplus.table.columns import is_missing, plain_values
+from rwkplus.table.columns import is_missing
 from rwkplus.table.graph_table import pointers
 
 TAKES = ("ignore", "labels", "attributes", "weight", "y")
@@ -53,38 +53,6 @@ def from_igraph(graphs: Sequence[Any], options: ReadOptions = ReadOptions()) -> 
         directed,
     )
     return options.applied(table)
-
-
-def to_igraph(table: GraphTable) -> list[Any]:
-    """Make graphs of igraph with all columns as attributes; ids of nodes are the attribute ``name``.
-
-    Example:
-        >>> import networkx as nx
-        >>> to_igraph(GraphTable.of([nx.Graph([("ann", "bob")])]))[0].vs["name"]
-        ['ann', 'bob']
-    """
-    try:
-        import igraph  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingExtraError("making graphs of igraph needs it: pip install igraph.") from error
-    nodes = {NAME if name == "id" else name: plain_values(column) for name, column in table.nodes.items()}
-    edges = {name: plain_values(column) for name, column in table.edges.items()}
-    about = {name: plain_values(column) for name, column in table.graphs.items()}
-    graphs = []
-    for i in range(len(table)):
-        rows = slice(int(table.node_ptr[i]), int(table.node_ptr[i + 1]))
-        span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
-        graphs.append(
-            igraph.Graph(
-                n=rows.stop - rows.start,
-                edges=np.stack([table.source[span], table.target[span]], 1).tolist(),
-                directed=table.directed,
-                graph_attrs={name: values[i] for name, values in about.items()},
-                vertex_attrs={name: values[rows] for name, values in nodes.items()},
-                edge_attrs={name: values[span] for name, values in edges.items()},
-            )
-        )
-    return graphs
 
 
 def _attribute(graph: Any, name: str) -> Any:  # noqa: ANN401

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
@@ -23,20 +24,19 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, Told
 from rwkplus.files import whole_file
-from rwkplus.io.rows import Mistakes, Places
+from rwkplus.io.rows import Coded, Mistakes, Places
 from rwkplus.io.sources import ReadOptions, graph_columns
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import Array, are_ids, column_of, mixed_column, short
-from rwkplus.table.graph_table import parallel_edges, pointers, row_fields
+from rwkplus.table.columns import Array, are_ids, column_of, mixed_column, short, taken
+from rwkplus.table.graph_table import parallel_edges, plain_graphs, pointers
 
 TAKES = ("ignore", "labels", "attributes", "weight", "y", "on_error")
 AT_ONCE = 2000
 """Lines that are parsed together."""
 WRITTEN_NODES = 100_000
 """Nodes of graphs that are written together."""
-IDS = frozenset({int, str, float, bool})
-"""What may be the id of a node."""
-SCALARS = IDS
+SCALARS = frozenset({int, str, float, bool})
+"""What may be the id of a node, or a label."""
 NUMBERS = frozenset({int, float})
 NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")
 """What may be a number in its usual spelling."""
@@ -44,11 +44,10 @@ LARGEST = 2**63
 """Whole numbers from here on do not fit into 64 bits."""
 BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 OTHER = "other"
-Words = Literal["label", "text", "infer"]
-"""What fields of words are: labels, text, or text where nearly all differ."""
 Fields = dict[str, list[Any]]
-Values = dict[tuple[str, str], list[Any]]
-"""Values by ``"nodes"`` or ``"edges"`` and the name of the field."""
+Key = tuple[Literal["nodes", "edges"], str]
+"""A field of nodes or edges."""
+Values = dict[Key, list[Any]]
 decode = msgspec.json.Decoder().decode
 
 
@@ -97,18 +96,14 @@ class Parsed(NamedTuple):
     lines: list[Place | Refused]
 
 
-def parse_lines(
-    lines: Sequence[bytes],
-    options: ReadOptions = ReadOptions(),  # noqa: B008
-    *,
-    words: Literal["label", "text"] = "label",
-) -> Parsed:
+def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> Parsed:  # noqa: B008
     """Read graphs, one per line; errors are told for every line.
+
+    Words are labels, however many there are: a few lines cannot tell labels from ids.
 
     Args:
         lines: JSON in UTF-8.
         options: ``labels``, ``attributes``, ``ignore`` and ``weight`` say what fields are.
-        words: What other fields of words are than ``label``: a few lines cannot tell labels from ids.
 
     Example:
         >>> parsed = parse_lines([b'{"nodes": [{"id": "a", "size": 2}], "edges": []}', b"{}"])
@@ -122,13 +117,15 @@ def parse_lines(
     found = _records_of(lines)
     parsed = Parsed([], [own if isinstance(own, Refused) else Refused("") for own in found])
     good = {i: own for i, own in enumerate(found) if isinstance(own, _Record)}
-    if good:
-        values = _values(list(good.values()), options)
-        if _uniform(list(good.values()), values, options):
-            _add_table(parsed, good, _How(options, words), values)
-        else:
-            for group in _groups(good, options):
-                _add_table(parsed, group, _How(options, words))
+    values = _values(list(good.values()), options)
+    if _uniform(good.values(), values, options):
+        _add_table(parsed, good, options, values)
+        return parsed
+    groups: dict[Hashable, dict[int, _Record]] = {}
+    for i, record in good.items():
+        groups.setdefault(_signature(record, options), {})[i] = record
+    for group in groups.values():
+        _add_table(parsed, group, options)
     return parsed
 
 
@@ -199,7 +196,7 @@ def _record(line: bytes) -> _Record:
         target = list(map(place.__getitem__, edges.pop("target")))
         directed, multigraph = raw.get("directed", False), raw.get("multigraph", False)
         sound = type(rows) is type(links) is list and type(directed) is type(multigraph) is bool
-        sound = sound and len(ids) == len(place) and IDS.issuperset(map(type, ids))
+        sound = sound and len(ids) == len(place) and SCALARS.issuperset(map(type, ids))
     except (LookupError, TypeError, AttributeError):
         sound = False
     if not sound:
@@ -244,8 +241,8 @@ def _decoded_slowly(line: bytes) -> Any:  # noqa: ANN401
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
         raise GraphError(f"a text holds half of a character ({half} alone), as when one is cut in two.") from error
-    if isinstance(raw, dict):
-        for place in _infinite(raw):
+    for field in ("id", "y", "nodes", "edges", "links") if isinstance(raw, dict) else ():
+        for place in _infinite(raw.get(field), field):
             raise GraphError(f"{place} is larger than any number that JSON can hold: make it a string.")
     return raw
 
@@ -254,23 +251,16 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def _infinite(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Fields with numbers such as 1e999, which can be read but not be written again."""
-    for field, value in raw.items():
-        if field in ("nodes", "edges", "links") and isinstance(value, list):
-            for k, own in enumerate(value):
-                parts = own.items() if isinstance(own, dict) else [("value", own)]
-                yield from (f"{field}[{k}]: {name}" for name, part in parts if _holds_infinity(part))
-        elif field in ("id", "y") and _holds_infinity(value):
-            yield field
-
-
-def _holds_infinity(value: object) -> bool:
+def _infinite(value: object, place: str) -> Iterator[str]:
+    """Places of numbers such as 1e999, which can be read but not be written again."""
     if isinstance(value, dict):
-        return any(map(_holds_infinity, value.values()))
-    if isinstance(value, list):
-        return any(map(_holds_infinity, value))
-    return isinstance(value, float) and math.isinf(value)
+        for name, part in value.items():
+            yield from _infinite(part, f"{place}: {name}")
+    elif isinstance(value, list):
+        for k, part in enumerate(value):
+            yield from _infinite(part, f"{place}[{k}]" if place in ("nodes", "edges", "links") else place)
+    elif isinstance(value, float) and math.isinf(value):
+        yield place
 
 
 def _diagnose(raw: Any) -> None:  # noqa: ANN401
@@ -280,11 +270,10 @@ def _diagnose(raw: Any) -> None:  # noqa: ANN401
     field = _edges_field(raw)
     nodes, edges = _objects(raw, "nodes"), _objects(raw, field)
     known = _identified(nodes)
-    for k, edge in enumerate(edges):
-        for end in ("source", "target"):
-            name = edge.get(end)
-            if not isinstance(name, int | float | str) or name not in known:
-                raise GraphError(f"{field}[{k}]: {end} is {short(name)}, which is the id of no node.")
+    for k, end in ((k, end) for k in range(len(edges)) for end in ("source", "target")):
+        name = edges[k].get(end)
+        if not isinstance(name, int | float | str) or name not in known:
+            raise GraphError(f"{field}[{k}]: {end} is {short(name)}, which is the id of no node.")
     for flag in ("directed", "multigraph"):
         if not isinstance(raw.get(flag, False), bool):
             raise GraphError(f"{flag!r} must be true or false, got {short(raw[flag])}.")
@@ -376,25 +365,41 @@ def _writable(name: object) -> object:
 # Values as columns
 
 
-def _kind_of(values: Sequence[Any], *, label: bool) -> Hashable:
+def _kind_of(values: Sequence[Any], key: Key, options: ReadOptions) -> Hashable:
     """What values have in common: words, truth values, numbers, or rows of one length; None if all are missing."""
     types = set(map(type, values)) - {NoneType}
     if not types:
         return None
-    if label:
+    wanted = options.kind(*key[::-1])
+    if wanted == "label" or (wanted is None and key[1] == "label"):
         return "label" if types <= SCALARS else OTHER
     if types <= NUMBERS:
         return "number"
     if types == {list}:
         widths = {len(value) for value in values if value is not None}
         return ("rows", widths.pop()) if len(widths) == 1 else OTHER
-    return {frozenset({str}): "word", frozenset({bool}): "truth"}.get(frozenset(types), OTHER)
+    word = "word" if types == {str} else "truth" if types == {bool} else OTHER
+    return OTHER if wanted == "attribute" else word
+
+
+def _column(values: list[Any], key: Key, kind: Hashable, options: ReadOptions) -> Column:
+    """Values as a column; raises where they are of no kind that a column can have."""
+    side, name = key
+    if kind == "number":
+        return Numbers(_numbers(values, key))
+    if isinstance(kind, tuple):
+        return Numbers(_rows(values, key, kind[1]))
+    if kind == OTHER:
+        column_of(name, values, options.kind(name, side), of=side)  # knows better what is wrong
+        raise GraphError(f"column {name!r} of the {side} holds neither labels nor numbers.")
+    if bool in set(map(type, values)):  # which are equal to 0 and 1
+        values = [str(value) if isinstance(value, bool) else value for value in values]
+    coded = Coded.of(values)
+    return coded.labels(name, side, map(_plain, coded.values) if kind == "label" else coded.values)
 
 
 def _plain(label: Any) -> Any:  # noqa: ANN401 -- what JSON can spell
     """Make one label of 1, 1.0 and "1": what a label means must not depend on how other lines write theirs."""
-    if isinstance(label, bool):
-        return str(label)
     if isinstance(label, float) and label.is_integer():
         return int(label)
     if isinstance(label, str) and NUMBER.fullmatch(label):
@@ -403,130 +408,34 @@ def _plain(label: Any) -> Any:  # noqa: ANN401 -- what JSON can spell
     return label
 
 
-class _Codes(dict[Any, int]):
-    """Number of every value that has occurred, -1 for None."""
+def _numbers(values: list[Any], key: Key) -> Array:
+    try:
+        numbers = np.array([np.nan if value is None else value for value in values] if None in values else values)
+        if numbers.dtype.kind in "if":
+            return numbers
+    except OverflowError:
+        pass
+    wrong = next(value for value in values if isinstance(value, int) and not -LARGEST <= value < LARGEST)
+    raise GraphError(
+        f"column {key[1]!r} of the {key[0]} holds {short(wrong)}, which is too large for a whole number of 64 bits: "
+        "make it a string."
+    )
 
-    def __init__(self, *, labels: bool) -> None:
-        super().__init__({None: -1})
-        self.labels = labels
-        self.distinct: dict[Any, int] = {}
 
-    def __missing__(self, value: Any) -> int:  # noqa: ANN401
-        own = _plain(value) if self.labels else value
-        self[value] = self.distinct.setdefault(own, len(self.distinct))
-        return self[value]
-
-
-class _Builder:
-    """Collects the values of one column; rows that are not given are missing.
-
-    Args:
-        side: ``"nodes"`` or ``"edges"``.
-        name: Name of the column.
-        options: Which may say what it is.
-    """
-
-    def __init__(self, side: str, name: str, options: ReadOptions) -> None:
-        self.side, self.name, self.wanted = side, name, options.kind(name, side)
-        self.label = self.wanted == "label" or (self.wanted is None and name == "label")
-        self.kinds: dict[Hashable, tuple[int, Any]] = {}
-        """The first row of every kind, and its value; more than one is a mistake."""
-        self.codes = _Codes(labels=self.label)
-        self.parts: list[tuple[int, Array]] = []
-
-    def part(self, values: Sequence[Any]) -> tuple[Hashable, Array | None]:
-        """Values as an array; raises where they are of no kind that a column can have."""
-        kind = _kind_of(values, label=self.label)
-        if kind is None:
-            return kind, None
-        numeric = kind == "number" or isinstance(kind, tuple)
-        if self.wanted == "attribute" and not numeric:
-            kind = OTHER
-        if kind == OTHER:
-            column = column_of(self.name, values, self.wanted, of=self.side)
-            if not isinstance(column, Numbers):
-                raise GraphError(f"column {self.name!r} of the {self.side} holds neither labels nor numbers.")
-            return ("rows", column.width) if column.numbers.ndim > 1 else "number", column.numbers
-        return kind, self._numbers(kind, values) if numeric else self._codes(values)
-
-    def add(self, start: int, values: Sequence[Any], part: tuple[Hashable, Array | None]) -> None:
-        """Take what :meth:`part` made of values; ``start`` is their first row."""
-        kind, array = part
-        if array is None:
-            return
-        if kind not in self.kinds:
-            row = next(i for i, value in enumerate(values) if value is not None)
-            self.kinds[kind] = start + row, values[row]
-        self.parts.append((start, array))
-
-    def column(self, rows: int, words: Words) -> Column:
-        """The whole column; ``words`` says what they are where the user does not."""
-        if len(self.kinds) > 1:
-            raise self.conflict()
-        if not self.parts:
-            return Text.of([None] * rows)
-        kind = next(iter(self.kinds))
-        if kind == "number" or isinstance(kind, tuple):
-            return Numbers(self._filled(rows, np.nan))
-        codes = self._filled(rows, -1)
-        order = Categories.of(self.codes.distinct)
-        codes = np.append(order.codes, -1)[codes]
-        names = order.names
-        column = Categories.numbered(codes, names)
-        if kind == "word" and self.wanted is None and words != "label":
-            present = int((codes >= 0).sum())
-            return Text(column.values()) if words == "text" or are_ids(len(names), present) else column
-        return column
-
-    def conflict(self) -> GraphError:
-        """The error about values of several kinds."""
-        return mixed_column(self.name, self.side, " and ".join(short(value) for _, value in self.kinds.values()))
-
-    def _codes(self, values: Sequence[Any]) -> Array:
-        if bool in set(map(type, values)):  # which are equal to 0 and 1
-            values = [str(value) if isinstance(value, bool) else value for value in values]
-        return np.fromiter(map(self.codes.__getitem__, values), np.int32, len(values))
-
-    def _numbers(self, kind: Hashable, values: Sequence[Any]) -> Array:
-        if isinstance(kind, tuple):
-            return self._rows(values, kind[1])
-        missing = None in values
-        try:
-            numbers = np.array([np.nan if value is None else value for value in values] if missing else values)
-            if numbers.dtype.kind in "if":
-                return numbers
-        except OverflowError:
-            pass
-        wrong = next(value for value in values if isinstance(value, int) and not -LARGEST <= value < LARGEST)
-        raise GraphError(
-            f"column {self.name!r} of the {self.side} holds {short(wrong)}, which is too large for a whole number of "
-            "64 bits: make it a string."
-        )
-
-    def _rows(self, values: Sequence[Any], width: int) -> Array:
-        rows = [[np.nan] * width if value is None else value for value in values]
-        types = set(map(type, chain.from_iterable(rows)))
-        if NoneType in types:
-            rows = [[np.nan if number is None else number for number in row] for row in rows]
-        try:
-            if width and types <= NUMBERS | {NoneType}:
-                return np.array(rows, dtype=np.float64)
-        except OverflowError:
-            pass
-        column = column_of(self.name, values, "attribute", of=self.side)
-        if not isinstance(column, Numbers) or not width:
-            raise GraphError(f"column {self.name!r} of the {self.side} holds no numbers: leave it out.")
-        return column.numbers
-
-    def _filled(self, rows: int, blank: float) -> Array:
-        """All parts in their places."""
-        if sum(len(part) for _, part in self.parts) == rows:
-            return np.concatenate([part for _, part in self.parts])
-        kind = np.result_type(np.float64 if np.isnan(blank) else np.int32, *(part.dtype for _, part in self.parts))
-        whole = np.full((rows, *self.parts[0][1].shape[1:]), blank, dtype=kind)
-        for start, part in self.parts:
-            whole[start : start + len(part)] = part
-        return whole
+def _rows(values: list[Any], key: Key, width: int) -> Array:
+    rows = [[np.nan] * width if value is None else value for value in values]
+    types = set(map(type, chain.from_iterable(rows)))
+    if NoneType in types:
+        rows = [[np.nan if number is None else number for number in row] for row in rows]
+    try:
+        if width and types <= NUMBERS | {NoneType}:
+            return np.array(rows, dtype=np.float64)
+    except OverflowError:
+        pass
+    column = column_of(key[1], values, "attribute", of=key[0])
+    if not isinstance(column, Numbers) or not width:
+        raise GraphError(f"column {key[1]!r} of the {key[0]} holds no numbers: leave it out.")
+    return column.numbers
 
 
 # Records as tables
@@ -534,7 +443,7 @@ class _Builder:
 
 def _values(records: Sequence[_Record], options: ReadOptions) -> Values:
     """Values of all fields of nodes and of edges, one graph after the other."""
-    sides = {
+    sides: dict[Literal["nodes", "edges"], list[tuple[Fields, int]]] = {
         "nodes": [(record.nodes, len(record.ids)) for record in records],
         "edges": [(record.edges, len(record.source)) for record in records],
     }
@@ -546,131 +455,82 @@ def _values(records: Sequence[_Record], options: ReadOptions) -> Values:
     }
 
 
-class _Collected:
-    """Nodes and edges of graphs in arrays, to which more graphs can be added."""
+class _Batch(NamedTuple):
+    """Graphs that were read together."""
 
-    def __init__(self, options: ReadOptions) -> None:
-        self.options = options
-        self.builders: dict[tuple[str, str], _Builder] = {}
-        self.rows = {"nodes": 0, "edges": 0}
-        self.sizes: dict[str, list[int]] = {"nodes": [], "edges": []}
-        self.ends: tuple[list[NDArray[np.int32]], list[NDArray[np.int32]]] = ([], [])
-        self.ids: list[Any] | None = None  # of all nodes; None as long as they are numbered
+    table: GraphTable
+    kinds: dict[Key, Hashable]
+    """Of every field; None for one that holds nothing, which is no column."""
+    examples: dict[Key, tuple[int, Any]]
+    """The first row that holds something, and what."""
 
-    def add(self, records: Sequence[_Record], values: Values | None = None) -> None:
-        """Take some graphs, all of them or, where their values are of no kind that columns can have, none."""
-        values = values or _values(records, self.options)
-        builders = {key: self.builders.get(key) or _Builder(*key, self.options) for key in values}
-        parts = {key: builders[key].part(column) for key, column in values.items()}
-        self.builders |= builders
-        for key, part in parts.items():
-            builders[key].add(self.rows[key[0]], values[key], part)
-        self._add_ids(records)
-        self._add_sizes("nodes", [len(record.ids) for record in records])
-        self._add_sizes("edges", [len(record.source) for record in records])
-        self.ends[0].append(_joined([record.source for record in records]))
-        self.ends[1].append(_joined([record.target for record in records]))
 
-    def _add_sizes(self, side: str, sizes: list[int]) -> None:
-        self.sizes[side] += sizes
-        self.rows[side] += sum(sizes)
-
-    def _add_ids(self, records: Sequence[_Record]) -> None:
-        """Keep ids from the first graph on whose nodes are not just numbered."""
-        if self.ids is None:
-            if all(record.ids == list(range(len(record.ids))) for record in records):
-                return
-            self.ids = list(chain.from_iterable(map(range, self.sizes["nodes"])))
-        self.ids += chain.from_iterable(record.ids for record in records)
-
-    def table(self, words: Words, *, directed: bool, graphs: Mapping[str, Column] | None = None) -> GraphTable:
-        """All graphs; a field that holds nothing is no column, except in a whole file."""
-        columns: dict[str, dict[str, Column]] = {"nodes": {}, "edges": {}}
-        if self.ids is not None:
-            columns["nodes"]["id"] = Text.of(self.ids)
-        for (side, name), builder in self.builders.items():
-            if builder.kinds or words == "infer":
-                columns[side][name] = builder.column(self.rows[side], words)
-        return GraphTable(
-            pointers(self.sizes["nodes"]),
-            pointers(self.sizes["edges"]),
-            np.concatenate(self.ends[0]),
-            np.concatenate(self.ends[1]),
-            graphs or {},
-            columns["nodes"],
-            columns["edges"],
-            directed,
-        )
+def _batch(records: Sequence[_Record], options: ReadOptions, values: Values | None = None) -> _Batch:
+    """Put graphs of one direction into a table, or raise an error about fields that are no columns."""
+    columns: dict[str, dict[str, Column]] = {"nodes": {}, "edges": {}}
+    if not all(record.ids == list(range(len(record.ids))) for record in records):
+        columns["nodes"]["id"] = Text.of(chain.from_iterable(record.ids for record in records))
+    kinds: dict[Key, Hashable] = {}
+    examples = {}
+    for key, own in (values or _values(records, options)).items():
+        kinds[key] = _kind_of(own, key, options)
+        if kinds[key] is not None:
+            columns[key[0]][key[1]] = _column(own, key, kinds[key], options)
+            examples[key] = next((row, value) for row, value in enumerate(own) if value is not None)
+    table = GraphTable(
+        pointers([len(record.ids) for record in records]),
+        pointers([len(record.source) for record in records]),
+        _joined([record.source for record in records]),
+        _joined([record.target for record in records]),
+        {},
+        columns["nodes"],
+        columns["edges"],
+        records[0].directed,
+    )
+    return _Batch(table, kinds, examples)
 
 
 # Some lines of a stream
 
 
-def _kind(side: str, name: str, column: Sequence[Any], options: ReadOptions) -> Hashable:
-    wanted = options.kind(name, side)
-    return _kind_of(column, label=wanted == "label" or (wanted is None and name == "label"))
-
-
 def _signature(record: _Record, options: ReadOptions) -> Hashable:
     """What must be the same for graphs that share a table: direction, fields and their kinds."""
-    values = sorted(_values([record], options).items())
-    kinds = [(side, name, _kind(side, name, column, options)) for (side, name), column in values]
-    return record.directed, tuple(own for own in kinds if own[2] is not None)
+    kinds = {key: _kind_of(column, key, options) for key, column in _values([record], options).items()}
+    return record.directed, frozenset((key, kind) for key, kind in kinds.items() if kind is not None)
 
 
-def _groups(records: Mapping[int, _Record], options: ReadOptions) -> Iterable[dict[int, _Record]]:
-    groups: dict[Hashable, dict[int, _Record]] = {}
-    for i, record in records.items():
-        groups.setdefault(_signature(record, options), {})[i] = record
-    return groups.values()
-
-
-def _uniform(records: Sequence[_Record], values: Values, options: ReadOptions) -> bool:
+def _uniform(records: Iterable[_Record], values: Values, options: ReadOptions) -> bool:
     """Whether all graphs have the same fields of the same kinds, everywhere."""
     return len({record.directed for record in records}) == 1 and all(
-        None not in column and _kind(side, name, column, options) != OTHER for (side, name), column in values.items()
+        None not in column and _kind_of(column, key, options) != OTHER for key, column in values.items()
     )
 
 
-class _How(NamedTuple):
-    """How columns are made of fields."""
-
-    options: ReadOptions
-    words: Words
-
-
-def _add_table(parsed: Parsed, records: Mapping[int, _Record], how: _How, values: Values | None = None) -> None:
+def _add_table(parsed: Parsed, records: dict[int, _Record], options: ReadOptions, values: Values | None = None) -> None:
     """Add a table of records of one kind; those that spoil it are refused."""
-    own = list(records.values())
     try:
-        collected = _Collected(how.options)
-        collected.add(own, values)
-        table = collected.table(how.words, directed=own[0].directed)
-        table = how.options.weighted(table) if table.num_edges else table
+        table = _batch(list(records.values()), options, values).table
+        table = options.weighted(table) if table.num_edges else table
     except (GraphError, RecursionError) as error:
-        if len(records) > 1:
-            _add_sound(parsed, records, how)
-        else:
-            for i, record in records.items():
+        alone = Parsed([], parsed.lines)
+        for i, record in records.items():
+            if len(records) == 1:
                 parsed.lines[i] = Refused(_told(error), _writable(record.name))
+            else:
+                _add_table(alone, {i: record}, options)
+        sound = {i: record for i, record in records.items() if isinstance(parsed.lines[i], Place)}
+        for part in [sound] if len(sound) < len(records) else _halves(records):
+            if part:
+                _add_table(parsed, part, options)
         return
     for row, (i, record) in enumerate(records.items()):
         parsed.lines[i] = Place(len(parsed.tables), row, record.name)
     parsed.tables.append(table)
 
 
-def _add_sound(parsed: Parsed, records: Mapping[int, _Record], how: _How) -> None:
-    """Add a table of those records that can be read alone; the others are refused."""
-    sound = {}
-    for i, record in records.items():
-        alone = Parsed([], parsed.lines)
-        _add_table(alone, {i: record}, how)
-        if alone.tables:
-            sound[i] = record
-    apart = len(sound) == len(records)  # they do not fit together, though each is fine
-    for part in [{i: record} for i, record in sound.items()] if apart else [sound]:
-        if part:
-            _add_table(parsed, part, how)
+def _halves(records: dict[int, _Record]) -> list[dict[int, _Record]]:
+    items, middle = list(records.items()), len(records) // 2
+    return [dict(items[:middle]), dict(items[middle:])]
 
 
 # Whole files
@@ -681,7 +541,7 @@ class _File:
 
     def __init__(self, path: Path, options: ReadOptions) -> None:
         self.path, self.options = path, options
-        self.collected = _Collected(options)
+        self.batches: list[_Batch] = []
         self.lines: list[int] = []  # of the graphs
         self.bad: list[tuple[int, Exception]] = []
         self.names: list[object] = []
@@ -689,11 +549,11 @@ class _File:
         self.fields: dict[str, set[str]] = {"nodes": set(), "edges": set()}
         self.directed: bool | None = None
 
-    def add(self, batch: Iterable[tuple[int, bytes]]) -> None:
+    def add(self, lines: Iterable[tuple[int, bytes]]) -> None:
         """Read some lines, given with their numbers."""
-        numbers, lines = zip(*batch, strict=True)
+        numbers, texts = zip(*lines, strict=True)
         good: dict[int, _Record] = {}
-        for number, found in zip(numbers, _records_of(lines), strict=True):
+        for number, found in zip(numbers, _records_of(texts), strict=True):
             try:
                 good[number] = self._checked(found)
             except GraphError as error:
@@ -713,17 +573,17 @@ class _File:
             raise GraphError(f"the graph is {ways[0]} and {ways[1]}: one answer holds for all graphs of a file.")
         return found
 
-    def _add(self, good: Mapping[int, _Record]) -> None:
-        """Take all graphs together or, where that fails, one by one, so that each error stays with its line."""
+    def _add(self, good: dict[int, _Record]) -> None:
+        """Take all graphs together or, where that fails, halves of them, so that each error stays with its line."""
         own = list(good.values())
         try:
-            self.collected.add(own)
+            self.batches.append(_batch(own, self.options))
         except (GraphError, RecursionError) as error:
             if len(good) == 1:
                 self.bad += [(number, error) for number in good]
             else:
-                for number, record in good.items():
-                    self._add({number: record})
+                for half in _halves(good):
+                    self._add(half)
             return
         self.lines += good
         self.names += [record.name for record in own]
@@ -737,13 +597,11 @@ class _File:
         if not self.lines and not self.bad:
             raise DataError(f"{self.path} holds no graphs: expected one JSON object per line.")
         self._tell()
-        self.options.check_columns(self.fields, sure=self.collected.rows["edges"] > 0)
-        for builder in self.collected.builders.values():
-            if len(builder.kinds) > 1:
-                raise self._conflict(builder)
+        self.options.check_columns(self.fields, sure=any(batch.table.num_edges for batch in self.batches))
+        kinds = {key: self._kind(key) for key in dict.fromkeys(chain.from_iterable(b.kinds for b in self.batches))}
         names = [None if name in (None, "") else str(name) for name in self.names]
         columns = graph_columns(names, {name: _alike(values) for name, values in self.targets.items()})
-        return self.options.applied(self.collected.table("infer", directed=bool(self.directed), graphs=columns))
+        return self.options.applied(replace(self._joined(kinds), graphs=columns))
 
     def _tell(self) -> None:
         """Raise an error about unreadable lines, or warn that they are left out."""
@@ -758,13 +616,56 @@ class _File:
             raise mistakes.nothing_left()
         mistakes.warn()
 
-    def _conflict(self, builder: _Builder) -> DataError:
-        """The error about values of two kinds, with their lines."""
-        sizes = np.cumsum(self.collected.sizes[builder.side])
-        rows = [row for row, _ in builder.kinds.values()]
-        first, other = (self.lines[int(np.searchsorted(sizes, row, side="right"))] for row in rows[:2])
-        message, *remedies = builder.conflict().args
-        return DataError(f"{self.path}, line {other} and line {first} differ: {message}", *remedies)
+    def _kind(self, key: Key) -> Hashable:
+        """The kind of a field in all batches, or an error that names the lines where it differs."""
+        lines: dict[Hashable, tuple[int, Any]] = {}
+        first = 0
+        for table, kinds, examples in self.batches:
+            kind = kinds.get(key)
+            if kind is not None and kind not in lines:
+                row, value = examples[key]
+                ptr = table.node_ptr if key[0] == "nodes" else table.edge_ptr
+                lines[kind] = self.lines[first + int(np.searchsorted(ptr, row, side="right")) - 1], value
+            first += len(table)
+        if len(lines) > 1:
+            message, *remedies = mixed_column(key[1], key[0], " and ".join(short(v) for _, v in lines.values())).args
+            (one, _), (other, _), *_ = lines.values()
+            raise DataError(f"{self.path}, line {other} and line {one} differ: {message}", *remedies)
+        return next(iter(lines), None)
+
+    def _joined(self, kinds: Mapping[Key, Hashable]) -> GraphTable:
+        """All batches below one another; a field that one of them lacks is missing there."""
+        like: dict[Key, Column] = {}
+        for batch in self.batches:
+            for side in ("nodes", "edges"):
+                like |= {(side, name): own for name, own in getattr(batch.table, side).items()}
+        table = GraphTable.concatenate([_filled(batch.table, like) for batch in self.batches])
+        columns: dict[str, dict[str, Column]] = {"nodes": {}, "edges": {}}
+        if "id" in table.nodes:
+            columns["nodes"]["id"] = table.nodes["id"]
+        for key, kind in kinds.items():
+            side, name = key
+            rows = table.num_nodes if side == "nodes" else table.num_edges
+            own = Text.of([None] * rows) if kind is None else getattr(table, side)[name]
+            if isinstance(own, Categories):
+                ordered = map(_plain, own.names) if kind == "label" else own.names
+                own = Coded(own.codes, own.names).labels(name, side, ordered)
+                if kind == "word" and not self.options.kind(name, side):
+                    own = Text(own.values()) if are_ids(len(own.names), int((~own.missing).sum())) else own
+            columns[side][name] = own
+        return replace(table, nodes=columns["nodes"], edges=columns["edges"])
+
+
+def _filled(table: GraphTable, like: Mapping[Key, Column]) -> GraphTable:
+    """The table with columns like these where it has none; ids are numbers then."""
+    lacking: dict[str, dict[str, Column]] = {"nodes": {}, "edges": {}}
+    for (side, name), column in like.items():
+        if name not in getattr(table, side):
+            rows = table.num_nodes if side == "nodes" else table.num_edges
+            lacking[side][name] = taken(column, np.full(rows, -1))
+    if "id" in lacking["nodes"]:
+        lacking["nodes"]["id"] = Text.of(chain.from_iterable(map(range, np.diff(table.node_ptr).tolist())))
+    return table.with_columns(nodes=lacking["nodes"], edges=lacking["edges"])
 
 
 def _alike(targets: Sequence[Any]) -> Sequence[Any]:
@@ -819,20 +720,16 @@ def _written(table: GraphTable) -> Iterator[bytes]:
         for name, column in getattr(table, side).items():
             if isinstance(column, Numbers) and np.isinf(column.matrix()).any():
                 raise GraphError(f"column {name!r} of the {side} holds inf, which JSON cannot: replace it.")
-    nodes, edges, parallel = row_fields(table, "nodes"), row_fields(table, "edges"), parallel_edges(table).tolist()
-    for i, own in enumerate(row_fields(table, "graphs")):
-        name = {"id": own.pop("name")} if "name" in own else {}
-        ids = table.node_ids(i)
-        start, stop = int(table.node_ptr[i]), int(table.node_ptr[i + 1])
-        span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
-        ends = zip(table.source[span].tolist(), table.target[span].tolist(), edges[span], strict=True)
+    parallel = parallel_edges(table).tolist()
+    for i, (fields, ids, nodes, edges) in enumerate(plain_graphs(table)):
+        name = {"id": fields.pop("name")} if "name" in fields else {}
         record = {
             **name,
-            **own,
+            **fields,
             "directed": table.directed,
             "multigraph": parallel[i],
-            "nodes": [{"id": v, **fields} for v, fields in zip(ids, nodes[start:stop], strict=True)],
-            "edges": [{"source": ids[u], "target": ids[v], **fields} for u, v, fields in ends],
+            "nodes": [{"id": v, **own} for v, own in zip(ids, nodes, strict=True)],
+            "edges": [{"source": ids[u], "target": ids[v], **own} for u, v, own in edges],
         }
         try:
             yield msgspec.json.encode(record)

@@ -10,8 +10,7 @@ import numpy as np
 from rwkplus.errors import GraphError
 from rwkplus.io.sources import ReadOptions, columns_of, graph_columns, one_direction, with_ids
 from rwkplus.table import GraphTable
-from rwkplus.table.columns import Column
-from rwkplus.table.graph_table import parallel_edges, pointers, row_fields
+from rwkplus.table.graph_table import parallel_edges, plain_graphs, pointers
 
 TAKES = ("ignore", "labels", "attributes", "weight", "y")
 CLASSES: dict[tuple[bool, bool], type[nx.Graph]] = {
@@ -46,10 +45,10 @@ def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions
         numbered = numbered and names == list(range(len(names)))
         ids += names
         node_fields += graph._node.values()
-        for u, v, fields in graph.edges(data=True):
+        for u, v, own in graph.edges(data=True):
             source.append(place[u])
             target.append(place[v])
-            edge_fields.append(fields)
+            edge_fields.append(own)
     node_ptr = pointers([len(graph) for graph in graphs])
     edge_ptr = pointers([graph.number_of_edges() for graph in graphs])
     names_of = {
@@ -57,7 +56,11 @@ def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions
         "edges": _names(edge_fields, "edge", edge_ptr),
     }
     options.check_columns(names_of, sure=bool(node_fields and edge_fields))
-    nodes = _columns(node_fields, names_of["nodes"], "nodes", options)
+    fields = {"nodes": node_fields, "edges": edge_fields}
+    nodes, edges = (
+        columns_of(((name, [own.get(name) for own in fields[side]]) for name in names_of[side]), side, options)
+        for side in fields
+    )
     table = GraphTable(
         node_ptr,
         edge_ptr,
@@ -68,7 +71,7 @@ def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions
             {name: [graph.graph.get(name) for graph in graphs] for name in options.targets},
         ),
         with_ids(None if numbered else ids, nodes, "Rename it, or relabel the nodes by it with nx.relabel_nodes."),
-        _columns(edge_fields, names_of["edges"], "edges", options),
+        edges,
         directed,
     )
     return options.applied(table)
@@ -88,12 +91,6 @@ def _names(fields: Sequence[dict[Any, Any]], kind: str, ptr: Any) -> list[str]: 
     return names
 
 
-def _columns(
-    fields: Sequence[dict[Any, Any]], names: Sequence[str], side: str, options: ReadOptions
-) -> dict[str, Column]:
-    return columns_of(((name, [own.get(name) for own in fields]) for name in names), side, options)
-
-
 def to_networkx(table: GraphTable) -> list[nx.Graph]:
     """Graphs with all columns as attributes; nodes are called by their ids.
 
@@ -103,16 +100,11 @@ def to_networkx(table: GraphTable) -> list[nx.Graph]:
         [('ann', 'bob', {'how': 'card'})]
     """
     make = CLASSES[table.directed, bool(parallel_edges(table).any())]
-    fields = {side: row_fields(table, side) for side in ("graphs", "nodes", "edges")}
     graphs = []
-    for i, own in enumerate(fields["graphs"]):
-        graph = make(**own)
-        ids = _hashable(table.node_ids(i))
-        rows = fields["nodes"][int(table.node_ptr[i]) : int(table.node_ptr[i + 1])]
-        graph.add_nodes_from(zip(ids, rows, strict=True))
-        span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
-        ends = zip(table.source[span].tolist(), table.target[span].tolist(), fields["edges"][span], strict=True)
-        graph.add_edges_from((ids[u], ids[v], own) for u, v, own in ends)
+    for own in plain_graphs(table):
+        graph, ids = make(**own.fields), _hashable(own.ids)
+        graph.add_nodes_from(zip(ids, own.nodes, strict=True))
+        graph.add_edges_from((ids[u], ids[v], fields) for u, v, fields in own.edges)
         graphs.append(graph)
     return graphs
 

@@ -1,7 +1,6 @@
 """Tables on disk: folders of Arrow files that open without being read, and of Parquet files (extra: ``arrow``)."""
 
 import json
-from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -18,7 +17,13 @@ from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import Rows, read_only
 from rwkplus.table.graph_table import SIDES, Origin
-from rwkplus.table.packing import check_table
+from rwkplus.table.packing import check_table, tuples
+
+try:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.ipc  # type: ignore[import-untyped]
+except ImportError as error:
+    raise MissingExtraError("tables on disk need PyArrow: pip install 'rwkplus[arrow]'.") from error
 
 ABOUT = "table.json"
 FORMAT = "rwkplus table 1"
@@ -72,11 +77,11 @@ class StoredText(Text):
     """Text in an Arrow array, of which Python objects are made when somebody asks for them."""
 
     array: Any
-    kind: str  # words, numbers, or json for all else
+    form: str  # words, numbers, or json for all else
 
-    def __init__(self, array: Any, kind: str) -> None:  # noqa: ANN401
+    def __init__(self, array: Any, form: str) -> None:  # noqa: ANN401
         object.__setattr__(self, "array", array)
-        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "form", form)
 
     @cached_property
     def texts(self) -> NDArray[np.object_]:  # type: ignore[override]
@@ -84,8 +89,8 @@ class StoredText(Text):
         try:
             self.array.validate(full=True)
             values = self.array.to_pylist()
-            if self.kind == "json":
-                values = [None if value is None else _from_json(value) for value in values]
+            if self.form == "json":
+                values = [None if value is None else tuples(json.loads(value)) for value in values]
         except ValueError as error:  # of Arrow, JSON or Unicode
             raise DataError(f"a column of text on disk is damaged: {error}.") from error
         return read_only(Text.of(values).texts)
@@ -96,21 +101,12 @@ class StoredText(Text):
     def __reduce__(self) -> tuple[type[Text], tuple[NDArray[np.object_]]]:
         return Text, (self.texts,)
 
-    def take(self, rows: Rows) -> "Text":
+    def take(self, rows: Rows) -> "Text":  # type: ignore[override]
         """Some of the rows."""
         if not isinstance(rows, slice) or rows.step not in (None, 1):
             return Text(self.texts[rows])
         start, stop, _ = rows.indices(len(self))
-        return StoredText(self.array.slice(start, max(stop - start, 0)), self.kind)
-
-
-def _from_json(text: str) -> Any:  # noqa: ANN401
-    """A value as it was before JSON made lists of its tuples."""
-
-    def plain(value: Any) -> Any:  # noqa: ANN401
-        return tuple(map(plain, value)) if isinstance(value, list) else value
-
-    return plain(json.loads(text))
+        return StoredText(self.array.slice(start, max(stop - start, 0)), self.form)
 
 
 def write_table(table: GraphTable, folder: str | Path) -> Path:
@@ -127,12 +123,13 @@ def write_table(table: GraphTable, folder: str | Path) -> Path:
         ...     open_table(path)[1]
         GraphTable: 1 undirected graph, 4 nodes, 4 edges
     """
-    _pyarrow()
     folder = Path(folder)
-    fields = {side: _fields(getattr(table, side), side) for side in SIDES}
+    fields = {side: _fields(table, side) for side in SIDES}
     with whole_folder(folder, replaces=ABOUT) as scratch:
         for side in SIDES:
-            _write_arrow(scratch / f"{side}.arrow", {**_own_fields(table, side), **fields[side].arrays})
+            batch = pa.RecordBatch.from_pydict(fields[side][0])
+            with (scratch / f"{side}.arrow").open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+                writer.write_batch(batch)
         about = _About(
             format=FORMAT,
             id=uuid4().hex,
@@ -141,7 +138,7 @@ def write_table(table: GraphTable, folder: str | Path) -> Path:
             targets=list(table.targets),
             rows=_Sides(len(table), table.num_nodes, table.num_edges),
             bytes=_Sides(*((scratch / f"{side}.arrow").stat().st_size for side in SIDES)),
-            columns=_Sides(*(fields[side].about for side in SIDES)),
+            columns=_Sides(*(fields[side][1] for side in SIDES)),
         )
         (scratch / ABOUT).write_bytes(msgspec.json.format(msgspec.json.encode(about), indent=1))
     return folder
@@ -152,11 +149,8 @@ def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> Grap
 
     Arrays of a written table are views of its files, which the system reads where they are used. What is sent to other
     processes is the path and the range of graphs. A folder of others has ``edges.parquet`` and, where needed,
-    ``nodes.parquet`` and ``graphs.parquet``, whose columns are read as those of data frames.
-
-    Args:
-        folder: The folder.
-        options: ``ignore`` for a written table; those of data frames for Parquet files.
+    ``nodes.parquet`` and ``graphs.parquet``, whose columns are read as those of data frames, with the same options; a
+    written table only takes ``ignore``.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -182,14 +176,7 @@ def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> Grap
 
 
 def open_block(path: str, mark: str, start: int, stop: int) -> GraphTable:
-    """Open some graphs of a written table: what workers are sent.
-
-    Args:
-        path: Folder of the table.
-        mark: Tells it from another one in the same place.
-        start: First graph.
-        stop: Graph after the last one.
-    """
+    """Open some graphs of a written table: what workers are sent."""
     if mark != _mark(Path(path)):
         raise DataError(f"{path} was written anew after the table was opened: open it again.")
     table = _opened(path, mark)[start:stop]
@@ -204,42 +191,22 @@ def open_block(path: str, mark: str, start: int, stop: int) -> GraphTable:
 # Writing
 
 
-class _Fields(NamedTuple):
-    """Columns as Arrow arrays, and what is known of them besides."""
-
-    arrays: dict[str, Any]
-    about: list[_Field]
-
-
-def _pyarrow() -> Any:  # noqa: ANN401
-    try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.ipc  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingExtraError("tables on disk need PyArrow: pip install 'rwkplus[arrow]'.") from error
-    return pa
-
-
-def _own_fields(table: GraphTable, side: str) -> dict[str, Any]:
-    pa = _pyarrow()
+def _fields(table: GraphTable, side: str) -> tuple[dict[str, Any], list[_Field]]:
+    """All fields of a file as Arrow arrays, and what is known of columns besides."""
     if side == "graphs":
-        return {"first_node": pa.array(table.node_ptr[:-1]), "first_edge": pa.array(table.edge_ptr[:-1])}
-    if side == "nodes":
-        return {"graph": pa.array(table.node_graph.astype(np.int32))}
-    graph = pa.array(table.edge_graph.astype(np.int32))
-    return {"graph": graph, "source": pa.array(table.source), "target": pa.array(table.target)}
-
-
-def _fields(columns: Mapping[str, Column], side: str) -> _Fields:
-    taken, fields = set(OWN[side]), _Fields({}, [])
-    for name, column in columns.items():
+        own: list[NDArray[Any]] = [table.node_ptr[:-1], table.edge_ptr[:-1]]
+    elif side == "nodes":
+        own = [table.node_graph.astype(np.int32)]
+    else:
+        own = [table.edge_graph.astype(np.int32), table.source, table.target]
+    arrays, columns = dict(zip(OWN[side], map(pa.array, own), strict=True)), []
+    for name, column in getattr(table, side).items():
         field = name
-        while field in taken:
+        while field in arrays:
             field += "_"
-        taken.add(field)
-        fields.arrays[field], about = _array(name, column, side)
-        fields.about.append(_Field(name, field, **about))
-    return fields
+        arrays[field], about = _array(name, column, side)
+        columns.append(_Field(name, field, **about))
+    return arrays, columns
 
 
 def _array(name: str, column: Column, side: str) -> tuple[Any, dict[str, Any]]:
@@ -256,7 +223,6 @@ def _array(name: str, column: Column, side: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _labels(column: Categories) -> Any:  # noqa: ANN401
-    pa = _pyarrow()
     codes = np.ascontiguousarray(column.codes)
     missing = column.missing
     bits = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
@@ -265,7 +231,6 @@ def _labels(column: Categories) -> Any:  # noqa: ANN401
 
 
 def _numbers(column: Numbers) -> Any:  # noqa: ANN401
-    pa = _pyarrow()
     numbers = np.ascontiguousarray(column.numbers)
     flat = pa.array(numbers.astype(np.uint8).ravel() if numbers.dtype.kind == "b" else numbers.ravel())
     return flat if numbers.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, numbers.shape[1])
@@ -273,7 +238,6 @@ def _numbers(column: Numbers) -> Any:  # noqa: ANN401
 
 def _texts(column: Text) -> tuple[Any, dict[str, Any]]:
     """Words and whole numbers as they are, anything else as JSON."""
-    pa = _pyarrow()
     values = column.texts.tolist()
     kinds = {type(value) for value in values} - {type(None)}
     if kinds <= {str}:
@@ -282,13 +246,6 @@ def _texts(column: Text) -> tuple[Any, dict[str, Any]]:
         return pa.array(values, pa.int64()), {"kind": "text", "type": "numbers"}
     texts = [None if value is None else json.dumps(value) for value in values]
     return pa.array(texts, pa.large_string()), {"kind": "text", "type": "json"}
-
-
-def _write_arrow(path: Path, arrays: Mapping[str, Any]) -> None:
-    pa = _pyarrow()
-    batch = pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
-    with path.open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
-        writer.write_batch(batch)
 
 
 # Opening
@@ -348,7 +305,6 @@ class _File(NamedTuple):
     @classmethod
     def of(cls, folder: Path, side: str, about: _About) -> "_File":
         """Map a file; its size and number of rows must be those that were written."""
-        pa = _pyarrow()
         path = folder / f"{side}.arrow"
         try:
             size, written = path.stat().st_size, getattr(about.bytes, side)
@@ -376,7 +332,7 @@ class _File(NamedTuple):
 
     def numbers(self, name: str, kind: str) -> NDArray[Any]:
         """A field as a view of the file."""
-        array, types = self.field(name), _pyarrow().types
+        array, types = self.field(name), pa.types
         if array.null_count or not (types.is_integer(array.type) or types.is_floating(array.type)):
             raise damaged(self.path, f"the field {name!r} does not hold numbers throughout")
         values: NDArray[Any] = array.to_numpy(zero_copy_only=True)
@@ -396,7 +352,7 @@ class _File(NamedTuple):
             if about.kind == "numbers":
                 return Numbers(self._measured(array, about))
             return StoredText(array, {"words": "words", "numbers": "numbers", "json": "json"}[about.type])
-        except (_pyarrow().ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
+        except (pa.ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
             raise damaged(self.path, f"the field {about.field!r} is not what {ABOUT} says ({error})") from error
 
     def _labels(self, array: Any, *, one_hot: bool) -> Categories:  # noqa: ANN401
@@ -446,7 +402,6 @@ def read_parquet(path: str | Path, options: ReadOptions = ReadOptions()) -> Grap
 
 def _parquet(path: Path) -> Any:  # noqa: ANN401
     """A Parquet file as an Arrow table, None where there is none."""
-    pa = _pyarrow()
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     if not path.exists():

@@ -17,7 +17,6 @@ from rwkplus.io.pyg_checks import (
     INTEGERS,
     MEANINGFUL,
     NAMES,
-    NO_EDGES,
     USED,
     check_alike,
     check_fields,
@@ -26,7 +25,8 @@ from rwkplus.io.pyg_checks import (
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.arrays import once
-from rwkplus.table.columns import target_column
+from rwkplus.table.columns import integer_labels, target_column
+from rwkplus.table.graph_table import pointers
 from rwkplus.table.reader import CARRIED, directed_edges
 from rwkplus.types import check_ignore, check_integer
 
@@ -55,8 +55,8 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
     if whole.edge_weight is not None:
         edges[WEIGHT], weight = Numbers(_array(whole.edge_weight)), WEIGHT
     table = GraphTable(
-        node_ptr=_pointers(whole.num_nodes),
-        edge_ptr=_pointers(whole.num_edges),
+        node_ptr=pointers(whole.num_nodes.cpu().numpy()),
+        edge_ptr=pointers(whole.num_edges.cpu().numpy()),
         source=whole.edge_index[0].cpu().numpy(),
         target=whole.edge_index[1].cpu().numpy(),
         graphs=_graph_columns(items, options),
@@ -178,14 +178,16 @@ def one_hot_degree(graphs: Graphs, max_degree: int | None = None) -> list[Data]:
     """
     if max_degree is not None:
         check_integer("max_degree", max_degree, 1)
-    graphs = graph_list(graphs)
-    degrees = [_degrees(i, graph) for i, graph in enumerate(graphs)]
-    cap = max_degree or max((int(d.max()) for d in degrees if d.numel()), default=1)
-    result = [copy(graph) for graph in graphs]
-    for graph, own in zip(result, degrees, strict=True):
-        graph.x = torch.nn.functional.one_hot(own.clamp(max=cap), cap + 1).to(torch.get_default_dtype())
+    items = [copy(graph) for graph in graph_list(graphs)]
+    whole = _Collated.of(items, ("x", *NAMES.values()), need_x=False)
+    first = whole.num_nodes.cumsum(0) - whole.num_nodes
+    degrees = degree(whole.edge_index[0] + first[whole.owner("edge_attr")], int(whole.num_nodes.sum()), torch.long)
+    cap = max_degree or (int(degrees.max()) if degrees.numel() else 1)
+    rows = torch.nn.functional.one_hot(degrees.clamp(max=cap), cap + 1).to(torch.get_default_dtype())
+    for graph, own in zip(items, rows.split(whole.num_nodes.tolist()), strict=True):
+        graph.x = own.clone()
         graph.node_label_names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
-    return result
+    return items
 
 
 def is_one_hot(colors: Tensor) -> bool:
@@ -285,7 +287,7 @@ class _Collated:
         if self._holds_codes(field, values):
             rows = values.detach().cpu().numpy()
             several = rows.shape[1] > 1
-            return {f"{field}{k}" if several else field: _codes(column) for k, column in enumerate(rows.T)}
+            return {f"{field}{k}" if several else field: integer_labels(column) for k, column in enumerate(rows.T)}
         names = self.names.get(field)
         if names is not None and len(names) != values.size(1):
             raise GraphError(f"{NAMES[field]} has {len(names)} names but {field} has {values.size(1)} columns.")
@@ -377,35 +379,6 @@ def _cut(batch: Batch) -> list[Data]:
             parts[field] = unbatch(batch[field][order], owner[order], 0, num_graphs)
     names = {field: batch[field] for field in NAMES.values() if batch.get(field) is not None}
     return [Data(**{field: part[i] for field, part in parts.items()}, **names) for i in range(num_graphs)]
-
-
-def _degrees(i: int, graph: Data) -> Tensor:
-    edge_index, num_nodes = graph.get("edge_index"), graph.num_nodes or 0
-    if edge_index is None:
-        raise GraphError(f"graph {i} has no edge_index.", NO_EDGES)
-    if edge_index.numel() and (int(edge_index.min()) < 0 or int(edge_index.max()) >= num_nodes):
-        raise GraphError(
-            f"graph {i}: edge_index names nodes from {int(edge_index.min())} to {int(edge_index.max())} but there are "
-            f"{num_nodes} nodes."
-        )
-    degrees: Tensor = degree(edge_index[0], num_nodes, dtype=torch.long)
-    return degrees
-
-
-def _pointers(sizes: Tensor) -> Any:  # noqa: ANN401
-    return np.concatenate([[0], np.cumsum(sizes.cpu().numpy())])
-
-
-def _codes(numbers: Any) -> Categories:  # noqa: ANN401
-    """A column of integers as labels, in ascending order."""
-    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
-    if high - low > 4 * numbers.size + 1000:
-        found, codes = np.unique(numbers, return_inverse=True)
-        return Categories.numbered(codes, map(str, found.tolist()))
-    shifted = numbers.astype(np.int64) - low
-    used = np.bincount(shifted) > 0
-    names = (np.flatnonzero(used) + low).tolist()
-    return Categories.numbered((np.cumsum(used) - 1)[shifted] if names else shifted, map(str, names))
 
 
 def _array(values: Tensor) -> Any:  # noqa: ANN401

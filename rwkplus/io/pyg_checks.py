@@ -139,13 +139,8 @@ def check_alike(i: int, record: dict[str, Any], first: dict[str, Any]) -> None:
 def _check_names(i: int, field: str, names: object, expected: object) -> None:
     if names is expected and i > 0:  # the usual case, and cheap
         return
-    if names is not None and not _are_names(names):
+    words = isinstance(names, tuple | list) and all(isinstance(name, str) for name in names)
+    if names is not None and not (words and len(set(names)) == len(names)):  # type: ignore[call-overload, arg-type]
         raise GraphError(f"graph {i}: {field} must be a tuple of distinct strings, got {names!r}.")
     if names != expected:
         raise GraphError(f"graph {i}: {field} differs from graph 0.", "Build all graphs with one vocabulary.")
-
-
-def _are_names(names: object) -> bool:
-    if not isinstance(names, tuple | list):
-        return False
-    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)

@@ -106,14 +106,7 @@ class Mistakes:
     def add(
         self, side: Side, rows: Ints | Sequence[int], message: str | Callable[[int], str], *remedies: str | Remedy
     ) -> None:
-        """Note the same mistake of some rows.
-
-        Args:
-            side: Which table.
-            rows: Numbers of its rows, ascending.
-            message: What is wrong with all of them, or with the i-th one.
-            remedies: What to do about all of them.
-        """
+        """Note what is wrong with some rows of a table, all of them or the i-th one, and what to do about it."""
         if len(rows) == 0:
             return
         found = self._new.setdefault(side, _Found())
@@ -132,15 +125,7 @@ class Mistakes:
             found.shown += [(line, f"{self.places[side].unit} {line}: {said}") for line, said in shown]
 
     def lacks(self, sentence: str, otherwise: str) -> None:
-        """Note something that is missing as a whole; ``otherwise`` says what becomes of it where that is no error.
-
-        >>> mistakes = Mistakes({"graphs": Places("graphs.csv", "line", lambda row: (row, f"line {row}"))})
-        >>> mistakes.lacks("graphs.csv has no line for the graph 'a'", "it is kept")
-        >>> mistakes.settle()
-        Traceback (most recent call last):
-        ...
-        rwkplus.errors.DataError: graphs.csv has no line for the graph 'a'.
-        """
+        """Note something that is missing as a whole; ``otherwise`` says what becomes of it where that is no error."""
         self._lacking.append(f"{sentence}.")
         self._kept.append(f"{sentence}: {otherwise}.")
 
@@ -196,12 +181,10 @@ class Coded:
         """
         if not empty:
             return self
-        number = np.ones(len(self.values) + 1, dtype=np.int32)
-        number[list(empty)] = 0
-        kept = number.astype(bool)
-        number = np.where(kept, np.cumsum(number) - 1, -1).astype(np.int32)
-        number[-1] = -1
-        return Coded(number[self.codes], [value for value, stays in zip(self.values, kept, strict=False) if stays])
+        kept = np.delete(np.arange(len(self.values)), empty).tolist()
+        number = np.full(len(self.values) + 1, -1, dtype=np.int32)
+        number[kept] = np.arange(len(kept))
+        return Coded(number[self.codes], [self.values[k] for k in kept])
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -215,12 +198,13 @@ class Coded:
         """Some of the rows."""
         return Coded(self.codes[rows], self.values)
 
-    def cells(self) -> NDArray[np.object_]:
-        """The value of every row, None where it is missing.
+    def labels(self, name: str, of: str, values: Iterable[Any] | None = None) -> Categories:
+        """The values, or others in their place, as labels of the column ``name``."""
+        found = labels_of(name, list(self.values if values is None else values), of)
+        return Categories.numbered(np.append(found.codes, -1)[self.codes], found.names)
 
-        >>> Coded.of(["card", None]).cells().tolist()
-        ['card', None]
-        """
+    def cells(self) -> NDArray[np.object_]:
+        """The value of every row, None where it is missing."""
         values = np.empty(len(self.values) + 1, dtype=object)
         values[:-1] = self.values
         return values[self.codes]
@@ -238,21 +222,6 @@ def values_of(cells: Cells) -> list[Any]:
         return cells
     found: list[Any] = (cells.cells() if isinstance(cells, Coded) else cells.values()).tolist()
     return found
-
-
-def distinct(keys: Array) -> Ints:
-    """Number equal keys alike ``(N,)``, by sorting.
-
-    >>> distinct(np.array([7, 3, 7])).tolist()
-    [1, 0, 1]
-    """
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    new = np.zeros(ordered.size, np.int64)
-    new[1:] = ordered[1:] != ordered[:-1]
-    number = np.empty(ordered.size, np.int64)
-    number[order] = np.cumsum(new)
-    return number
 
 
 # What columns are called
@@ -386,8 +355,7 @@ def _of_words(name: str, cells: Coded, kind: Kind | None, side: Side) -> Column:
             raise refuse_date(name, side)
         if dates or are_ids(int(used.sum()), int((cells.codes >= 0).sum())):
             return Text(cells.cells())
-    found = labels_of(name, list(values), side)
-    return Categories.numbered(np.append(found.codes, -1)[cells.codes], found.names)
+    return cells.labels(name, side)
 
 
 def _of_objects(name: str, cells: list[Any], kind: Kind | None, side: Side, *, carried: bool) -> Column:

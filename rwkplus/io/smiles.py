@@ -11,21 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError
+from rwkplus.errors import DataError, GraphError, MissingExtraError
 from rwkplus.files import opened_text, read_text
 from rwkplus.io.rows import Cells, Mistakes, Places, find, needed, typed, values_of
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import short, target_column
+from rwkplus.table.columns import integer_labels, short, target_column
 from rwkplus.table.graph_table import pointers
+
+try:
+    from rdkit import Chem, rdBase
+except ImportError:  # told once a file has been looked at
+    Chem = None  # type: ignore[assignment]
 
 TAKES = ("atom", "bond", "ignore", "on_error", "n_jobs")
 LARGEST = 2**63
 """Whole numbers from here on are identifiers."""
 CHARACTERS = 1 << 20
 """Of a file that are checked at a time."""
-ATOM = ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring")
-BOND = ("type", "stereo", "conjugated", "ring")
 BONDS = ("-", "=", "#", ":", "~")
 """Single, double, triple, aromatic and any other bond; labels of edges in this order, whatever molecules there are."""
 TRUTH = ("False", "True")
@@ -58,31 +61,6 @@ Ints = NDArray[np.int32]
 HEADER = "Is the first line a header? Remove it."
 
 
-class Choice(NamedTuple):
-    """What describes atoms and bonds."""
-
-    atom: tuple[str, ...]
-    bond: tuple[str, ...]
-
-    @classmethod
-    def of(cls, atom: Sequence[str], bond: Sequence[str]) -> "Choice":
-        """Refuse what cannot be chosen.
-
-        >>> Choice.of(("elemnt",), ("type",))
-        Traceback (most recent call last):
-        ...
-        rwkplus.errors.ParameterError: atom must be some of element, charge, aromatic, hydrogens, degree, isotope,
-        chirality, ring; got 'elemnt'.
-        """
-        for name, chosen, known in (("atom", atom, ATOM), ("bond", bond, BOND)):
-            for own in chosen:
-                if own not in known:
-                    raise ParameterError(f"{name} must be some of {', '.join(known)}; got {own!r}.")
-            if len(set(chosen)) < len(chosen):
-                raise ParameterError(f"{name}={tuple(chosen)!r} names something twice.")
-        return cls(tuple(atom), tuple(bond))
-
-
 class Block(NamedTuple):
     """Some molecules as arrays; atoms and bonds have a column for each choice."""
 
@@ -104,10 +82,6 @@ def from_molecules(molecules: Iterable[Any], options: ReadOptions = ReadOptions(
     other) that of the edges; ``atom`` and ``bond`` choose further columns. Hydrogens stay implicit. The strings are not
     kept: graphs have their order, and they would take half as much memory again.
 
-    Args:
-        molecules: Strings, or molecules of RDKit.
-        options: ``atom``, ``bond``, ``ignore``, ``on_error`` and ``n_jobs``.
-
     Example:
         >>> from_molecules(["CCO", "N#N"])
         GraphTable: 2 undirected graphs, 5 nodes, 3 edges
@@ -127,10 +101,7 @@ def from_molecules(molecules: Iterable[Any], options: ReadOptions = ReadOptions(
 def from_table(columns: Mapping[str, Cells], options: ReadOptions, mistakes: Mistakes) -> GraphTable:
     """Read the molecules of a table, one a row, and carry its other columns along: they describe the graphs.
 
-    Args:
-        columns: Columns by name; one of them holds SMILES, or molecules of RDKit.
-        options: Which column that is, and which are targets, as :func:`rwkplus.io.rows.spelled` returns them.
-        mistakes: Names the rows, and may know of mistakes already.
+    Options name columns as :func:`rwkplus.io.rows.spelled` does; mistakes name the rows, and may know of some already.
     """
     options.check("a table of molecules", (*TAKES, "smiles", "graph", "y", "labels", "attributes"))
     smiles = needed(options.smiles, columns, "smiles", mistakes.table("graphs"))
@@ -199,10 +170,9 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
           edges  label: 5 labels (-, =, #, :, ~)
     """
     options.check("a file of molecules", (*TAKES, "y"))
-    choice = Choice.of(options.atom, options.bond)
     _check_text(path)
     _check_rdkit()
-    blocks, records = _read_records(Path(path), choice)
+    blocks, records = _read_records(Path(path), options)
     if not blocks:
         raise DataError(f"{path} holds no molecules.")
     block = _joined(blocks)
@@ -210,7 +180,7 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
     mistakes = Mistakes({"graphs": places}, options.on_error)
     _settle(np.arange(block.given), block, mistakes, lambda row: "RDKit cannot read it")
     fields = _data_fields(records, options, path)
-    return options.applied(_table(block, choice, options).with_columns(graphs=fields))
+    return options.applied(_table(block, options).with_columns(graphs=fields))
 
 
 # Molecules as tables
@@ -218,15 +188,14 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
 
 def _read(molecules: list[Any], columns: Mapping[str, Column], options: ReadOptions, mistakes: Mistakes) -> GraphTable:
     """Read molecules but those that are known to be wrong; columns describe them."""
-    choice = Choice.of(options.atom, options.bond)
     rows = np.setdiff1d(np.arange(len(molecules)), mistakes.settle().get("graphs", ()))
     if not rows.size:
         raise mistakes.nothing_left()
     _check_rdkit()
     good = molecules if rows.size == len(molecules) else [molecules[row] for row in rows]
-    block = _joined(_blocks(good, choice, options.n_jobs))
+    block = _joined(_blocks(good, options))
     rows = _settle(rows, block, mistakes, lambda row: f"RDKit cannot read {short(molecules[row])}")
-    table = _table(block, choice, options)
+    table = _table(block, options)
     return table.with_columns(graphs={name: column.take(rows) for name, column in columns.items()})
 
 
@@ -244,34 +213,32 @@ def _settle(
     return np.delete(rows, block.bad)
 
 
-def _table(block: Block, choice: Choice, options: ReadOptions) -> GraphTable:
+def _table(block: Block, options: ReadOptions) -> GraphTable:
     table = GraphTable(
         pointers(block.nodes),
         pointers(block.edges),
         block.source,
         block.target,
         {},
-        dict(_column(name, block.atoms[:, k]) for k, name in enumerate(choice.atom)),
-        dict(_column(name, block.bonds[:, k]) for k, name in enumerate(choice.bond)),
+        dict(_column(name, block.atoms[:, k]) for k, name in enumerate(options.atom)),
+        dict(_column(name, block.bonds[:, k]) for k, name in enumerate(options.bond)),
     )
     return table.without(options.ignore)
 
 
 def _check_rdkit() -> None:
-    try:
-        import rdkit.Chem  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("reading molecules needs RDKit: pip install 'rwkplus[chem]'.") from error
+    if Chem is None:
+        raise MissingExtraError("reading molecules needs RDKit: pip install 'rwkplus[chem]'.")
 
 
-def _blocks(molecules: Sequence[Any], choice: Choice, n_jobs: int | None) -> list[Block]:
+def _blocks(molecules: Sequence[Any], options: ReadOptions) -> list[Block]:
     """Read in blocks, in several processes if wanted; molecules that RDKit has read already stay in this one."""
     parts = (molecules[start : start + BLOCK] for start in range(0, len(molecules), BLOCK))
     if len(molecules) <= BLOCK or not isinstance(molecules[0], str):
-        return [read_block(part, choice) for part in parts]
+        return [read_block(part, options) for part in parts]
     from joblib import Parallel, delayed
 
-    blocks: list[Block] = Parallel(n_jobs=n_jobs)(delayed(read_block)(part, choice) for part in parts)
+    blocks: list[Block] = Parallel(n_jobs=options.n_jobs)(delayed(read_block)(part, options) for part in parts)
     return blocks
 
 
@@ -283,16 +250,14 @@ TITLE = "_Name"
 """What RDKit calls the first line of a molecule."""
 
 
-def _read_records(path: Path, choice: Choice) -> tuple[list[Block], list[Properties]]:
+def _read_records(path: Path, options: ReadOptions) -> tuple[list[Block], list[Properties]]:
     """Molecules as arrays, and the title and data of those that can be read."""
-    from rdkit import Chem, rdBase
-
     blocks: list[Block] = []
     records: list[Properties] = []
     with path.open("rb") as file, rdBase.BlockLogs():
         supplier = Chem.ForwardSDMolSupplier(file)
         while batch := list(islice(supplier, BLOCK)):
-            blocks.append(read_block(batch, choice))
+            blocks.append(read_block(batch, options))
             records += [_properties(molecule) for molecule in batch if molecule is not None]
     return blocks, records
 
@@ -338,7 +303,7 @@ def _typed(words: Sequence[str]) -> list[Any] | None:
 
 
 def _check_text(path: str | Path) -> None:
-    """Refuse a file that is no text before RDKit is imported, without holding it in memory."""
+    """Refuse a file that is no text, without holding it in memory."""
     blank = True
     with opened_text(path) as file:
         while chunk := file.read(CHARACTERS):
@@ -363,11 +328,8 @@ def _data_fields(records: Sequence[Properties], options: ReadOptions, path: str 
 
 
 def _field_of(values: Sequence[str | None]) -> Column:
-    words = [value for value in values if value is not None]
-    numbers = _typed(words) if len(words) == len(values) else None
-    if numbers is None or isinstance(numbers[0], str):
-        return Text.of(values)
-    return Numbers(np.array(numbers))
+    numbers = None if None in values else _typed(values)  # type: ignore[arg-type]
+    return Text.of(values) if numbers is None or isinstance(numbers[0], str) else Numbers(np.array(numbers))
 
 
 def _target_of(name: str, values: Sequence[str | None], path: str | Path) -> Column:
@@ -383,18 +345,9 @@ def _target_of(name: str, values: Sequence[str | None], path: str | Path) -> Col
 # Atoms and bonds as arrays, in one pass over what RDKit reads
 
 
-def _chirality(atom: Any) -> int:  # noqa: ANN401
-    return {"R": 1, "S": 2}.get(atom.GetProp("_CIPCode"), 0) if atom.HasProp("_CIPCode") else 0
-
-
-def _stereo(bond: Any) -> int:  # noqa: ANN401
-    return {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}.get(str(bond.GetStereo()), 0)
-
-
-def _bond_type(bond: Any) -> int:  # noqa: ANN401
-    return {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}.get(str(bond.GetBondType()), len(BONDS) - 1)
-
-
+CHIRALITY = {"R": 1, "S": 2}
+STEREO = {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}
+BOND_TYPE = {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}
 Value = Callable[[Any], int]
 ATOM_VALUES: Mapping[str, Value] = {
     "element": lambda atom: atom.GetAtomicNum(),
@@ -403,29 +356,28 @@ ATOM_VALUES: Mapping[str, Value] = {
     "hydrogens": lambda atom: atom.GetTotalNumHs(),
     "degree": lambda atom: atom.GetDegree(),
     "isotope": lambda atom: atom.GetIsotope(),
-    "chirality": _chirality,
+    "chirality": lambda atom: CHIRALITY.get(atom.GetProp("_CIPCode"), 0) if atom.HasProp("_CIPCode") else 0,
     "ring": lambda atom: atom.IsInRing(),
 }
 BOND_VALUES: Mapping[str, Value] = {
-    "type": _bond_type,
-    "stereo": _stereo,
+    "type": lambda bond: BOND_TYPE.get(str(bond.GetBondType()), len(BONDS) - 1),
+    "stereo": lambda bond: STEREO.get(str(bond.GetStereo()), 0),
     "conjugated": lambda bond: bond.GetIsConjugated(),
     "ring": lambda bond: bond.IsInRing(),
 }
 
 
-def read_block(molecules: Sequence[Any], choice: Choice) -> Block:
+def read_block(molecules: Sequence[Any], options: ReadOptions) -> Block:
     """Read SMILES strings or molecules; what RDKit cannot read is left out and told.
 
-    >>> block = read_block(["CCO", "C1C"], Choice.of(("element",), ("type",)))
+    >>> block = read_block(["CCO", "C1C"], ReadOptions())
     >>> block.bad, block.atoms.ravel().tolist()
     ([1], [6, 6, 8])
     """
-    from rdkit import rdBase
-
+    quick = (*options.atom, *options.bond) == MAIN
     with rdBase.BlockLogs():
         chunks = [
-            _read_chunk(molecules[start : start + CHUNK], choice, quick=choice == (("element",), ("type",)))
+            _read_chunk(molecules[start : start + CHUNK], options, quick=quick)
             for start in range(0, len(molecules), CHUNK)
         ]
     return _joined(chunks)
@@ -444,26 +396,19 @@ def _column(name: str, values: Ints) -> tuple[str, Column]:
     called = "label" if name in MAIN else name
     if name in NAMES:
         return called, Categories.numbered(values, NAMES[name])
-    distinct = np.flatnonzero(np.bincount(values - values.min(initial=0))) + values.min(initial=0)
+    column = integer_labels(values)
     if name == "element":
-        from rdkit import Chem
-
-        symbol = {number: Chem.GetPeriodicTable().GetElementSymbol(number) for number in distinct.tolist()}
-        distinct = np.array(sorted(symbol, key=symbol.__getitem__), dtype=np.int64)
-        names = [symbol[number] for number in distinct.tolist()]
-    else:
-        names = [str(number) for number in distinct.tolist()]
-    code = np.zeros(int(distinct.max(initial=0) - distinct.min(initial=0)) + 1, np.int32)
-    code[distinct - distinct.min(initial=0)] = np.arange(distinct.size)
-    return called, Categories.numbered(code[values - distinct.min(initial=0)], names)
+        symbols = [Chem.GetPeriodicTable().GetElementSymbol(int(number)) for number in column.names]
+        order = np.argsort(symbols)
+        rank = np.argsort(order).astype(column.codes.dtype)
+        column = Categories.numbered(rank[column.codes], [symbols[k] for k in order])
+    return called, column
 
 
 class _AtomicNumbers(dict[str, int]):
     """Atomic numbers of atoms as SMILES write them, found by RDKit; -1 for elements with unusual bonds."""
 
     def __missing__(self, token: str) -> int:
-        from rdkit import Chem
-
         molecule = Chem.MolFromSmiles(token, sanitize=False)
         single = molecule is not None and molecule.GetNumAtoms() == 1
         number = molecule.GetAtomWithIdx(0).GetAtomicNum() if single else -1
@@ -487,45 +432,30 @@ def _elements(text: str, size: int) -> list[int] | None:
     return None if -1 in numbers else numbers
 
 
-def _read_chunk(molecules: Sequence[Any], choice: Choice, *, quick: bool) -> Block:
+def _read_chunk(molecules: Sequence[Any], options: ReadOptions, *, quick: bool) -> Block:
     """Read some molecules; if ``quick``, elements from their text and bonds from matrices where that is safe."""
-    from rdkit.Chem import Mol, MolFromSmiles
-
-    chunk = _Chunk(choice)
+    chunk = _Chunk(options)
     for i, given in enumerate(molecules):
         text = given if isinstance(given, str) else ""
-        molecule = MolFromSmiles(text) if isinstance(given, str) else given
-        if not isinstance(molecule, Mol):
+        molecule = Chem.MolFromSmiles(text) if isinstance(given, str) else given
+        if not isinstance(molecule, Chem.Mol):
             chunk.bad.append(i)
             continue
         elements = _elements(text, molecule.GetNumAtoms()) if quick else None
         if elements is None:
-            _add_any(chunk, molecule)
+            chunk.add(molecule)
         else:
             chunk.add_plain(molecule, elements)
     block = chunk.block(len(molecules))
-    return _read_chunk(molecules, choice, quick=False) if block is None else block
-
-
-def _add_any(chunk: "_Chunk", molecule: Any) -> None:  # noqa: ANN401
-    try:
-        chunk.add(molecule)
-    except RuntimeError as error:  # RDKit's about what it has not computed
-        raise GraphError(
-            "RDKit has not computed hydrogens or rings of a molecule.",
-            "Call Chem.SanitizeMol(molecule) first, or choose less in atom and bond.",
-        ) from error
+    return _read_chunk(molecules, options, quick=False) if block is None else block
 
 
 class _Chunk:
     """Collects atoms and bonds of molecules that come one after the other."""
 
-    def __init__(self, choice: Choice) -> None:
-        from rdkit.Chem import GetAdjacencyMatrix
-
-        self.adjacency = GetAdjacencyMatrix
-        self.atom_values = [ATOM_VALUES[name] for name in choice.atom]
-        self.bond_values = [BOND_VALUES[name] for name in choice.bond]
+    def __init__(self, options: ReadOptions) -> None:
+        self.atom_values = [ATOM_VALUES[name] for name in options.atom]
+        self.bond_values = [BOND_VALUES[name] for name in options.bond]
         self.bad: list[int] = []
         self.nodes: list[int] = []
         self.atoms: list[int] = []  # rows of all atoms, one after the other
@@ -536,15 +466,20 @@ class _Chunk:
 
     def add(self, molecule: Any) -> None:  # noqa: ANN401
         """Read any molecule, atom by atom and bond by bond."""
-        number, size = len(self.nodes), molecule.GetNumAtoms()
+        number, size, rows = len(self.nodes), molecule.GetNumAtoms(), []
         self.nodes.append(size)
-        atoms = [molecule.GetAtomWithIdx(i) for i in range(size)]
-        self.atoms += [value(atom) for atom in atoms for value in self.atom_values]
-        rows = []
-        for i in range(molecule.GetNumBonds()):
-            bond = molecule.GetBondWithIdx(i)
-            ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-            rows.append((number, min(ends), max(ends), *(value(bond) for value in self.bond_values)))
+        try:
+            atoms = [molecule.GetAtomWithIdx(i) for i in range(size)]
+            self.atoms += [value(atom) for atom in atoms for value in self.atom_values]
+            for i in range(molecule.GetNumBonds()):
+                bond = molecule.GetBondWithIdx(i)
+                ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+                rows.append((number, min(ends), max(ends), *(value(bond) for value in self.bond_values)))
+        except RuntimeError as error:  # RDKit's about what it has not computed
+            raise GraphError(
+                "RDKit has not computed hydrogens or rings of a molecule.",
+                "Call Chem.SanitizeMol(molecule) first, or choose less in atom and bond.",
+            ) from error
         for row in sorted(rows):
             self.bonds += row
 
@@ -553,7 +488,7 @@ class _Chunk:
         self.plain.append(len(self.nodes))
         self.nodes.append(len(elements))
         self.atoms += elements
-        self.matrices.append(self.adjacency(molecule, True))
+        self.matrices.append(Chem.GetAdjacencyMatrix(molecule, True))
         self.num_bonds += molecule.GetNumBonds()
 
     def block(self, given: int) -> Block | None:

@@ -18,6 +18,11 @@ from rwkplus.types import check_choice, check_ignore
 
 OnError = Literal["raise", "skip"]
 TUFeatures = Literal["labels", "attributes", "both"]
+CHOICES = {
+    "atom": ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring"),
+    "bond": ("type", "stereo", "conjugated", "ring"),
+}
+"""What may describe atoms and bonds."""
 Read = Callable[[Any, "ReadOptions"], GraphTable]
 OBJECTS = (
     ("networkx", ("Graph",), "networkx.from_networkx"),
@@ -28,19 +33,27 @@ OBJECTS = (
 )
 """Classes of graphs, and what reads a list of them."""
 FILES = {
-    ".csv": "csv.read_csv", ".jsonl": "json_lines.read_json_lines", ".sdf": "smiles.read_sdf",
-    ".smi": "smiles.read_smi", ".zip": "tu.read_tu", ".parquet": "parquet.read_parquet",
+    ".csv": "csv.read_csv", ".jsonl": "json_lines.read_json_lines", ".smi": "smiles.read_smi",
+    ".sdf": "smiles.read_sdf", ".parquet": "parquet.read_parquet", ".zip": "tu.read_tu",
 }  # fmt: skip
 """What reads a file, by the end of its name."""
-FOLDERS = (
-    ("edges.csv", "csv.read_csv"), ("table.json", "parquet.open_table"), ("edges.parquet", "parquet.open_table"),
-    ("*_A.txt", "tu.read_tu"),
-)  # fmt: skip
+FOLDERS = {
+    "edges.csv": "csv.read_csv", "edges.parquet": "parquet.open_table", "table.json": "parquet.open_table",
+    "*_A.txt": "tu.read_tu",
+}  # fmt: skip
 """What reads a folder, by a file in it."""
-KNOWN = (
-    "a folder with edges.csv or edges.parquet, with a data set in TU format (a file *_A.txt) or written by "
-    "GraphTable.write; a .csv, .jsonl, .smi, .sdf or .parquet file; a .zip in TU format"
-)
+
+
+NOTES = {"*_A.txt": " (TU format)", ".zip": " (TU format)", "table.json": " (written by GraphTable.write)"}
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = (name + NOTES.get(name, "") for name in names)
+    return f"{', '.join(most)} or {last}"
+
+
+KNOWN = f"a folder with {_listed(FOLDERS)}; a {_listed(FILES)} file"
+"""What can be read, in words."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +93,13 @@ class ReadOptions:
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Sequence):
                 raise ParameterError(f"{name} must be a sequence of names, such as ('type',); got {value!r}.")
+        for name, known in CHOICES.items():
+            chosen = getattr(self, name)
+            for own in chosen:
+                if own not in known:
+                    raise ParameterError(f"{name} must be some of {', '.join(known)}; got {own!r}.")
+            if len(set(chosen)) < len(chosen):
+                raise ParameterError(f"{name}={tuple(chosen)!r} names something twice.")
         both = set(self.labels) & set(self.attributes)
         if both:
             raise ParameterError(f"{sorted(both)[0]!r} is named in labels and in attributes: choose one.")
@@ -113,17 +133,12 @@ class ReadOptions:
         return name in self.ignore or f"{side}.{name}" in self.ignore
 
     def check(self, what: str, takes: Sequence[str]) -> None:
-        """Refuse options that would do nothing.
+        """Refuse options that would do nothing: all but those that ``what`` takes.
 
-        Args:
-            what: What the graphs come from, for the error.
-            takes: Options that mean something there.
-
-        Example:
-            >>> ReadOptions(directed=True).check("molecules", ("atom", "bond"))
-            Traceback (most recent call last):
-            ...
-            rwkplus.errors.ParameterError: directed=True says nothing about molecules: leave it out.
+        >>> ReadOptions(directed=True).check("molecules", ("atom", "bond"))
+        Traceback (most recent call last):
+        ...
+        rwkplus.errors.ParameterError: directed=True says nothing about molecules: leave it out.
         """
         for option in fields(self):
             value = getattr(self, option.name)
@@ -135,16 +150,12 @@ class ReadOptions:
     def check_columns(self, columns: Mapping[str, Iterable[str]], *, sure: bool) -> None:
         """Refuse names of columns that neither nodes nor edges have; ``ignore`` may name some that are not there.
 
-        Args:
-            columns: What nodes and edges have.
-            sure: Whether there are nodes and edges; if not, only slips of the pen are told.
+        Unless there are nodes and edges, so that one can be ``sure``, only slips of the pen are told.
 
-        Example:
-            >>> ReadOptions(labels=("knd",)).check_columns({"nodes": ["kind"], "edges": []}, sure=True)
-            Traceback (most recent call last):
-            ...
-            rwkplus.errors.ParameterError: there is no column 'knd' to read as labels.
-            Did you mean labels=('kind',)?
+        >>> ReadOptions(labels=("knd",)).check_columns({"nodes": ["kind"], "edges": []}, sure=True)
+        Traceback (most recent call last):
+        ...
+        rwkplus.errors.ParameterError: there is no column 'knd' to read as labels. Did you mean labels=('kind',)?
         """
         names = {name for own in columns.values() for name in own}
         known = names | {f"{side}.{name}" for side, own in columns.items() for name in own}
@@ -265,7 +276,7 @@ def read_path(path: Path, options: ReadOptions = ReadOptions()) -> GraphTable:  
 def _reader_of_path(path: Path) -> Read:
     if path.is_dir():
         names = [child.name for child in path.iterdir() if child.is_file()]
-        for pattern, read in FOLDERS:
+        for pattern, read in FOLDERS.items():
             if filter_names(names, pattern):
                 return _function(read)
         raise DataError(f"the folder {path} holds no graphs that can be read: give {KNOWN}.")

@@ -15,6 +15,7 @@ from rwkplus.errors import DataError, ParameterError, Remedy
 from rwkplus.io.sources import ReadOptions, TUFeatures
 from rwkplus.table import Categories, Column, GraphTable, Numbers
 from rwkplus.table.arrays import once
+from rwkplus.table.columns import integer_labels
 from rwkplus.table.graph_table import pointers
 from rwkplus.types import check_choice
 
@@ -207,23 +208,18 @@ def _labels(files: _TUFiles, kind: str, rows: int, names: Sequence[str] | None) 
     several = values.shape[1] > 1
     columns: dict[str, Column] = {}
     for k, column in enumerate(values.T):
-        distinct, codes = np.unique(column, return_inverse=True)
-        known = tuple(map(str, distinct.tolist()))
+        own = integer_labels(column)
         if names is not None and not several:
-            known = _given_names(files, kind, known, names)
-        columns[f"label{k}" if several else "label"] = Categories.numbered(codes, known)
+            if len(names) != len(own.names):
+                raise ParameterError(
+                    f"{kind}_names has {len(names)} names, but {files.name(part)} has {len(own.names)} labels: "
+                    f"{', '.join(own.names[:10])}. Give one name for each."
+                )
+            if len(set(names)) < len(names):
+                raise ParameterError(f"{kind}_names has a name twice: two labels would become one. Give each its own.")
+            own = Categories.numbered(own.codes, names)
+        columns[f"label{k}" if several else "label"] = own
     return columns
-
-
-def _given_names(files: _TUFiles, kind: str, labels: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    if len(names) != len(labels):
-        raise ParameterError(
-            f"{kind}_names has {len(names)} names, but {files.name(f'{kind}_labels')} has {len(labels)} labels: "
-            f"{', '.join(labels[:10])}. Give one name for each."
-        )
-    if len(set(names)) < len(names):
-        raise ParameterError(f"{kind}_names has a name twice: two labels would become one. Give one name for each.")
-    return tuple(names)
 
 
 def _with_rows(files: _TUFiles, part: str, values: NDArray[np.generic], rows: int) -> NDArray[np.generic]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError
-from rwkplus.table.columns import Categories
+from rwkplus.table.columns import equal_rows
 from rwkplus.table.graph_table import GraphTable, block_ranges
 from rwkplus.types import UnknownLabel
 
@@ -157,15 +157,7 @@ def once(table: GraphTable) -> GraphTable:
     >>> once(GraphTable.of([nx.DiGraph([(0, 1), (1, 0)])]))
     GraphTable: 1 undirected graph, 2 nodes, 1 edge
     """
-    key = np.zeros(table.num_edges, np.int64)
-    for column in table.edges.values():
-        codes = (
-            column.codes
-            if isinstance(column, Categories)
-            else np.unique(column.values(), axis=0, return_inverse=True)[1]
-        )
-        codes = codes.astype(np.int64).ravel()
-        key = np.unique(key * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)[1]
+    key = equal_rows(table.edges.values(), np.zeros(table.num_edges, np.int64))
     forth, back = table.source < table.target, table.source > table.target
     graph = table.edge_graph
     one = np.lexsort((key[forth], table.target[forth], table.source[forth], graph[forth]))

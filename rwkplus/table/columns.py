@@ -7,9 +7,10 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import repeat
 from math import inf, isfinite, isnan
 from numbers import Real
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ IDS_FROM = 20
 """Rows from which on words are taken for ids if nearly all differ."""
 NEARLY_ALL = 0.9
 NUMBER = (Real, Decimal, np.number)
+SHOWN = 6
+"""Labels that a description lists."""
 
 
 def read_only(array: Array) -> Array:
@@ -33,8 +36,30 @@ def read_only(array: Array) -> Array:
     return view
 
 
+class _Rows:
+    """What all kinds of columns share: an array with a row for each graph, node or edge."""
+
+    kind: ClassVar[str]
+    field: ClassVar[str]  # name of the array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, self.field, read_only(getattr(self, self.field)))
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.field))
+
+    def take(self, rows: Rows) -> Self:
+        """Some of the rows."""
+        return replace(self, **{self.field: getattr(self, self.field)[rows]})  # type: ignore[type-var]
+
+    def values(self) -> Array:
+        """The value of every row: names of labels, None where one is missing; numbers; texts."""
+        values: Array = getattr(self, self.field)
+        return values
+
+
 @dataclass(frozen=True, eq=False)
-class Categories:
+class Categories(_Rows):
     """Labels: a code per row, -1 where the label is missing, and what the codes mean.
 
     >>> labels = Categories.of(["C", "O", None, "C"])
@@ -42,13 +67,12 @@ class Categories:
     ([0, 1, -1, 0], ('C', 'O'))
     """
 
+    kind: ClassVar[str] = "Categories"
+    field: ClassVar[str] = "codes"
     codes: Array  # (N,), the smallest signed integers that hold them
     names: tuple[str, ...]
     one_hot: bool = False
     """Whether they came as one-hot rows of numbers, where a row of zeros is a node or edge that matches nothing."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", read_only(self.codes))
 
     @classmethod
     def of(cls, labels: Iterable[Hashable]) -> "Categories":
@@ -59,7 +83,7 @@ class Categories:
         except TypeError as error:
             raise GraphError(f"labels must be hashable values such as strings or integers: {error}.") from error
         code = {label: i for i, label in enumerate(ordered)}
-        codes = np.fromiter((code.get(label, -1) for label in labels), np.int64, len(labels))
+        codes = np.fromiter(map(code.get, labels, repeat(-1)), np.int64, len(labels))
         return cls.numbered(codes, _names(ordered))
 
     @classmethod
@@ -73,9 +97,6 @@ class Categories:
         size = np.min_scalar_type(-max(len(names), 1))
         return cls(np.asarray(codes).astype(size, copy=False), names, one_hot)
 
-    def __len__(self) -> int:
-        return self.codes.size
-
     @property
     def unnamed(self) -> bool:
         """Whether the labels are known only by the number of their column in one-hot rows."""
@@ -86,27 +107,14 @@ class Categories:
         """Which rows have no label."""
         return self.codes < 0
 
-    def take(self, rows: Rows) -> "Categories":
-        """Some of the rows.
-
-        >>> Categories.of(["C", "O", "N"]).take(slice(1, 3)).values().tolist()
-        ['O', 'N']
-        """
-        return replace(self, codes=self.codes[rows])
-
     def values(self) -> NDArray[np.object_]:
         """The name of every row, None where it is missing."""
         return np.array([*self.names, None], dtype=object)[self.codes]
 
-    def renamed(self, names: Sequence[str]) -> "Categories":
-        """The same rows with codes for other names, which include those in use.
-
-        >>> Categories.of(["O", "C"]).renamed(("C", "N", "O")).codes.tolist()
-        [2, 0]
-        """
-        code = {name: i for i, name in enumerate(names)}
-        table = np.array([*(code.get(name, -1) for name in self.names), -1])
-        return Categories.numbered(table[self.codes], names, one_hot=self.one_hot)
+    def in_words(self) -> str:
+        """How many labels there are, and some of them."""
+        more = ", ..." if len(self.names) > SHOWN else ""
+        return f"{counted(len(self.names), 'label')} ({', '.join(self.names[:SHOWN])}{more})"
 
     def canonical(self) -> bytes:
         """Bytes that are equal for equal columns, whatever numbers their labels have."""
@@ -118,20 +126,16 @@ class Categories:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class Numbers(_Rows):
     """Attributes: one or several numbers per row, nan where the value is missing.
 
     >>> Numbers(np.array([[1.0, 2.0], [3.0, np.nan]])).missing.tolist()
     [False, True]
     """
 
+    kind: ClassVar[str] = "Numbers"
+    field: ClassVar[str] = "numbers"
     numbers: Array  # (N,) or (N, D): integers or floats
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "numbers", read_only(self.numbers))
-
-    def __len__(self) -> int:
-        return len(self.numbers)
 
     @property
     def width(self) -> int:
@@ -145,17 +149,19 @@ class Numbers:
             return np.zeros(len(self), bool)
         return np.asarray(np.isnan(self.numbers.reshape(len(self), self.width)).any(1))
 
-    def take(self, rows: Rows) -> "Numbers":
-        """Some of the rows."""
-        return Numbers(self.numbers[rows])
-
-    def values(self) -> Array:
-        """The numbers."""
-        return self.numbers
-
     def matrix(self) -> NDArray[np.float64]:
         """The numbers as rows of floats: ``(N, D)``."""
         return self.numbers.reshape(len(self), self.width).astype(np.float64, copy=False)
+
+    def in_words(self) -> str:
+        """From where to where they go."""
+        if self.width != 1:
+            return f"{self.width} numbers"
+        known = self.numbers.ravel()[~self.missing]
+        if not known.size:
+            return "numbers"
+        low, high = known.min(), known.max()
+        return f"numbers, {low:g} to {high:g}" if low < high else f"numbers, all {low:g}"
 
     def canonical(self) -> bytes:
         """Bytes that are equal for equal columns."""
@@ -164,13 +170,12 @@ class Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Text:
+class Text(_Rows):
     """Ids and names: carried along, never a feature; None where one is missing."""
 
+    kind: ClassVar[str] = "Text"
+    field: ClassVar[str] = "texts"
     texts: NDArray[np.object_]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "texts", read_only(self.texts))
 
     @classmethod
     def of(cls, values: Iterable[object]) -> "Text":
@@ -184,21 +189,14 @@ class Text:
         texts[:] = values
         return cls(texts)
 
-    def __len__(self) -> int:
-        return self.texts.size
-
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Which rows have no text."""
         return np.array([text is None for text in self.texts.tolist()], dtype=bool)
 
-    def take(self, rows: Rows) -> "Text":
-        """Some of the rows."""
-        return Text(self.texts[rows])
-
-    def values(self) -> NDArray[np.object_]:
-        """The texts."""
-        return self.texts
+    def in_words(self) -> str:
+        """What becomes of it."""
+        return "text, taken for ids and not compared"
 
     def canonical(self) -> bytes:
         """Bytes that are equal for equal columns."""
@@ -209,9 +207,9 @@ class Text:
 Column: TypeAlias = Categories | Numbers | Text
 
 
-def kind_of(column: Column) -> type[Column]:
-    """Which of the three kinds a column is."""
-    return Text if isinstance(column, Text) else type(column)
+def counted(number: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def equal(one: Column, other: Column) -> bool:
@@ -220,7 +218,7 @@ def equal(one: Column, other: Column) -> bool:
     >>> equal(Categories.of(["C", "O"]), Categories.numbered(np.array([1, 0]), ["O", "C"]))
     True
     """
-    if kind_of(one) is not kind_of(other) or len(one) != len(other):
+    if one.kind != other.kind or len(one) != len(other):
         return False
     if isinstance(one, Categories) and isinstance(other, Categories) and one.names == other.names:
         return bool((one.codes == other.codes).all())
@@ -242,6 +240,23 @@ def plain_values(column: Column) -> list[Any]:
     return values
 
 
+def taken(column: Column, rows: NDArray[np.int64]) -> Column:
+    """Rows of a column; those numbered -1 are missing."""
+    unknown = rows < 0
+    taken = column.take(np.maximum(rows, 0))
+    if not unknown.any():
+        return taken
+    if isinstance(taken, Categories):
+        return replace(taken, codes=np.where(unknown, -1, taken.codes))
+    if isinstance(taken, Text):
+        texts = taken.texts.copy()
+        texts[unknown] = None
+        return Text(texts)
+    numbers = taken.numbers.astype(np.float64)
+    numbers[unknown] = np.nan
+    return Numbers(numbers)
+
+
 def concatenate(columns: Sequence[Column]) -> Column:
     """Put columns of one kind below one another.
 
@@ -257,8 +272,27 @@ def concatenate(columns: Sequence[Column]) -> Column:
     names = first.names
     if any(part.names != names for part in parts):
         names = tuple(sorted({name for part in parts for name in part.names}, key=_written_order))
-    codes = np.concatenate([part.renamed(names).codes for part in parts])
+    code = {name: i for i, name in enumerate(names)}
+    codes = np.concatenate([np.array([*map(code.__getitem__, part.names), -1])[part.codes] for part in parts])
     return Categories.numbered(codes, names, one_hot=all(part.one_hot for part in parts))
+
+
+def equal_rows(columns: Iterable[Column], group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number rows alike that are equal in all columns and in the number of a group ``(N,)``.
+
+    >>> equal_rows([Categories.of("aba"), Numbers(np.array([1, 1, 1]))], np.zeros(3, np.int64))
+    array([0, 1, 0])
+    """
+    for column in columns:
+        if isinstance(column, Numbers):
+            known = np.where(np.isnan(column.matrix()), np.inf, column.matrix())
+            cells = [np.unique(numbers, return_inverse=True)[1] for numbers in known.T]
+        else:
+            labels = column if isinstance(column, Categories) else Categories.of(map(repr, column.texts.tolist()))
+            cells = [labels.codes.astype(np.int64)]
+        for codes in cells:
+            group = np.unique(group * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)[1]
+    return group
 
 
 def join(columns: Sequence[tuple[str, Categories]]) -> Categories:
@@ -357,6 +391,22 @@ def _names(ordered: Sequence[Hashable]) -> tuple[str, ...]:
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise GraphError(f"several distinct labels are written {twice}: use labels with distinct names.")
     return names
+
+
+def integer_labels(numbers: Array) -> Categories:
+    """Whole numbers as labels, in ascending order.
+
+    >>> integer_labels(np.array([8, 6, 8])).names
+    ('6', '8')
+    """
+    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    if high - low > 4 * numbers.size + 1000:
+        found, codes = np.unique(numbers, return_inverse=True)
+        return Categories.numbered(codes, map(str, found.tolist()))
+    shifted = numbers.astype(np.int64) - low
+    used = np.bincount(shifted, minlength=1) > 0
+    place = (np.cumsum(used) - 1).astype(np.min_scalar_type(-used.size))
+    return Categories.numbered(place[shifted], map(str, (np.flatnonzero(used) + low).tolist()))
 
 
 # From Python's values

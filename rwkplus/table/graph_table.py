@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -18,14 +19,13 @@ from rwkplus.table.columns import (
     Numbers,
     Text,
     concatenate,
+    counted,
     equal,
     is_missing,
-    kind_of,
     plain_values,
     read_only,
     target_column,
 )
-from rwkplus.table.description import in_html, in_words
 from rwkplus.types import check_integer
 
 if TYPE_CHECKING:
@@ -96,14 +96,6 @@ class GraphTable(Sequence["GraphTable"]):
         **options: Any,  # noqa: ANN401
     ) -> "GraphTable":
         """Make a table of graphs in any form, see :func:`rwkplus.io.read_graphs` for all forms and options.
-
-        Args:
-            data: Graphs of networkx, PyG or igraph, SMILES or RDKit molecules, a SciPy adjacency, a data frame of edges
-                or of molecules, the path of a file or folder, or a table.
-            edges: A data frame with a row per edge.
-            nodes: A data frame with a row per node.
-            graphs: A data frame with a row per graph.
-            options: ``source``, ``target``, ``graph``, ``ignore``, ``weight``, ``labels``, ...
 
         Example:
             >>> import pandas as pd
@@ -369,7 +361,7 @@ class GraphTable(Sequence["GraphTable"]):
         for i, table in enumerate(tables):
             _check_same_columns(first, table, i)
         offsets = {
-            name: np.concatenate([[0], *(np.diff(getattr(t, name)) for t in tables)]).cumsum()
+            name: pointers(np.concatenate([np.diff(getattr(t, name)) for t in tables]))
             for name in ("node_ptr", "edge_ptr")
         }
         parts = {
@@ -402,7 +394,7 @@ class GraphTable(Sequence["GraphTable"]):
             hashed.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
         for side in SIDES:
             for name, column in sorted(getattr(self, side).items()):
-                hashed.update(f"{side}.{name}.{kind_of(column).__name__}".encode(errors="surrogatepass"))
+                hashed.update(f"{side}.{name}.{column.kind}".encode(errors="surrogatepass"))
                 hashed.update(column.canonical())
         return hashed.hexdigest()
 
@@ -453,11 +445,34 @@ class GraphTable(Sequence["GraphTable"]):
         return write_table(self, path)
 
     def __repr__(self) -> str:
-        return in_words(self)
+        lines, before = [self._headline()], ""
+        for side, name, about in self._described():
+            lines.append(f"  {'' if side == before else side:6} {name}: {about}")
+            before = side
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """What is in the table, for notebooks."""
-        return in_html(self)
+        rows = "".join(
+            f"<tr><td>{side}</td><td><b>{escape(name)}</b></td><td>{escape(about)}</td></tr>"
+            for side, name, about in self._described()
+        )
+        return f"<div><p>{escape(self._headline())}</p><table>{rows}</table></div>"
+
+    def _headline(self) -> str:
+        graphs = counted(len(self), f"{'directed' if self.directed else 'undirected'} graph")
+        return f"GraphTable: {graphs}, {counted(self.num_nodes, 'node')}, {counted(self.num_edges, 'edge')}"
+
+    def _described(self) -> Iterator[tuple[str, str, str]]:
+        """Side and name of every column, and what is in it."""
+        for side in SIDES:
+            for name, column in getattr(self, side).items():
+                known = {"id": "ids", "name": "names"} if isinstance(column, Text) else {}
+                parts = [known.get(name) or column.in_words()]
+                parts += ["weight"] if side == "edges" and name == self.weight else []
+                parts += ["target"] if side == "graphs" and name in self.targets else []
+                missing = int(column.missing.sum())
+                yield side, name, ", ".join([*parts, f"{missing:,} missing"] if missing else parts)
 
 
 def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:
@@ -497,12 +512,32 @@ def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
     return parallel
 
 
-def row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
-    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes.
+class PlainGraph(NamedTuple):
+    """One graph as plain values, without cells that are missing."""
 
-    >>> row_fields(GraphTable.of(["CO"]), "nodes")
-    [{'label': 'C'}, {'label': 'O'}]
+    fields: dict[str, Any]
+    ids: list[Any]
+    nodes: list[dict[str, Any]]
+    edges: Iterator[tuple[int, int, dict[str, Any]]]  # both ends by number
+
+
+def plain_graphs(table: GraphTable) -> Iterator[PlainGraph]:
+    """What other forms of graphs are made of.
+
+    >>> graph = next(plain_graphs(GraphTable.of(["CO"])))
+    >>> graph.nodes, list(graph.edges)
+    ([{'label': 'C'}, {'label': 'O'}], [(0, 1, {'label': '-'})])
     """
+    graphs, nodes, edges = (_row_fields(table, side) for side in SIDES)
+    for i, own in enumerate(graphs):
+        rows = slice(int(table.node_ptr[i]), int(table.node_ptr[i + 1]))
+        span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
+        ends = zip(table.source[span].tolist(), table.target[span].tolist(), edges[span], strict=True)
+        yield PlainGraph(own, table.node_ids(i), nodes[rows], ends)
+
+
+def _row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
+    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes."""
     size = {"graphs": len(table), "nodes": table.num_nodes, "edges": table.num_edges}[side]
     rows: list[dict[str, Any]] = [{} for _ in range(size)]
     for name, column in getattr(table, side).items():
@@ -549,7 +584,7 @@ def classes_of(table: GraphTable) -> list[Any] | None:
 def _rows_of(chosen: Ints, ptr: Ints) -> tuple[Ints, Ints]:
     """Rows that belong to the chosen graphs, one graph after the other, and where each begins."""
     sizes = ptr[chosen + 1] - ptr[chosen]
-    new = np.concatenate([[0], sizes.cumsum()])
+    new = pointers(sizes)
     return np.arange(new[-1]) + np.repeat(ptr[chosen] - new[:-1], sizes), new
 
 
@@ -570,7 +605,7 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
     for side in SIDES:
         for name in {*getattr(first, side), *getattr(table, side)}:
             mine, theirs = getattr(first, side).get(name), getattr(table, side).get(name)
-            other = mine is None or theirs is None or kind_of(mine) is not kind_of(theirs)
+            other = mine is None or theirs is None or mine.kind != theirs.kind
             if other or _row_shape(mine) != _row_shape(theirs):
                 has, lacks = (0, i) if theirs is None or mine is not None else (i, 0)
                 raise GraphError(

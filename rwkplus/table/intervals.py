@@ -1,9 +1,8 @@
 """Attributes and places in the graph, cut into classes that can stand for labels."""
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -18,11 +17,9 @@ ROUNDING = 1e-6
 """In standard deviations."""
 WALKS = 6
 """Steps after which the place of a node is told by whether a walk has returned."""
-ARRAYS = ("mean", "scale", "centers")
 
 
-@dataclass(frozen=True, eq=False)
-class AttributeClasses:
+class AttributeClasses(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """Classes of similar rows: the nearest of some standardized centers.
 
     Later rows that are farther from all of them than any row that was learned from are in a class of their own.
@@ -34,6 +31,12 @@ class AttributeClasses:
     scale: Floats  # (D,)
     centers: Floats  # (k, D), standardized
     reach: float  # distance of the farthest learned row from its center
+
+    def __post_init__(self) -> None:
+        fits = self.mean.ndim == 1 and self.mean.shape == self.scale.shape == self.centers.shape[1:]
+        numbers = [*self.mean.ravel(), *self.scale.ravel(), *self.centers.ravel(), self.reach]
+        if not fits or not len(self.centers) or not np.isfinite(numbers).all() or not (self.scale > 0).all():
+            raise ValueError("its classes of attributes do not fit together")
 
     @classmethod
     def learn(cls, column: str, values: Floats, count: int, prefix: str, seed: int) -> "AttributeClasses":
@@ -57,8 +60,8 @@ class AttributeClasses:
         distinct = len(np.unique(standard.round(9), axis=0))
         means = KMeans(min(count, distinct), n_init=3, random_state=seed).fit(standard)
         order = np.lexsort(means.cluster_centers_.round(6).T[::-1])  # by the first column: names are no chance
-        classes = cls(column, prefix, rows.mean(0), scale, means.cluster_centers_[order], np.inf)
-        return replace(classes, reach=float(classes._nearest(values)[1].max(initial=0.0)))
+        classes = cls(column, prefix, rows.mean(0), scale, means.cluster_centers_[order], 0.0)
+        return msgspec.structs.replace(classes, reach=float(classes._nearest(values)[1].max(initial=0.0)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,7 +94,9 @@ class AttributeClasses:
         return Categories.numbered(np.where(far, len(self.centers), nearest), names)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AttributeClasses) and self.to_dict() == other.to_dict()
+        if not isinstance(other, AttributeClasses):
+            return False
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -100,23 +105,6 @@ class AttributeClasses:
         squares = (((rows - self.mean) / self.scale)[:, None, :] - self.centers) ** 2
         apart = np.sqrt(squares.sum(2))
         return apart.argmin(1), apart.min(1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
-        return {"column": self.column, "prefix": self.prefix, "reach": self.reach, **arrays}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "AttributeClasses":
-        """Read what :meth:`to_dict` returned; anything else raises ``KeyError``, ``TypeError`` or ``ValueError``."""
-        mean, scale, centers = (np.array(values[name], dtype=np.float64) for name in ARRAYS)
-        numbers = [*mean.ravel(), *scale.ravel(), *centers.ravel(), float(values["reach"])]
-        fits = mean.ndim == 1 and mean.shape == scale.shape and centers.ndim == 2 and len(centers) > 0
-        if not fits or centers.shape[1:] != mean.shape or not np.isfinite(numbers).all() or not (scale > 0).all():
-            raise ValueError("its classes of attributes do not fit together")
-        if not isinstance(values["column"], str) or not isinstance(values["prefix"], str):
-            raise TypeError("its classes of attributes have no names")
-        return cls(values["column"], values["prefix"], mean, scale, centers, float(values["reach"]))
 
 
 def _intervals(column: str, centers: Floats) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ def pack_table(table: GraphTable) -> tuple[dict[str, Any], dict[str, Array]]:
     for side in SIDES:
         for name, column in getattr(table, side).items():
             key = f"graphs.{side}.{name}"
-            about: dict[str, Any] = {"kind": type(column).__name__}
+            about: dict[str, Any] = {"kind": column.kind}
             if isinstance(column, Categories):
                 arrays[key] = column.codes
                 about |= {"names": list(column.names), "one_hot": column.one_hot}
@@ -95,14 +95,15 @@ def _plain(text: object) -> object:
     return text if text is None or isinstance(text, str | int | float) else str(text)
 
 
-def _tuples(text: object) -> object:
-    return tuple(_tuples(part) for part in text) if isinstance(text, list) else text
+def tuples(text: object) -> object:
+    """An id or name as it was before JSON made lists of its tuples."""
+    return tuple(tuples(part) for part in text) if isinstance(text, list) else text
 
 
 def _column(about: dict[str, Any], values: Array | None) -> Column:
     kind = about["kind"]
     if kind == "Text":
-        return Text.of(map(_tuples, about["texts"]))
+        return Text.of(map(tuples, about["texts"]))
     if values is None:
         raise KeyError("a column")
     if kind == "Numbers" and values.dtype.kind in "iuf" and values.ndim in (1, 2):

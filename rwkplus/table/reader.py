@@ -1,7 +1,8 @@
 """What fitted graphs looked like, so that later graphs are read the same way or refused."""
 
+import json
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -25,8 +26,7 @@ NUMBERED_BELOW = 65_536
 """Labels that are whole numbers below this keep their numbers where they are read column by column."""
 
 
-@dataclass(frozen=True)
-class Colors:
+class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What describes nodes or edges: labels, attributes, both or neither.
 
     Example:
@@ -34,16 +34,16 @@ class Colors:
         ('label',)
     """
 
-    side: Side
     labels: tuple[str, ...]  # label columns, which together make one label
     names: tuple[str, ...]  # of that label
-    seen: tuple[bool, ...]  # which of the names a fitted graph had
+    seen: tuple[Literal[0, 1], ...]  # which of the names a fitted graph had
     unnamed: bool  # whether the names are but numbers of one-hot columns
-    attributes: tuple[tuple[str, int], ...]  # attribute columns and their widths
-    classes: tuple[AttributeClasses, ...] = ()  # how attributes become labels, where they do
-    structural: bool = False  # whether labels tell the place of a node in its graph instead
-    texts: tuple[str, ...] = ()  # columns of ids, which describe nothing
-    vocabularies: tuple[tuple[str, ...], ...] = ()  # labels of each column, where they are read column by column
+    attributes: tuple[tuple[str, Annotated[int, msgspec.Meta(ge=1, lt=2**31)]], ...]  # attribute columns, their widths
+    classes: tuple[AttributeClasses, ...]  # how attributes become labels, where they do
+    structural: bool  # whether labels tell the place of a node in its graph instead
+    texts: tuple[str, ...]  # columns of ids, which describe nothing
+    vocabularies: tuple[tuple[str, ...], ...]  # labels of each column, where they are read column by column
+    side: Side = "nodes"
 
     @property
     def exists(self) -> bool:
@@ -79,8 +79,30 @@ class Colors:
             return max(len(self.names), 1)
         return len(self.names) + sum(width for _, width in self.attributes)
 
+    def _with_label(self, label: Categories, **changes: Any) -> "Colors":  # noqa: ANN401
+        seen = np.zeros(len(label.names) + 1, np.int8)
+        seen[label.codes] = 1
+        return msgspec.structs.replace(self, names=label.names, seen=tuple(seen[:-1].tolist()), **changes)
 
-class Described(NamedTuple):
+    def _check(self) -> None:
+        """Raise ``ValueError`` where parts contradict each other, as they may in a file."""
+        expected = [width for _, width in self.attributes] if self.classes else []
+        if self.structural and self.classes:
+            expected = [self.classes[0].mean.size]
+        fits = len(self.seen) == len(self.names) and [part.mean.size for part in self.classes] == expected
+        if self.structural:
+            fits = fits and bool(self.classes) and not self.labels
+        if self.unnamed:
+            fits = fits and len(self.labels) == 1 and self.names == tuple(map(str, range(len(self.names))))
+        if self.vocabularies:
+            fits = fits and len(self.vocabularies) == len(self.labels)
+            fits = fits and not (self.names or self.attributes or self.classes or self.unnamed)
+        distinct = all(len(set(part)) == len(part) for part in (self.labels, self.names, *self.vocabularies))
+        if not fits or not distinct:
+            raise ValueError(f"the columns of its {self.side} do not fit together")
+
+
+class _Described(NamedTuple):
     """Nodes or edges of some graphs, as a reader sees them."""
 
     labels: list[tuple[str, Categories]]
@@ -90,6 +112,15 @@ class Described(NamedTuple):
     def label(self) -> Categories | None:
         """One label made of all columns of labels."""
         return join(self.labels) if self.labels else None
+
+
+class _Form(msgspec.Struct, forbid_unknown_fields=True):
+    """A reader in a file."""
+
+    nodes: Colors
+    edges: Colors
+    weighted: bool
+    ignore: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -155,16 +186,17 @@ class Reader:
             )
         check_nodes(table)
         table = table.without(ignore)
-        reader = replace(plain, edges=_with_classes(plain.edges, table, n_classes, "e", seed))
+        edges = _with_classes(plain.edges, table, n_classes, "e", seed)
         if structural:
-            classes = AttributeClasses.learn("place", reader._places(table), n_classes, "s", seed)
-            colors = Colors("nodes", (), (), (), False, (), (classes,), structural=True)
-            reader = replace(reader, nodes=_renamed(colors, classes.read(reader._places(table))))
+            places = _places(table)
+            classes = AttributeClasses.learn("place", places, n_classes, "s", seed)
+            other = {"labels": (), "unnamed": False, "attributes": (), "texts": ()}
+            nodes = plain.nodes._with_label(classes.read(places), **other, classes=(classes,), structural=True)
         else:
-            reader = replace(reader, nodes=_with_classes(plain.nodes, table, n_classes, "c", seed))
-        if not reader.nodes.exists:
-            reader = replace(reader, nodes=replace(reader.nodes, names=ALIKE, seen=(True,)))
-        return reader
+            nodes = _with_classes(plain.nodes, table, n_classes, "c", seed)
+        if not nodes.exists:
+            nodes = msgspec.structs.replace(nodes, names=ALIKE, seen=(1,))
+        return replace(plain, nodes=nodes, edges=edges)
 
     @property
     def discrete(self) -> bool:
@@ -201,9 +233,9 @@ class Reader:
                    [0., 1.]])
         """
         table = self._own(table)
-        nodes, edges = self._described("nodes", table), self._described("edges", table)
-        node_part = _Part.of(self.nodes, nodes, table, unknown_label, labels=labels)
-        edge_part = _Part.of(self.edges, edges, table, unknown_label, labels=labels)
+        nodes, edges = _described(self.nodes, table), _described(self.edges, table)
+        node_part = _part(self.nodes, nodes, table, unknown_label, labels=labels)
+        edge_part = _part(self.edges, edges, table, unknown_label, labels=labels)
         edge_ptr, rows, source, target = directed_edges(table)
         return GraphArrays(
             node_ptr=table.node_ptr.copy(),
@@ -225,10 +257,9 @@ class Reader:
         """Warn where no label was fitted: nothing matches, however alike graphs are."""
         table = self._own(table)
         for colors in (self.nodes, self.edges):
-            label = self._described(colors.side, table).label
+            label = _described(colors, table).label
             if colors.discrete and colors.exists and label is not None:
-                known = np.array([*(seen for seen in _known(colors, label)), False])
-                _warn_of_unknown(colors, ~known[label.codes] & (label.codes >= 0))
+                _aligned(colors, label, table, "ignore", stacklevel=6)
 
     def labelled(self, table: GraphTable) -> GraphTable:
         """The graphs with one column ``label``, as the reader sees it, on nodes and, where they have any, on edges.
@@ -240,21 +271,20 @@ class Reader:
         table = self._own(table)
         columns: dict[Side, dict[str, Column]] = {"nodes": {}, "edges": {}}
         for colors in (self.nodes, self.edges):
-            described = self._described(colors.side, table)
+            described = _described(colors, table)
             label = described.label
             if label is not None:
                 columns[colors.side]["label"] = label
             elif colors.names == ALIKE and colors.side == "nodes":
-                columns["nodes"]["label"] = Categories.numbered(np.zeros(table.num_nodes, np.int64), ALIKE)
+                columns["nodes"]["label"] = _all_alike(table)
             elif described.attributes is not None:
-                largest = described.attributes.argmax(1)
                 names = [f"x{k}" for k in range(described.attributes.shape[1])]
-                columns[colors.side]["label"] = Categories.numbered(largest, names)
+                columns[colors.side]["label"] = Categories.numbered(described.attributes.argmax(1), names)
         kept = {name: table.nodes[name] for name in CARRIED if name in table.nodes}
         return replace(table, nodes={**kept, **columns["nodes"]}, edges=columns["edges"], weight=None)
 
     def _own(self, table: GraphTable) -> GraphTable:
-        """The table without what is left out; refused where it lacks a column, or has one more."""
+        """The table without what is left out; refused where only one of it and the fitted one has weights."""
         table = table.without(self.ignore)
         if (table.weight is not None) != self.weighted and (table.num_edges or table.weight is not None):
             raise GraphError(
@@ -264,33 +294,6 @@ class Reader:
             )
         return table
 
-    def _described(self, side: Side, table: GraphTable) -> Described:
-        colors: Colors = getattr(self, side)
-        if colors.structural:
-            return Described([("place", colors.classes[0].read(self._places(table)))], None)
-        if not (table.num_nodes if side == "nodes" else table.num_edges):
-            return _nothing(colors)
-        found = _alike(colors, table)
-        _check_columns(colors, found, table)
-        attributes = None
-        if colors.attributes:
-            parts = [_numbers(table, side, name, width, found) for name, width in colors.attributes]
-            attributes = np.concatenate(parts, 1)
-        own = found.labels if set(found.labels) != set(colors.labels) else colors.labels  # alone, it may be called else
-        labels = [(n, _labels(table, side, found.labels[k])) for n, k in zip(colors.labels, own, strict=True)]
-        if colors.classes:
-            widths = np.cumsum([width for _, width in colors.attributes])[:-1]
-            assert attributes is not None
-            cut = np.split(attributes, widths, axis=1)
-            labels += [(c.column, c.read(part)) for c, part in zip(colors.classes, cut, strict=True)]
-            attributes = None
-        return Described(labels, attributes)
-
-    @staticmethod
-    def _places(table: GraphTable) -> Floats:
-        _, _, source, target = directed_edges(table)
-        return structural_rows(table.node_ptr, source, target)
-
     def to_dict(self) -> dict[str, Any]:
         """JSON values that :meth:`from_dict` reads.
 
@@ -298,190 +301,26 @@ class Reader:
         >>> Reader.from_dict(reader.to_dict()) == reader
         True
         """
-        return {
-            "nodes": _colors_to_dict(self.nodes),
-            "edges": _colors_to_dict(self.edges),
-            "weighted": self.weighted,
-            "ignore": list(self.ignore),
-        }
+        form = _Form(self.nodes, self.edges, self.weighted, self.ignore)
+        values: dict[str, Any] = json.loads(json.dumps(msgspec.to_builtins(form, enc_hook=np.ndarray.tolist)))
+        for side in SIDES:
+            del values[side]["side"]
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Reader":
         """Read what :meth:`to_dict` returned; anything else raises ``ValueError``, ``KeyError`` or ``TypeError``."""
         try:
-            form = msgspec.convert(values, _ReaderForm)
-            return cls(
-                _colors_of(form.nodes, "nodes"), _colors_of(form.edges, "edges"), form.weighted, tuple(form.ignore)
-            )
+            form = msgspec.convert(values, _Form, dec_hook=lambda _, given: np.array(given, dtype=np.float64))
         except (msgspec.ValidationError, OverflowError) as error:
             raise ValueError(f"it does not say how its graphs are read: {error}") from error
+        reader = cls(form.nodes, msgspec.structs.replace(form.edges, side="edges"), form.weighted, form.ignore)
+        for colors in (reader.nodes, reader.edges):
+            colors._check()
+        return reader
 
 
-class _ColorsForm(msgspec.Struct, forbid_unknown_fields=True):
-    labels: list[str]
-    names: list[str]
-    seen: list[Literal[0, 1]]
-    unnamed: bool
-    attributes: list[tuple[str, Annotated[int, msgspec.Meta(ge=1, lt=2**31)]]]
-    classes: list[dict[str, Any]]
-    structural: bool
-    texts: list[str]
-    vocabularies: list[list[str]]
-
-
-class _ReaderForm(msgspec.Struct, forbid_unknown_fields=True):
-    nodes: _ColorsForm
-    edges: _ColorsForm
-    weighted: bool
-    ignore: list[str]
-
-
-def directed_edges(table: GraphTable) -> tuple[Ints, Ints, Ints, Ints]:
-    """Every edge in the directions that walks can take.
-
-    Returns:
-        Where the edges of each graph begin ``(B + 1,)``; and for every direction the row of the edge in the table, its
-        first and its second node, counted over all graphs ``(E',)``. A loop has one direction.
-
-    Example:
-        >>> edge_ptr, rows, source, target = directed_edges(GraphTable.of(["CCO", "CN"]))
-        >>> source.tolist(), target.tolist()
-        ([0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3])
-    """
-    first = np.repeat(table.node_ptr[:-1], np.diff(table.edge_ptr))
-    source, target = first + table.source, first + table.target
-    if table.directed:
-        return table.edge_ptr.copy(), np.arange(source.size), source, target
-    loop = source == target
-    both = np.stack([np.ones_like(loop), ~loop], 1).ravel()
-    rows = np.repeat(np.arange(source.size), 2)[both]
-    ends = np.stack([source, target], 1).ravel()[both], np.stack([target, source], 1).ravel()[both]
-    before = np.concatenate([[0], np.cumsum(2 - loop)])
-    return before[table.edge_ptr], rows, *ends
-
-
-class _Part(NamedTuple):
-    """Labels or features of nodes or edges, by the numbers that fitting gave them."""
-
-    label: Ints  # (N,)
-    features: Floats  # (N, D)
-    width: int
-    new: tuple[str, ...]  # names behind the fitted ones
-
-    @classmethod
-    def of(
-        cls, colors: Colors, described: Described, table: GraphTable, unknown_label: UnknownLabel, *, labels: bool
-    ) -> "_Part":
-        size = table.num_nodes if colors.side == "nodes" else table.num_edges
-        new: tuple[str, ...] = ()
-        if colors.vocabularies:
-            numbers = _by_column(colors, described.labels, table, unknown_label)
-            return cls(np.empty(0, np.int64), numbers, colors.width, new)
-        whole = described.label
-        if whole is None:
-            label, width = np.zeros(size, np.int64), 1
-        else:
-            label, new = _aligned(colors, whole, table, unknown_label)
-            width = len(colors.names) + len(new)
-        if labels:
-            return cls(label, np.empty((size, 0)), max(width, 1), new)
-        parts = [] if whole is None and described.attributes is not None else [_one_hot(label, width)]
-        if described.attributes is not None:
-            parts.insert(1, described.attributes)
-            if new:  # behind the attributes, which keep their places
-                parts = [parts[0][:, : -len(new)], described.attributes, parts[0][:, -len(new) :]]
-        return cls(np.empty(0, np.int64), np.concatenate(parts, 1), width, new)
-
-
-def _aligned(
-    colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel
-) -> tuple[Ints, tuple[str, ...]]:
-    """Numbers of labels as fitted, and the names that are new."""
-    new: tuple[str, ...] = ()
-    if _by_position(colors, label):
-        _check_width(colors, label, table)
-        place = np.arange(len(label.names))
-    else:
-        number = {name: i for i, name in enumerate(colors.names)}
-        new = tuple(name for name in label.names if name not in number)
-        place = np.array([number.setdefault(name, len(number)) for name in label.names], dtype=np.int64)
-    codes = np.append(place, -1)[label.codes]
-    if unknown_label != "new":
-        seen = np.array([*colors.seen, *[False] * len(new), True])
-        unknown = ~seen[codes]
-        if unknown.any():
-            if unknown_label == "error":
-                raise _unknown_label(table, colors.side, label, unknown)
-            _warn_of_unknown(colors, unknown)
-            codes = np.where(unknown, -1, codes)
-    return codes, new
-
-
-def _by_column(
-    colors: Colors, labels: Sequence[tuple[str, Categories]], table: GraphTable, unknown_label: UnknownLabel
-) -> Floats:
-    """Number of the label in every column ``(N, C)``, -1 where fitting did not see it."""
-    numbers = np.empty((len(labels[0][1]), len(labels)))
-    for k, ((name, label), names) in enumerate(zip(labels, colors.vocabularies, strict=True)):
-        number = dict(zip(names, _label_numbers(names), strict=True))
-        place = np.array([*(number.get(own, -1) for own in label.names), -1])
-        numbers[:, k] = place[label.codes]
-        unknown = (numbers[:, k] < 0) & ~label.missing
-        if unknown_label == "error" and unknown.any():
-            raise _unknown_label(table, colors.side, label, unknown, f" in {name!r}")
-    _warn_of_unknown(colors, np.asarray((numbers < 0).all(1)))
-    return numbers
-
-
-def _label_numbers(names: tuple[str, ...]) -> Sequence[int]:
-    """Numbers of a column's labels: small whole numbers stand for themselves, all others are counted."""
-    if all(name.isdecimal() and name.isascii() and len(name) < 6 and str(int(name)) == name for name in names):
-        numbers = [int(name) for name in names]
-        if max(numbers, default=0) < NUMBERED_BELOW:
-            return numbers
-    return range(len(names))
-
-
-def _unknown_label(
-    table: GraphTable, side: Side, label: Categories, unknown: NDArray[np.bool_], where: str = ""
-) -> GraphError:
-    name = label.values()[np.argmax(unknown)]
-    return GraphError(
-        f"{_place(table, side, unknown)} has the label {name!r}{where}, which no fitted graph had.",
-        Remedy("Fit on graphs that have it, or choose {unknown_label}.", unknown_label="ignore"),
-    )
-
-
-def _by_position(colors: Colors, label: Categories) -> bool:
-    """Whether one-hot columns without names are compared by where they stand."""
-    return colors.unnamed or (label.unnamed and not set(label.names) & set(colors.names))
-
-
-def _known(colors: Colors, label: Categories) -> list[bool]:
-    if _by_position(colors, label):
-        return [i < len(colors.seen) and colors.seen[i] for i in range(len(label.names))]
-    seen = dict(zip(colors.names, colors.seen, strict=True))
-    return [seen.get(name, False) for name in label.names]
-
-
-def _check_width(colors: Colors, label: Categories, table: GraphTable) -> None:
-    if len(label.names) != len(colors.names):
-        raise GraphError(
-            f"{table.called(0)}: the {colors.side} have {len(label.names)} columns of labels, those of the fitted "
-            f"graphs had {len(colors.names)}.",
-            "Encode both with the same columns, or give labels by name.",
-        )
-
-
-def _warn_of_unknown(colors: Colors, unknown: NDArray[np.bool_]) -> None:
-    if unknown.size and unknown.all():
-        warnings.warn(
-            RWKPlusWarning(
-                f"no label of the {colors.side} was there when the estimator was fitted: are these graphs of the same "
-                "kind, and their labels spelled the same way?"
-            ),
-            stacklevel=5,
-        )
+# Fitting
 
 
 class _Found(NamedTuple):
@@ -491,86 +330,27 @@ class _Found(NamedTuple):
     attributes: dict[str, Numbers]
 
 
-def _split(table: GraphTable, side: Side) -> _Found:
-    columns = {name: c for name, c in getattr(table, side).items() if side == "nodes" or name != table.weight}
+def _split(table: GraphTable, side: Side, left_out: Collection[str] = ()) -> _Found:
+    weight = table.weight if side == "edges" else None
+    columns = {name: c for name, c in getattr(table, side).items() if name != weight and name not in left_out}
     labels = {name: column for name, column in columns.items() if isinstance(column, Categories)}
     return _Found(labels, {name: column for name, column in columns.items() if isinstance(column, Numbers)})
-
-
-def _nothing(colors: Colors) -> Described:
-    """No nodes or edges, which cannot show what they would carry."""
-    width = sum(width for _, width in colors.attributes)
-    attributes = None if colors.discrete else np.empty((0, width))
-    if colors.vocabularies:
-        return Described([(name, Categories.of(())) for name in colors.labels], attributes)
-    label = Categories.numbered(np.empty(0, np.int64), colors.names, one_hot=colors.unnamed)
-    return Described([("label", label)] if colors.names else [], attributes)
-
-
-def _alike(colors: Colors, table: GraphTable) -> _Found:
-    """Columns of the kinds that were fitted, where a few rows happened to look like another kind.
-
-    Rows of numbers may be one-hot by accident, labels that are written as numbers may be all there are, and whether
-    words are labels or ids shows in many rows only.
-    """
-    found = _split(table, colors.side)
-    labels = _as_encoded(colors, {name: c for name, c in found.labels.items() if name not in colors.texts})
-    attributes = {name: column for name, column in found.attributes.items() if name not in colors.texts}
-    for name in colors.labels:
-        column = getattr(table, colors.side).get(name)
-        if isinstance(column, Text):
-            labels[name] = Categories.of(column.texts.tolist())
-    for name in [name for name, column in labels.items() if column.one_hot and name not in colors.labels]:
-        attributes |= _as_attributes(colors, labels, name)
-    for name in colors.labels:
-        whole = name in attributes and attributes[name].numbers.dtype.kind == "i" and attributes[name].width == 1
-        if whole and not colors.unnamed:
-            labels[name] = Categories.of(attributes.pop(name).numbers.ravel().tolist())
-    return _Found(labels, attributes)
-
-
-def _as_attributes(colors: Colors, labels: dict[str, Categories], name: str) -> dict[str, Numbers]:
-    """One-hot rows as numbers, taken from the labels, where fitting saw numbers in a column of their name or names."""
-    fitted, rows = dict(colors.attributes), _one_hot(labels[name].codes, len(labels[name].names))
-    if name in fitted:
-        del labels[name]
-        return {name: Numbers(rows)}
-    names = labels[name].names
-    if not all(fitted.get(own) == 1 for own in names):
-        return {}
-    del labels[name]
-    return {own: Numbers(rows[:, k]) for k, own in enumerate(names)}
-
-
-def _as_encoded(colors: Colors, labels: dict[str, Categories]) -> dict[str, Categories]:
-    """Columns of zeros and ones as the fitted ones were taken: for one-hot rows, or each for labels of its own."""
-    for name in [name for name, column in labels.items() if column.unnamed and name not in colors.labels]:
-        parts = [f"{name}{k}" for k in range(len(labels[name].names))]
-        if set(parts) <= set(colors.labels):
-            codes = labels.pop(name).codes
-            labels |= {part: Categories.numbered(codes == k, "01") for k, part in enumerate(parts)}
-    parts = [f"{name}{k}" for name in colors.labels for k in range(len(colors.names))]
-    if colors.unnamed and set(labels) == set(parts):
-        ones = np.stack([labels[part].values() == "1" for part in parts], 1)
-        digits = all(set(labels[part].names) <= {"0", "1"} for part in parts)
-        if digits and (ones.sum(1) == 1).all():
-            return {colors.labels[0]: Categories.numbered(ones.argmax(1), colors.names, one_hot=True)}
-    return labels
 
 
 def _colors(table: GraphTable, side: Side, *, by_column: bool) -> Colors:
     found = _split(table, side)
     attributes = tuple((name, column.width) for name, column in found.attributes.items())
     texts = tuple(name for name, column in getattr(table, side).items() if isinstance(column, Text))
+    colors = Colors(tuple(found.labels), (), (), False, attributes, (), False, texts, (), side)
     if not found.labels:
-        return Colors(side, (), (), (), False, attributes, texts=texts)
-    columns = [(name, _labels(table, side, column)) for name, column in found.labels.items()]
+        return colors
+    columns = [(name, _labels(table, side, name, column)) for name, column in found.labels.items()]
     if by_column and not attributes:
         vocabularies = tuple(_used(table, side, name, column) for name, column in columns)
-        return Colors(side, tuple(found.labels), (), (), False, (), texts=texts, vocabularies=vocabularies)
+        return msgspec.structs.replace(colors, vocabularies=vocabularies)
     label = join(columns)
     unnamed = label.unnamed and "label" not in found.labels  # a column of that name has names, be they numbers
-    return _renamed(Colors(side, tuple(found.labels), (), (), unnamed, attributes, texts=texts), label)
+    return colors._with_label(label, unnamed=unnamed)
 
 
 def _used(table: GraphTable, side: Side, name: str, column: Categories) -> tuple[str, ...]:
@@ -589,19 +369,85 @@ def _with_classes(colors: Colors, table: GraphTable, n_classes: int, prefix: str
         return colors
     found = _split(table, colors.side)
     each = max(2, round(n_classes ** (1 / len(colors.attributes)))) if n_classes > 1 else 1
-    classes = tuple(
-        AttributeClasses.learn(name, _numbers(table, colors.side, name, width, found), each, prefix, seed)
-        for name, width in colors.attributes
-    )
-    parts = [(name, column) for name, column in found.labels.items()]
-    parts += [(c.column, c.read(found.attributes[c.column].matrix())) for c in classes]
-    return _renamed(replace(colors, classes=classes, unnamed=False), join(parts))
+    rows = _numbers(colors, table, found.attributes)
+    classes = tuple(AttributeClasses.learn(name, own, each, prefix, seed) for name, own in rows.items())
+    cut = [(own.column, own.read(rows[own.column])) for own in classes]
+    return colors._with_label(join([*found.labels.items(), *cut]), classes=classes, unnamed=False)
 
 
-def _renamed(colors: Colors, label: Categories) -> Colors:
-    seen = np.zeros(len(label.names) + 1, bool)
-    seen[label.codes] = True
-    return replace(colors, names=label.names, seen=tuple(seen[:-1].tolist()))
+# Columns of later graphs
+
+
+def _described(colors: Colors, table: GraphTable) -> _Described:
+    if colors.structural:
+        return _Described([("place", colors.classes[0].read(_places(table)))], None)
+    if not (table.num_nodes if colors.side == "nodes" else table.num_edges):
+        return _nothing(colors)
+    found = _alike(colors, table)
+    _check_columns(colors, found, table)
+    rows = _numbers(colors, table, found.attributes)
+    own = found.labels if set(found.labels) != set(colors.labels) else colors.labels  # alone, it may be called else
+    pairs = zip(colors.labels, own, strict=True)
+    labels = [(name, _labels(table, colors.side, here, found.labels[here])) for name, here in pairs]
+    if colors.classes:
+        return _Described(labels + [(c.column, c.read(rows[c.column])) for c in colors.classes], None)
+    return _Described(labels, np.concatenate(list(rows.values()), 1) if rows else None)
+
+
+def _nothing(colors: Colors) -> _Described:
+    """No nodes or edges, which cannot show what they would carry."""
+    width = sum(width for _, width in colors.attributes)
+    attributes = None if colors.discrete else np.empty((0, width))
+    if colors.vocabularies:
+        return _Described([(name, Categories.of(())) for name in colors.labels], attributes)
+    label = Categories.numbered(np.empty(0, np.int64), colors.names, one_hot=colors.unnamed)
+    return _Described([("label", label)] if colors.names else [], attributes)
+
+
+def _alike(colors: Colors, table: GraphTable) -> _Found:
+    """Columns of the kinds that were fitted, where a few rows happened to look like another kind.
+
+    Rows of numbers may be one-hot by accident, labels that are written as numbers may be all there are, and whether
+    words are labels or ids shows in many rows only.
+    """
+    found = _split(table, colors.side, colors.texts)
+    labels, attributes = _as_encoded(colors, found.labels), found.attributes
+    for name in colors.labels:
+        column = getattr(table, colors.side).get(name)
+        if isinstance(column, Text):
+            labels[name] = Categories.of(column.texts.tolist())
+    for name in [name for name, column in labels.items() if column.one_hot and name not in colors.labels]:
+        attributes |= _as_attributes(colors, labels, name)
+    for name in colors.labels:
+        whole = name in attributes and attributes[name].numbers.dtype.kind == "i" and attributes[name].width == 1
+        if whole and not colors.unnamed:
+            labels[name] = Categories.of(attributes.pop(name).numbers.ravel().tolist())
+    return _Found(labels, attributes)
+
+
+def _as_attributes(colors: Colors, labels: dict[str, Categories], name: str) -> dict[str, Numbers]:
+    """One-hot rows as numbers, taken from the labels, where fitting saw numbers in a column of their name or names."""
+    fitted, names = dict(colors.attributes), labels[name].names
+    if name not in fitted and not all(fitted.get(own) == 1 for own in names):
+        return {}
+    rows = _one_hot(labels.pop(name).codes, len(names))
+    return {name: Numbers(rows)} if name in fitted else {own: Numbers(rows[:, k]) for k, own in enumerate(names)}
+
+
+def _as_encoded(colors: Colors, labels: dict[str, Categories]) -> dict[str, Categories]:
+    """Columns of zeros and ones as the fitted ones were taken: for one-hot rows, or each for labels of its own."""
+    for name in [name for name, column in labels.items() if column.unnamed and name not in colors.labels]:
+        parts = [f"{name}{k}" for k in range(len(labels[name].names))]
+        if set(parts) <= set(colors.labels):
+            codes = labels.pop(name).codes
+            labels |= {part: Categories.numbered(codes == k, "01") for k, part in enumerate(parts)}
+    parts = [f"{name}{k}" for name in colors.labels for k in range(len(colors.names))]
+    if colors.unnamed and set(labels) == set(parts):
+        ones = np.stack([labels[part].values() == "1" for part in parts], 1)
+        digits = all(set(labels[part].names) <= {"0", "1"} for part in parts)
+        if digits and (ones.sum(1) == 1).all():
+            return {colors.labels[0]: Categories.numbered(ones.argmax(1), colors.names, one_hot=True)}
+    return labels
 
 
 def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
@@ -641,10 +487,9 @@ def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
     )
 
 
-def _labels(table: GraphTable, side: Side, column: Categories) -> Categories:
+def _labels(table: GraphTable, side: Side, name: str, column: Categories) -> Categories:
     """Labels, refused where they are missing; rows of zeros are not missing but match nothing."""
     if not column.one_hot and column.missing.any():
-        name = next(name for name, c in getattr(table, side).items() if c is column)
         count = int(column.missing.sum())
         raise GraphError(
             f"{_place(table, side, column.missing)} has no {name!r}, as {count:,} of {len(column):,} {side}.",
@@ -653,15 +498,19 @@ def _labels(table: GraphTable, side: Side, column: Categories) -> Categories:
     return column
 
 
-def _numbers(table: GraphTable, side: Side, name: str, width: int, found: _Found) -> Floats:
-    column = found.attributes.get(name)
-    assert column is not None
+def _numbers(colors: Colors, table: GraphTable, columns: Mapping[str, Numbers]) -> dict[str, Floats]:
+    """Rows of all attributes, refused where they are no numbers, or more than the fitted ones."""
+    for name, width in colors.attributes:
+        if columns[name].width != width:
+            raise GraphError(
+                f"{table.called(0)}: {name!r} holds {columns[name].width} numbers, the fitted graphs had {width}.",
+                "Give both the same columns.",
+            )
+    return {name: _finite(table, colors.side, name, columns[name]) for name, _ in colors.attributes}
+
+
+def _finite(table: GraphTable, side: Side, name: str, column: Numbers) -> Floats:
     values = column.matrix()
-    if column.width != width:
-        raise GraphError(
-            f"{table.called(0)}: {name!r} holds {column.width} numbers, the fitted graphs had {width}.",
-            "Give both the same columns.",
-        )
     wrong = np.asarray(~np.isfinite(values).all(1))
     if wrong.any():
         raise GraphError(
@@ -673,10 +522,8 @@ def _numbers(table: GraphTable, side: Side, name: str, width: int, found: _Found
 
 
 def _weights(table: GraphTable) -> Floats:
-    if table.weight is None:
-        return np.empty(0)
-    column = table.edges[table.weight]
-    return _numbers(table, "edges", table.weight, 1, _Found({}, {table.weight: column}))[:, 0]  # type: ignore[dict-item]
+    column = None if table.weight is None else table.edges[table.weight]
+    return _finite(table, "edges", str(table.weight), column)[:, 0] if isinstance(column, Numbers) else np.empty(0)
 
 
 def _place(table: GraphTable, side: Side, marked: NDArray[np.bool_]) -> str:
@@ -689,6 +536,159 @@ def _place(table: GraphTable, side: Side, marked: NDArray[np.bool_]) -> str:
     return f"{table.called(graph)}: edge {ids[table.source[row]]!r}-{ids[table.target[row]]!r}"
 
 
+# Labels by their numbers
+
+
+class _Part(NamedTuple):
+    """Labels or features of nodes or edges, by the numbers that fitting gave them."""
+
+    label: Ints  # (N,)
+    features: Floats  # (N, D)
+    width: int
+    new: tuple[str, ...]  # names behind the fitted ones
+
+
+def _part(
+    colors: Colors, described: _Described, table: GraphTable, unknown_label: UnknownLabel, *, labels: bool
+) -> _Part:
+    size = table.num_nodes if colors.side == "nodes" else table.num_edges
+    new: tuple[str, ...] = ()
+    if colors.vocabularies:
+        numbers = _by_column(colors, described.labels, table, unknown_label)
+        return _Part(np.empty(0, np.int64), numbers, colors.width, new)
+    whole = described.label
+    if whole is None:
+        label, width = np.zeros(size, np.int64), 1
+    else:
+        label, new = _aligned(colors, whole, table, unknown_label)
+        width = len(colors.names) + len(new)
+    if labels:
+        return _Part(label, np.empty((size, 0)), max(width, 1), new)
+    features = _one_hot(label, width)
+    if described.attributes is not None:
+        old = 0 if whole is None else len(colors.names)  # new labels stand behind the attributes, which keep places
+        features = np.concatenate([features[:, :old], described.attributes, features[:, old : old + len(new)]], 1)
+    return _Part(np.empty(0, np.int64), features, width, new)
+
+
+def _aligned(
+    colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel, stacklevel: int = 5
+) -> tuple[Ints, tuple[str, ...]]:
+    """Numbers of labels as fitted, and the names that are new."""
+    new: tuple[str, ...] = ()
+    if colors.unnamed or (label.unnamed and not set(label.names) & set(colors.names)):  # compared by where they stand
+        if len(label.names) != len(colors.names):
+            raise GraphError(
+                f"{table.called(0)}: the {colors.side} have {len(label.names)} columns of labels, those of the fitted "
+                f"graphs had {len(colors.names)}.",
+                "Encode both with the same columns, or give labels by name.",
+            )
+        place = np.arange(len(label.names))
+    else:
+        number = {name: i for i, name in enumerate(colors.names)}
+        new = tuple(name for name in label.names if name not in number)
+        place = np.array([number.setdefault(name, len(number)) for name in label.names], dtype=np.int64)
+    codes = np.append(place, -1)[label.codes]
+    if unknown_label != "new":
+        unknown = ~np.array([*colors.seen, *[False] * len(new), True], bool)[codes]
+        if unknown.any():
+            if unknown_label == "error":
+                raise _unknown_label(table, colors.side, label, unknown)
+            _warn_of_unknown(colors, unknown, stacklevel)
+            codes = np.where(unknown, -1, codes)
+    return codes, new
+
+
+def _by_column(
+    colors: Colors, labels: Sequence[tuple[str, Categories]], table: GraphTable, unknown_label: UnknownLabel
+) -> Floats:
+    """Number of the label in every column ``(N, C)``, -1 where fitting did not see it."""
+    numbers = np.empty((len(labels[0][1]), len(labels)))
+    for k, ((name, label), names) in enumerate(zip(labels, colors.vocabularies, strict=True)):
+        number = dict(zip(names, _label_numbers(names), strict=True))
+        place = np.array([*(number.get(own, -1) for own in label.names), -1])
+        numbers[:, k] = place[label.codes]
+        unknown = (numbers[:, k] < 0) & ~label.missing
+        if unknown_label == "error" and unknown.any():
+            raise _unknown_label(table, colors.side, label, unknown, f" in {name!r}")
+    _warn_of_unknown(colors, np.asarray((numbers < 0).all(1)))
+    return numbers
+
+
+def _label_numbers(names: tuple[str, ...]) -> Sequence[int]:
+    """Numbers of a column's labels: small whole numbers stand for themselves, all others are counted."""
+    if all(name.isdecimal() and name.isascii() and len(name) < 6 and str(int(name)) == name for name in names):
+        numbers = [int(name) for name in names]
+        if max(numbers, default=0) < NUMBERED_BELOW:
+            return numbers
+    return range(len(names))
+
+
+def _unknown_label(
+    table: GraphTable, side: Side, label: Categories, unknown: NDArray[np.bool_], where: str = ""
+) -> GraphError:
+    name = label.values()[np.argmax(unknown)]
+    return GraphError(
+        f"{_place(table, side, unknown)} has the label {name!r}{where}, which no fitted graph had.",
+        Remedy("Fit on graphs that have it, or choose {unknown_label}.", unknown_label="ignore"),
+    )
+
+
+def _warn_of_unknown(colors: Colors, unknown: NDArray[np.bool_], stacklevel: int = 5) -> None:
+    """Warn the caller of the estimator, so many frames above this one, where no label is known."""
+    if unknown.size and unknown.all():
+        warnings.warn(
+            RWKPlusWarning(
+                f"no label of the {colors.side} was there when the estimator was fitted: are these graphs of the same "
+                "kind, and their labels spelled the same way?"
+            ),
+            stacklevel=stacklevel,
+        )
+
+
+def _one_hot(label: Ints, width: int) -> Floats:
+    rows = np.zeros((label.size, width))
+    known = np.flatnonzero(label >= 0)
+    rows[known, label[known]] = 1.0
+    return rows
+
+
+# Edges, places and nodes that nothing describes
+
+
+def directed_edges(table: GraphTable) -> tuple[Ints, Ints, Ints, Ints]:
+    """Every edge in the directions that walks can take.
+
+    Returns:
+        Where the edges of each graph begin ``(B + 1,)``; and for every direction the row of the edge in the table, its
+        first and its second node, counted over all graphs ``(E',)``. A loop has one direction.
+
+    Example:
+        >>> edge_ptr, rows, source, target = directed_edges(GraphTable.of(["CCO", "CN"]))
+        >>> source.tolist(), target.tolist()
+        ([0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3])
+    """
+    first = np.repeat(table.node_ptr[:-1], np.diff(table.edge_ptr))
+    source, target = first + table.source, first + table.target
+    if table.directed:
+        return table.edge_ptr.copy(), np.arange(source.size), source, target
+    loop = source == target
+    both = np.stack([np.ones_like(loop), ~loop], 1).ravel()
+    rows = np.repeat(np.arange(source.size), 2)[both]
+    ends = np.stack([source, target], 1).ravel()[both], np.stack([target, source], 1).ravel()[both]
+    before = np.concatenate([[0], np.cumsum(2 - loop)])
+    return before[table.edge_ptr], rows, *ends
+
+
+def _places(table: GraphTable) -> Floats:
+    _, _, source, target = directed_edges(table)
+    return structural_rows(table.node_ptr, source, target)
+
+
+def _all_alike(table: GraphTable) -> Categories:
+    return Categories.numbered(np.zeros(table.num_nodes, np.int64), ALIKE)
+
+
 def with_equal_nodes(table: GraphTable) -> GraphTable:
     """Give all nodes the same label where nothing describes them.
 
@@ -696,9 +696,8 @@ def with_equal_nodes(table: GraphTable) -> GraphTable:
     >>> with_equal_nodes(GraphTable.of([nx.path_graph(2)])).nodes["label"].values().tolist()
     ['0', '0']
     """
-    if any(isinstance(column, Categories | Numbers) for column in table.nodes.values()):
-        return table
-    return table.with_columns(nodes={"label": Categories.numbered(np.zeros(table.num_nodes, np.int64), ALIKE)})
+    described = any(isinstance(column, Categories | Numbers) for column in table.nodes.values())
+    return table if described else table.with_columns(nodes={"label": _all_alike(table)})
 
 
 def check_nodes(table: GraphTable) -> None:
@@ -710,55 +709,3 @@ def check_nodes(table: GraphTable) -> None:
     if empty.any():
         i = int(np.argmax(empty))
         raise GraphError(f"{table.called(i)} has no nodes: there is nothing to learn from it or to judge.")
-
-
-def _one_hot(label: Ints, width: int) -> Floats:
-    rows = np.zeros((label.size, width))
-    known = np.flatnonzero(label >= 0)
-    rows[known, label[known]] = 1.0
-    return rows
-
-
-def _colors_to_dict(colors: Colors) -> dict[str, Any]:
-    return {
-        "labels": list(colors.labels),
-        "names": list(colors.names),
-        "seen": [int(seen) for seen in colors.seen],
-        "unnamed": colors.unnamed,
-        "attributes": [[name, width] for name, width in colors.attributes],
-        "classes": [classes.to_dict() for classes in colors.classes],
-        "structural": colors.structural,
-        "texts": list(colors.texts),
-        "vocabularies": [list(names) for names in colors.vocabularies],
-    }
-
-
-def _colors_of(form: _ColorsForm, side: Side) -> Colors:
-    """Colors out of a file, refused where their parts contradict each other."""
-    classes = tuple(AttributeClasses.from_dict(part) for part in form.classes)
-    expected = [width for _, width in form.attributes] if classes else []
-    if form.structural and classes:
-        expected = [classes[0].mean.size]
-    fits = len(form.seen) == len(form.names) and [part.mean.size for part in classes] == expected
-    if form.structural:
-        fits = fits and bool(classes) and not form.labels
-    if form.unnamed:
-        fits = fits and len(form.labels) == 1 and form.names == list(map(str, range(len(form.names))))
-    if form.vocabularies:
-        fits = fits and len(form.vocabularies) == len(form.labels)
-        fits = fits and not (form.names or form.attributes or classes or form.unnamed)
-    distinct = all(len(set(part)) == len(part) for part in (form.labels, form.names, *form.vocabularies))
-    if not fits or not distinct:
-        raise ValueError(f"the columns of its {side} do not fit together")
-    return Colors(
-        side,
-        tuple(form.labels),
-        tuple(form.names),
-        tuple(map(bool, form.seen)),
-        form.unnamed,
-        tuple(form.attributes),
-        classes,
-        form.structural,
-        tuple(form.texts),
-        tuple(map(tuple, form.vocabularies)),
-    )

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rwkplus.table import Categories, GraphTable, Numbers, Text
+from rwkplus.table.columns import plain_values
 from rwkplus.table.graph_table import pointers
 
 WORDS = ["C", "N", "O", "", "ä\n,", "nan"]
@@ -69,3 +70,33 @@ def graph_tables(draw, *, multigraph=False, wide=True):
 def options_of(table, **more):
     """Options that read the frames of a table as they were."""
     return {"directed": table.directed, "weight": table.weight, **more}
+
+
+def renamed(column, names):
+    """The same labels with codes for other names, which include those in use."""
+    place = np.array([*map(list(names).index, column.names), -1])
+    return Categories.numbered(place[column.codes], names)
+
+
+def to_igraph(table):
+    """Graphs of igraph with all columns as attributes; ids of nodes are the attribute ``name``."""
+    import igraph
+
+    nodes = {"name" if name == "id" else name: plain_values(column) for name, column in table.nodes.items()}
+    edges = {name: plain_values(column) for name, column in table.edges.items()}
+    about = {name: plain_values(column) for name, column in table.graphs.items()}
+    graphs = []
+    for i in range(len(table)):
+        rows = slice(int(table.node_ptr[i]), int(table.node_ptr[i + 1]))
+        span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
+        graphs.append(
+            igraph.Graph(
+                n=rows.stop - rows.start,
+                edges=np.stack([table.source[span], table.target[span]], 1).tolist(),
+                directed=table.directed,
+                graph_attrs={name: values[i] for name, values in about.items()},
+                vertex_attrs={name: values[rows] for name, values in nodes.items()},
+                edge_attrs={name: values[span] for name, values in edges.items()},
+            )
+        )
+    return graphs

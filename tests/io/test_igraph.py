@@ -3,10 +3,11 @@ import pytest
 from hypothesis import given
 
 from rwkplus.errors import GraphError
-from rwkplus.io.igraph import from_igraph, to_igraph
+from rwkplus.io.igraph import from_igraph
 from rwkplus.io.networkx import from_networkx
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable
+from tests.io.tables import to_igraph
 from tests.strategies import colored_graphs, real_graphs
 
 igraph = pytest.importorskip("igraph")

@@ -269,14 +269,6 @@ def test_any_depth_is_an_error(tmp_path, form, depth):
         read_json_lines(written(tmp_path / "g.jsonl", [text]))
 
 
-def test_words_may_be_carried_along():
-    text = b'{"nodes": [{"id": 0, "label": "C", "owner": "ann", "kind": "a"}], "edges": []}'
-    table = parse_lines([text], ReadOptions(labels=("kind",)), words="text").tables[0]
-    assert {name: type(column) for name, column in table.nodes.items()} == {
-        "label": Categories, "owner": Text, "kind": Categories
-    }  # fmt: skip
-
-
 def test_graphs_of_one_kind_share_a_table():
     parsed = parse_lines([f'{{{NODES}, "edges": [], "id": {i}}}'.encode() for i in range(5)])
     assert len(parsed.tables) == 1

@@ -339,5 +339,6 @@ def test_options_of_written_tables(folder, table):
 
 def test_pyarrow_is_an_extra(table, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "rwkplus.io.parquet")
     with pytest.raises(MissingExtraError, match=r"pip install 'rwkplus\[arrow\]'"):
-        write_table(table, tmp_path / "table")
+        table.write(tmp_path / "table")

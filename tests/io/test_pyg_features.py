@@ -42,7 +42,7 @@ def test_degrees_need_an_edge_index():
 
 @pytest.mark.parametrize("end", [-1, 4])
 def test_degrees_need_edges_between_existing_nodes(end):
-    with pytest.raises(GraphError, match=r"graph 0: edge_index names nodes from .* but there are 4 nodes"):
+    with pytest.raises(GraphError, match=r"graph 0: edge_index names the edge .* but the graph has 4 nodes"):
         one_hot_degree([Data(edge_index=torch.tensor([[end], [0]]), num_nodes=4)])
 
 

@@ -1,5 +1,4 @@
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +7,11 @@ from joblib import parallel_config
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError, RWKPlusWarning
 from rwkplus.io import smiles as readers
-from rwkplus.io.igraph import to_igraph
 from rwkplus.io.json_lines import write_json_lines
-from rwkplus.io.smiles import ATOM, BOND, BONDS, Choice, from_molecules, read_block, read_sdf, read_smi
-from rwkplus.io.sources import ReadOptions
+from rwkplus.io.smiles import BONDS, from_molecules, read_block, read_sdf, read_smi
+from rwkplus.io.sources import CHOICES, ReadOptions
 from rwkplus.table import GraphTable
+from tests.io.tables import to_igraph
 
 Chem = pytest.importorskip("rdkit.Chem", reason="RDKit is the extra 'chem'")
 
@@ -132,9 +131,9 @@ def test_an_iterator_is_enough():
 
 
 def test_every_choice_is_a_column():
-    table = from_molecules(["C[C@H](N)O", "F/C=C/F", "[13CH3][O-]", "c1ccccc1"], ReadOptions(atom=ATOM, bond=BOND))
-    assert list(table.nodes) == ["label", *ATOM[1:]]
-    assert list(table.edges) == ["label", *BOND[1:]]
+    table = from_molecules(["C[C@H](N)O", "F/C=C/F", "[13CH3][O-]", "c1ccccc1"], ReadOptions(**CHOICES))
+    assert list(table.nodes) == ["label", *CHOICES["atom"][1:]]
+    assert list(table.edges) == ["label", *CHOICES["bond"][1:]]
     found = {name: set(column.values()) for name, column in table.nodes.items()}
     assert found["charge"] == {"0", "-1"}
     assert found["isotope"] == {"0", "13"}
@@ -209,8 +208,7 @@ def test_rdkit_does_not_write_to_the_terminal(capfd):
 
 
 def test_without_rdkit_the_extra_is_named(monkeypatch, tmp_path):
-    for name in ("rdkit", "rdkit.Chem"):
-        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(readers, "Chem", None)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[chem\]"):
         from_molecules(["C"])
     (tmp_path / "empty.smi").write_text("\n")  # files are looked at first
@@ -240,10 +238,10 @@ def test_processes_change_nothing(monkeypatch, backend):
 
 def test_blocks_join_as_one():
     texts = molecules(300)
-    choice = Choice.of(ATOM, BOND)
+    options = ReadOptions(**CHOICES)
     one, other = (
-        read_block(texts, choice),
-        readers._joined([read_block(texts[:50], choice), read_block(texts[50:], choice)]),
+        read_block(texts, options),
+        readers._joined([read_block(texts[:50], options), read_block(texts[50:], options)]),
     )
     assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 

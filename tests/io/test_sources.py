@@ -77,7 +77,7 @@ def test_unknown_kinds_are_refused_with_a_list_of_known_ones(tmp_path):
     (tmp_path / "graphs.xlsx").write_text("x")
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "graphs.xlsx", tmp_path / "empty"):
-        with pytest.raises(DataError, match=r"give a folder with edges\.csv or .* \.smi, \.sdf or \.parquet"):
+        with pytest.raises(DataError, match=r"give a folder with edges\.csv, .*TU.* \.smi, \.sdf, \.parquet or \.zip"):
             read_path(path)
 
 

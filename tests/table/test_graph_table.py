@@ -19,6 +19,7 @@ from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.table import Categories, GraphTable, Numbers, Text
 from rwkplus.table.graph_table import classes_of
 from rwkplus.table.packing import check_table
+from tests.io.tables import renamed
 from tests.strategies import colored_graphs, random_graphs
 
 databases = st.booleans().flatmap(
@@ -185,7 +186,7 @@ def test_a_pickled_part_does_not_drag_the_rest_along():
 def renumbered(table):
     """The same table with other numbers for its labels, and labels that no node has."""
     label = table.nodes["label"]
-    return table.with_columns(nodes={"label": label.renamed([*label.names[::-1], "unused"])})
+    return table.with_columns(nodes={"label": renamed(label, [*label.names[::-1], "unused"])})
 
 
 def test_numbers_of_labels_do_not_matter(table):

@@ -41,6 +41,10 @@ def test_names_ids_weights_and_targets_survive_packing():
     assert twin.targets == ("y",)
 
 
+def test_tables_on_disk_survive_packing(tmp_path):
+    same(GraphTable.of(people().write(tmp_path / "people")))
+
+
 def test_one_hot_labels_stay_one_hot():
     table = people().with_columns(nodes={"x": Categories.numbered(np.zeros(6, int), "01", one_hot=True)})
     assert same(table).nodes["x"].unnamed
