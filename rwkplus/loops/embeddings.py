@@ -520,4 +520,4 @@ def _has_edge(edges: Any, i: int, j: int, label: int) -> bool:
     k = 0
     while k < edges.shape[0] and not (edges[k, 0] == i and edges[k, 1] == j and edges[k, 2] == label):
         k += 1
-    return k < edges.shape[0]
+    return bool(k < edges.shape[0])

@@ -151,8 +151,8 @@ def mean_differences(
         inside, outside = (targets.values[targets.known][part[targets.known]] for part in (has, ~has))
         enough = min(inside.size, outside.size) > 1
         p_value = float(ttest_ind(inside, outside, equal_var=False).pvalue) if enough else 1.0
-        means = [float(part.mean()) if part.size else None for part in (inside, outside)]
-        raw.append(MeanDifference(*means, p_value if np.isfinite(p_value) else 1.0, 1.0))
+        mean, without = (float(part.mean()) if part.size else None for part in (inside, outside))
+        raw.append(MeanDifference(mean, without, p_value if np.isfinite(p_value) else 1.0, 1.0))
     q = _discovery_rates([part.p_value for part in raw]) if corrected is None else map(corrected, range(len(raw)))
     return [part._replace(corrected=float(p)) for part, p in zip(raw, q, strict=True)]
 

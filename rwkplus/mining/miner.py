@@ -5,7 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -164,12 +164,13 @@ class PatternMiner(Miner):
             n_classes=self.n_colors,
             structural=self.colors == "structural",
             seed=settings.seed,
-            y=None if guiding is None else guiding.values,
         )
         database = reader.read(table)
         settings.check_against(database)
-        search = self._guided if guiding is not None else self._unguided
-        found, control, training = search(settings, database, reader, table, guiding)
+        if guiding is not None:
+            found, control, training = self._guided(settings, database, guiding)
+        else:
+            found, control, training = self._unguided(settings, database, reader, table)
         controls = Controls(control, self.n_controls, self.n_jobs, callback, settings.deadline)
         tally = Tally(reader, table, database, self.criterion, self.n_jobs)
         patterns, interrupted = _collected(found(controls), tally, settings, callback)
@@ -186,7 +187,7 @@ class PatternMiner(Miner):
         return self
 
     def _unguided(
-        self, settings: "_Settings", database: MiningDatabase, reader: PatternReader, table: GraphTable, _: object
+        self, settings: "_Settings", database: MiningDatabase, reader: PatternReader, table: GraphTable
     ) -> "_Plan":
         """Search for what occurs beyond chance, in some of the graphs."""
         chosen = settings.chosen_graphs(database)
@@ -197,9 +198,7 @@ class PatternMiner(Miner):
         found = functools.partial(search.one_after_the_other, sample)
         return _Plan(found, functools.partial(search.control, sample), training)
 
-    def _guided(
-        self, settings: "_Settings", database: MiningDatabase, _: object, __: object, targets: Targets
-    ) -> "_Plan":
+    def _guided(self, settings: "_Settings", database: MiningDatabase, targets: Targets) -> "_Plan":
         """Search for what tells targets apart."""
         search = GuidedSearch(settings.beam(self, database.num_graphs), settings.sizes[0], settings.seed)
         rounds = Rounds(search, database, targets, CONTRASTED * settings.search_graphs)
@@ -341,7 +340,7 @@ class _Settings:
         check_choice("output", miner.output, MinerOutput)
         check_jobs(miner.n_jobs)
         seconds = miner.max_seconds
-        if seconds is not None and (not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds > 0):
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
             raise ParameterError(f"max_seconds must be a number above 0, or None; got {seconds!r}.")
         check_share("fidelity", miner.fidelity)
         if miner.fidelity == 0:

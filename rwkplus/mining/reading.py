@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
 from rwkplus.loops.embeddings import NONE, Floats, Ints
@@ -89,9 +88,8 @@ class PatternReader:
         n_classes: int,
         structural: bool,
         seed: int,
-        y: NDArray[Any] | None = None,
     ) -> "PatternReader":
-        """Note labels and directions, and cut columns of single numbers, where ``y`` differs if it is given.
+        """Note labels and directions, and cut columns of single numbers.
 
         Columns of several numbers a row become labels: ``n_classes`` classes of similar rows.
         """
@@ -104,7 +102,7 @@ class PatternReader:
             ]
             for side in SIDES
         }
-        cut: dict[Side, tuple[Cuts, ...]] = {side: _cuts(table, side, numbers[side], y) for side in SIDES}
+        cut: dict[Side, tuple[Cuts, ...]] = {side: _cuts(table, side, numbers[side]) for side in SIDES}
         left_out = [f"{side}.{name}" for side in SIDES for name in numbers[side]]
         reader = Reader.fit_labels(table, left_out, n_classes=n_classes, structural=structural, seed=seed)
         reader = replace(reader, ignore=(*ignore, *left_out))
@@ -151,7 +149,7 @@ class PatternReader:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values that :meth:`from_dict` reads."""
-        cuts = {side: [[part.column, list(part.at)] for part in getattr(self, side)] for side in SIDES}
+        cuts: dict[str, Any] = {s: [[part.column, list(part.at)] for part in getattr(self, s)] for s in SIDES}
         return {"labels": self.labels.to_dict(), "directed": self.directed, **cuts}
 
     @classmethod
@@ -190,19 +188,17 @@ def _marks(cuts: Sequence[Cuts], table: GraphTable, side: Side) -> Ints:
     return marks if shift else NONE
 
 
-def _cuts(table: GraphTable, side: Side, names: Sequence[str], y: NDArray[Any] | None) -> tuple[Cuts, ...]:
+def _cuts(table: GraphTable, side: Side, names: Sequence[str]) -> tuple[Cuts, ...]:
     if 2 * len(names) > MARKS:
         raise GraphError(
             f"the {side} have {len(names)} columns of numbers, and patterns can tell of {MARKS // 2}.",
             Remedy("Leave the others out, {ignore}, or give them as one column of several numbers.", ignore=...),
         )
     most = min(MOST_CUTS, MARKS // 2 // max(len(names), 1))
-    owner = table.node_graph if side == "nodes" else table.edge_graph
     found = []
     for name in names:
         values = getattr(table, side)[name].numbers.ravel().astype(np.float64)
-        known = np.isfinite(values)
-        at = cut_points(values[known], most, None if y is None else y[owner[known]])
+        at = cut_points(values[np.isfinite(values)], most)
         if at:
             found.append(Cuts(name, at))
         else:
@@ -213,13 +209,10 @@ def _cuts(table: GraphTable, side: Side, names: Sequence[str], y: NDArray[Any] |
     return tuple(found)
 
 
-def cut_points(values: Floats, most: int, y: NDArray[Any] | None = None) -> tuple[float, ...]:
-    """Choose at most ``most`` numbers to cut values at: where targets differ, in wide gaps, and at quantiles.
+def cut_points(values: Floats, most: int) -> tuple[float, ...]:
+    """Choose at most ``most`` numbers to cut finite values at: in wide gaps, and at quantiles.
 
-    Args:
-        values: Finite numbers.
-        most: How many cuts.
-        y: A class (whole numbers) or a real target for each, where there are any.
+    Classes have no say, lest permuted ones, which tell what chance achieves, had to be cut for anew.
 
     >>> rng = np.random.default_rng(0)
     >>> amounts = np.concatenate([rng.uniform(10, 1_000, 950), rng.uniform(10_000, 12_000, 50)])
@@ -235,23 +228,13 @@ def cut_points(values: Floats, most: int, y: NDArray[Any] | None = None) -> tupl
     if steps.size <= most:
         chosen = steps.tolist()
     else:
-        wanted = [*(_by_target(values, order, y, most) if y is not None else ()), *_by_gaps(order)]
-        wanted += [_roomy(order, int(q * order.size)) for q in QUANTILES]
+        wanted = _by_gaps(order) + [_roomy(order, int(q * order.size)) for q in QUANTILES]
         chosen = []
         for rank in wanted:
             near = int(steps[np.argmin(np.abs(steps - rank))])
             if len(chosen) < most and all(abs(near - other) > ALIKE * order.size for other in chosen):
                 chosen.append(near)
     return tuple(dict.fromkeys(_short_between(order[k - 1], order[k]) for k in sorted(chosen)))
-
-
-def _by_target(values: Floats, order: Floats, y: NDArray[Any], most: int) -> list[int]:
-    """Ranks at which a decision tree cuts."""
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-    kind = DecisionTreeClassifier if y.dtype.kind in "iub" else DecisionTreeRegressor
-    tree = kind(max_leaf_nodes=max(most // 2, 1) + 1, min_samples_leaf=0.005, random_state=0).fit(values[:, None], y)
-    return np.searchsorted(order, tree.tree_.threshold[tree.tree_.feature >= 0], side="right").tolist()
 
 
 def _roomy(order: Floats, rank: int) -> int:

@@ -193,7 +193,7 @@ class Controls:
         """Whether further controls would hardly carry the threshold across a score."""
         if self.scores.size < FEWEST_CONTROLS:
             return False
-        return abs(score - self.threshold) > FAR * _scale(self.scores) / np.sqrt(self.scores.size)
+        return bool(abs(score - self.threshold) > FAR * _scale(self.scores) / np.sqrt(self.scores.size))
 
 
 def control_threshold(scores: NDArray[np.float64]) -> float:
@@ -213,7 +213,7 @@ def control_threshold(scores: NDArray[np.float64]) -> float:
 
 
 def _scale(scores: NDArray[np.float64]) -> float:
-    return max(float(scores.std(ddof=1)) * np.sqrt(6) / np.pi, 1.0)
+    return max(float(scores.std(ddof=1) * np.sqrt(6) / np.pi), 1.0)
 
 
 def sampled_shapes(database: MiningDatabase, beam: Beam, rng: np.random.Generator) -> list[Shape]:
@@ -353,4 +353,4 @@ def _carried_out(database: MiningDatabase, extension: Extension) -> Grown:
 def _contradicted(grown: Grown, extended: Grown, beam: Beam) -> bool:
     """Whether complete copies lack the new edge more often than fidelity allows: then it is not part of them."""
     share = extended.support / grown.support
-    return share < beam.fidelity and grown.support * divergence(share, beam.fidelity) > CONTRADICTION
+    return share < beam.fidelity and float(grown.support * divergence(share, beam.fidelity)) > CONTRADICTION

@@ -63,7 +63,7 @@ class Telling:
             inside, outside = (xlogy(part[:, 1:], part[:, 1:]).sum(1) for part in (totals, rest))
             lost = xlogy(have, have) + xlogy(size - have, size - have)
             nats = inside + outside - lost + xlogy(size, size) - xlogy(everything[1:], everything[1:]).sum()
-            return np.maximum(nats, 0.0)
+            return np.asarray(np.maximum(nats, 0.0))
         between = np.where(
             (have > 0) & (have < size), totals[:, 1] ** 2 * size / np.maximum(have * (size - have), 1), 0.0
         )

@@ -210,19 +210,25 @@ class Shape:
 
     def _plan(self, before: list[int]) -> MatchPlan:
         order = self.search_order
-        anchors, checks = [(-1, -1, 0)], [[]]  # type: tuple[list[tuple[int, int, int]], list[list[tuple[int, int, int]]]]
+        anchors: list[tuple[int, int, int]] = [(-1, -1, 0)]
+        checks: list[list[tuple[int, int, int]]] = [[]]
         for k, v in enumerate(order[1:], 1):
             links = [(place, *side) for place, u in enumerate(order[:k]) for side in self._sides.get((u, v), ())]
             anchors.append(links[0])
             checks.append([(place, self.mate(edge), need) for place, edge, need in links[1:]])
-        anchor = np.array(anchors, np.int64)
-        check = np.array([part for parts in checks for part in parts], np.int64).reshape(-1, 3)
+        anchor, anchor_edge, anchor_need = np.array(anchors, np.int64).T.copy()
+        flat = [part for parts in checks for part in parts]
+        check, check_edge, check_need = np.array(flat, np.int64).reshape(-1, 3).T.copy()
         return MatchPlan(
             np.array([self.labels[v] for v in order]),
             np.array([self.needs[v] for v in order], np.int64),
-            *anchor.T.copy(),
+            anchor,
+            anchor_edge,
+            anchor_need,
             np.concatenate([[0], np.cumsum([len(part) for part in checks])]).astype(np.int64),
-            *check.T.copy(),
+            check,
+            check_edge,
+            check_need,
             np.array(before, np.int64),
         )
 
@@ -281,7 +287,8 @@ def distinct_occurrences(shape: Shape, embeddings: Ints) -> Ints:
     order = np.lexsort(edges.T)
     edges = edges[order]
     first = np.concatenate([[True], (edges[1:] != edges[:-1]).any(1)])
-    return embeddings[np.sort(order[first])]
+    distinct: Ints = embeddings[np.sort(order[first])]
+    return distinct
 
 
 def exact_embeddings(
