@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import check_output, out, print_json, progress_bars, title_of
-from rwkplus.cli.options import Dataset, Json, Reading, Seed, reads_graphs
+from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs
 from rwkplus.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -24,11 +24,15 @@ def mine(
         Path, typer.Option("--out", help="Folder for report.html and patterns.json; must not exist yet.")
     ],
     patterns: Annotated[str, typer.Option(help="How many: a number, a range such as 2-8, or auto.")] = "6",
-    criterion: Annotated[str, typer.Option(help="maximal or blocks.")] = "maximal",
+    criterion: Annotated[str, typer.Option(help="maximal, blocks or contrast.")] = "maximal",
     size: Annotated[str, typer.Option(help="Nodes of a pattern: a number, a range such as 3-8, or auto.")] = "auto",
     colors: Annotated[str, typer.Option(help="auto, or structural: label nodes by their place in the graph.")] = "auto",
     gradient: Annotated[bool, typer.Option(help="Also take candidates from gradient descent.")] = False,
-    controls: Annotated[int, typer.Option(help="Rewired databases to compare with.", min=0)] = 10,
+    controls: Annotated[
+        int, typer.Option(help="Rewired databases, or permuted classes, to compare with, at most.", min=0)
+    ] = 10,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop then, with the patterns found so far.")] = None,
+    jobs: Jobs = 1,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
     as_json: Json = False,
@@ -38,8 +42,9 @@ def mine(
     """Mine the patterns that describe a graph database.
 
     [bold]maximal[/] patterns are as large as the evidence carries; [bold]blocks[/] are small building blocks that
-    together explain most edges. Supports count all graphs, exactly. Where the graphs have classes, the table tells
-    which class has a pattern more often.
+    together explain most edges; [bold]contrast[/] finds what one class has more often, or what goes with a high or low
+    target. Supports count all graphs, exactly. Directed edges make directed patterns, and a pattern may ask for an
+    interval of a column of numbers. Where graphs have classes, the table tells which has a pattern more often.
     """
     from rwkplus.mining import PatternMiner, save_patterns
     from rwkplus.reports import write_mining_report
@@ -54,11 +59,13 @@ def mine(
         colors=colors,  # type: ignore[arg-type]
         candidates=("grown", "sampled", "gradient") if gradient else ("grown", "sampled"),
         n_controls=controls,
+        max_seconds=max_seconds,
         ignore=reading.ignore,
         random_state=seed,
+        n_jobs=jobs,
     )
     with progress_bars() as show:
-        miner.fit(graphs, _classes(graphs), callback=show)
+        miner.fit(graphs, _targets(graphs, criterion), callback=show)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
     report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
     if as_json:
@@ -77,6 +84,7 @@ def mine(
 
 def _table(patterns: list[Any]) -> Table:
     classes = bool(patterns and patterns[0].contrast)
+    means = bool(patterns and patterns[0].difference)
     table = Table(box=None)
     table.add_column("")
     table.add_column("pattern", overflow="fold", min_width=14)
@@ -84,6 +92,8 @@ def _table(patterns: list[Any]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     if classes:
         table.add_column("more in class", no_wrap=True)
+    if means:
+        table.add_column("mean with, without", justify="right", no_wrap=True)
     for k, pattern in enumerate(patterns, start=1):
         more = "" if pattern.exhaustive else ">"
         cells = [
@@ -96,7 +106,7 @@ def _table(patterns: list[Any]) -> Table:
             f"{pattern.gain:.0%}",
             f"{pattern.score:.0f}",
         ]
-        table.add_row(*cells, *([_preferred(pattern)] if classes else []))
+        table.add_row(*cells, *([_preferred(pattern)] if classes else []), *([_means(pattern)] if means else []))
     return table
 
 
@@ -106,6 +116,14 @@ def _preferred(pattern: Any) -> str:  # noqa: ANN401
     if best.corrected > 0.05:
         return "-"
     return f"{best.name} ({best.odds_ratio:.2g} x)"
+
+
+def _means(pattern: Any) -> str:  # noqa: ANN401
+    """Mean targets of graphs with the pattern and of the others, where they differ by more than chance."""
+    with_pattern, without, _, corrected = pattern.difference
+    if with_pattern is None or without is None or corrected > 0.05:
+        return "-"
+    return f"{with_pattern:.3g}, {without:.3g}"
 
 
 def _tell_planted(dataset: str, patterns: list[Any]) -> None:
@@ -128,12 +146,14 @@ def _tell_planted(dataset: str, patterns: list[Any]) -> None:
     out.print()
 
 
-def _classes(table: Any) -> list[Any] | None:  # noqa: ANN401
-    """Classes of the graphs, where there are a few of them."""
+def _targets(table: Any, criterion: str) -> Any:  # noqa: ANN401
+    """Classes of the graphs, where there are a few of them, or a single real target."""
     from rwkplus.table.graph_table import classes_of
 
     classes = classes_of(table)
-    return None if classes is None or not 2 <= len(set(classes) - {None}) <= 20 else classes
+    if classes is not None:
+        return classes if criterion == "contrast" or 2 <= len(set(classes) - {None}) <= 20 else None
+    return table.y if table.y is not None and table.y.ndim == 1 else None
 
 
 def _row(pattern: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -148,6 +168,7 @@ def _row(pattern: Any) -> dict[str, Any]:  # noqa: ANN401
         "gain": pattern.gain,
         "score": pattern.score,
         "contrast": [contrast._asdict() for contrast in pattern.contrast],
+        "difference": None if pattern.difference is None else pattern.difference._asdict(),
     }
 
 

@@ -12,6 +12,7 @@ from rwkplus.datasets.generators import (
     anomalous_chains,
     anomalous_molecules,
     functional_groups,
+    payment_cases,
     planted_groups,
     planted_molecules,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "load_nodes",
     "load_zinc",
     "node_split",
+    "payment_cases",
     "planted_groups",
     "planted_molecules",
     "without_copies",

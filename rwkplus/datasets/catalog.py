@@ -13,7 +13,13 @@ from typing import Any, Literal
 
 import networkx as nx
 
-from rwkplus.datasets.generators import anomalous_molecules, functional_groups, planted_groups, planted_molecules
+from rwkplus.datasets.generators import (
+    anomalous_molecules,
+    functional_groups,
+    payment_cases,
+    planted_groups,
+    planted_molecules,
+)
 from rwkplus.errors import DataError
 from rwkplus.io.sources import ReadOptions, options_of, read_path
 from rwkplus.io.tu import read_tu
@@ -90,6 +96,11 @@ REGISTRY = {
             "planted-anomalies",
             "embedded: molecule-like graphs, one in twenty with something wrong",
             make=lambda: anomalous_molecules().graphs,
+        ),
+        Entry(
+            "payment-cases",
+            "embedded: directed payments between accounts, one case in ten a fraud",
+            make=payment_cases,
         ),
         Entry("MUTAG", "nitro compounds, mutagenic or not", None, MUTAG_ATOMS, (":", "-", "=", "#")),
         Entry("Mutagenicity", "molecules, mutagenic or not", None, MUTAGENICITY_ATOMS, ("-", "=", "#")),

@@ -230,7 +230,7 @@ def read_graphs(
         data: A table, or a list of one-graph tables; networkx graphs; PyG ``Data`` objects, a ``Batch`` or a data set;
             igraph graphs; SMILES strings or RDKit molecules in a list, array or series; a SciPy adjacency or several; a
             data frame of edges or of molecules; the path of a file or folder.
-        edges: A data frame (pandas, Polars or PyArrow) with a row per edge.
+        edges: A data frame (pandas, Polars or PyArrow) with a row per edge; it may be given as ``data``.
         nodes: A data frame with a row per node.
         graphs: A data frame with a row per graph.
         options: See :class:`rwkplus.io.sources.ReadOptions`. ``source``, ``target``, ``graph``, ``node``, ``smiles``
@@ -246,10 +246,12 @@ def read_graphs(
     """
     if edges is None and nodes is None and graphs is None:
         return _read(data, options_of(options))
-    if data is not None:
-        raise ParameterError("give either graphs, or data frames of edges, nodes and graphs, not both.")
     from rwkplus.io.frames import from_frames
 
+    if edges is None and hasattr(data, "columns"):
+        data, edges = None, data
+    if data is not None:
+        raise ParameterError("give either graphs, or data frames of edges, nodes and graphs, not both.")
     return from_frames(edges, nodes, graphs, options_of(options))
 
 

@@ -24,8 +24,8 @@ def describe(graph: nx.Graph) -> str:
     is attached to them or joins two of their nodes (numbered from the first that is named), and cliques.
 
     An edge is ``-``, or ``→`` in its direction, or the sign of a bond. Where labels of edges differ, they stand in the
-    edge, as in ``a -card→ b`` or ``a -card- b``; where all are the same, they are told once, at the end. Conditions
-    stand in brackets behind what they are about: ``account [balance < 0]``.
+    edge, as in ``a -card→ b`` or ``a -card- b``; where all are the same, they are told once, at the end, and so are
+    conditions. Others stand in brackets behind what they are about: ``account [balance < 0]``.
 
     Args:
         graph: Of any class of networkx. Edges may have a ``label``; nodes and edges may have ``conditions``, a text.
@@ -40,11 +40,21 @@ def describe(graph: nx.Graph) -> str:
         >>> describe(graph)
         '4-ring exchange → shop → mule → mule → (back) with ← person at shop'
     """
-    labels = {label for _, _, label in graph.edges(data="label")}
-    common = labels.pop() if len(labels) == 1 and graph.number_of_edges() > 1 else None
+    common = _common(graph, "label")
     shared = None if common is None or str(common) in BONDS else str(common)
+    asked = _common(graph, "conditions")
+    if asked is not None:
+        graph = graph.copy()
+        nx.set_edge_attributes(graph, None, "conditions")
     name = _Reading(graph, shared).name
-    return name if shared is None else f"{name} (all {shared})"
+    told = ", ".join(str(part) for part in (shared, asked) if part is not None)
+    return f"{name} (all {told})" if told else name
+
+
+def _common(graph: nx.Graph, attribute: str) -> object:
+    """What all of several edges have in common; None where they differ."""
+    values = {value for _, _, value in graph.edges(data=attribute)}
+    return values.pop() if len(values) == 1 and graph.number_of_edges() > 1 else None
 
 
 @dataclass(frozen=True)

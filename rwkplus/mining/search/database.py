@@ -59,7 +59,7 @@ class MiningDatabase:
         left_out = (key.size - distinct.size) // (1 + directed)
         if left_out:
             warnings.warn(
-                f"{left_out} self-loops and repeated edges are left out: patterns have none.",
+                f"{left_out} self-loops and repeated edges are left out: a pattern has no loop, and an edge once.",
                 RWKPlusWarning,
                 stacklevel=4,
             )

@@ -5,9 +5,9 @@ ranked by the evidence for their steps, building blocks by what they save.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,9 @@ class Grown:
     support: int
     score: float  # evidence for every edge but the first, minus their cost
     surprise: float  # nats by which one occurrence surprises chance
+
+
+Extend = Callable[[], tuple[Ints, Ints | None]]
 
 
 class Step(NamedTuple):
@@ -77,13 +80,12 @@ class Extension:
     support: int
     score: float
     surprise: float
-    rows: Ints  # embeddings that can be extended
-    nodes: Ints | None  # by what
+    extend: Extend  # gives the embeddings that can be extended, and by which nodes
 
     @property
     def size(self) -> int:
         """Nodes of the larger pattern."""
-        return self.base.shape.size + (self.nodes is not None)
+        return self.base.shape.size + (self.step.end == self.base.shape.size)
 
     @cached_property
     def shape(self) -> Shape:
@@ -92,9 +94,10 @@ class Extension:
 
     def carry_out(self, graph: Ints, max_per_graph: int, rng: np.random.Generator) -> Grown:
         """Extend the embeddings; where a graph has more than ``max_per_graph``, a random part of them goes on."""
-        embeddings = self.base.embeddings[self.rows]
-        if self.nodes is not None:
-            embeddings = np.column_stack([embeddings, self.nodes])
+        rows, nodes = self.extend()
+        embeddings = self.base.embeddings[rows]
+        if nodes is not None:
+            embeddings = np.column_stack([embeddings, nodes])
         embeddings = embeddings[_some_of_each(graph[embeddings[:, 0]], max_per_graph, rng)]
         return Grown(self.shape, embeddings, self.support, self.score, self.surprise)
 
@@ -309,8 +312,8 @@ def extensions(
     surprise = grown.surprise - np.log(np.maximum(at_embedding, 1e-9))
     for n in worthwhile(steps, gains):
         score = grown.score + float(gains[n])
-        rows, nodes = ways.extending(kinds[n], steps[n])
-        yield Extension(grown, steps[n], int(holds[n]), score, float(surprise[n]), rows, nodes)
+        extend = partial(ways.extending, kinds[n], steps[n])
+        yield Extension(grown, steps[n], int(holds[n]), score, float(surprise[n]), extend)
 
 
 def worthwhile(steps: Sequence[Step], gains: Floats) -> Iterator[int]:
@@ -382,8 +385,13 @@ def _conditions(
         for bit in np.flatnonzero((holds >= beam.min_support) & (gains > 0)).tolist():
             name = "need" if step.start == step.end else "edge_need"
             score, support = grown.score + float(gains[bit]), int(holds[bit])
-            rows = np.flatnonzero(marks >> bit & 1)
-            yield Extension(grown, step._replace(**{name: 1 << bit}), support, score, float(surprise[bit]), rows, None)
+            own, extend = step._replace(**{name: 1 << bit}), partial(meeting, marks, bit)
+            yield Extension(grown, own, support, score, float(surprise[bit]), extend)
+
+
+def meeting(marks: Ints, bit: int) -> tuple[Ints, Ints | None]:
+    """Embeddings that meet a condition."""
+    return np.flatnonzero(marks >> bit & 1), None
 
 
 def condition_places(database: MiningDatabase, chance: Chance, grown: Grown) -> Iterator[tuple[Step, Ints, Floats]]:
@@ -425,7 +433,7 @@ def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], be
 def _hope(extension: Extension) -> float:
     """Score if the embeddings that can be extended hold their share of the occurrences."""
     grown = extension.base
-    share = np.count_nonzero(np.bincount(extension.rows)) / len(grown.embeddings)
+    share = np.count_nonzero(np.bincount(extension.extend()[0])) / len(grown.embeddings)
     return share * grown.score * extension.surprise / max(grown.surprise, 1e-9)  # 0 where all edges are alike
 
 

@@ -7,6 +7,7 @@ it occurs in some of the same graphs, and most telling would be those of one cla
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from rwkplus.mining.search.growth import (
     condition_places,
     extensions,
     first_of_each_shape,
+    meeting,
     single_edges,
     worthwhile,
 )
@@ -129,7 +131,7 @@ class GuidedSearch:
         while front:
             ahead: list[tuple[float, Extension]] = []
             for grown in front:
-                for bound, extension in self._extensions(database, chance, telling, grown):
+                for bound, extension in self._extensions(database, chance, telling, grown, best - NO_GAIN):
                     best = max(best, extension.score if extension.size >= self.min_size else 0.0)
                     ahead.append((bound, extension))
             ahead = [(bound, extension) for bound, extension in ahead if bound >= best - NO_GAIN]
@@ -142,22 +144,23 @@ class GuidedSearch:
                 return
 
     def _extensions(
-        self, database: MiningDatabase, chance: Chance, telling: Telling, grown: Grown
+        self, database: MiningDatabase, chance: Chance, telling: Telling, grown: Grown, reached: float
     ) -> Iterator[tuple[float, Extension]]:
-        """What an extension can reach, and the extension with its own score."""
+        """What an extension can reach, if that is not less than what others have, and it with its own score."""
         weights, least = telling.weights, self.beam.min_support
         graph = database.rows.graph[grown.embeddings.max(1)]
         for step, marks, shares in condition_places(database, chance, grown):
             totals = totals_by_mark(marks, graph, weights, shares.size)
             scores, bounds = telling.scores(totals), telling.bounds(totals)
             name = "need" if step.start == step.end else "edge_need"
-            for bit in np.flatnonzero((totals[:, 0] >= least) & (scores > grown.score)).tolist():
-                rows, own = np.flatnonzero(marks >> bit & 1), step._replace(**{name: 1 << bit})
-                yield bounds[bit], Extension(grown, own, int(totals[bit, 0]), float(scores[bit]), 0.0, rows, None)
+            for bit in np.flatnonzero((totals[:, 0] >= least) & (scores > grown.score) & (bounds >= reached)).tolist():
+                own, extend = step._replace(**{name: 1 << bit}), partial(meeting, marks, bit)
+                yield bounds[bit], Extension(grown, own, int(totals[bit, 0]), float(scores[bit]), 0.0, extend)
         if len(grown.shape.edges) >= self.beam.max_edges:
             return
         ways = Ways.of(database, grown, self.beam, weights)
-        found = [(k, ways.steps[k], ways.groups.totals[k]) for k in range(len(ways.steps))]
+        hopeful = (ways.groups.totals[:, 0] >= least) & (telling.bounds(ways.groups.totals) >= reached)
+        found = [(k, ways.steps[k], ways.groups.totals[k]) for k in np.flatnonzero(hopeful).tolist()]
         if database.num_marks or database.num_edge_marks:
             found = [part for k, *_ in found for part in ways.with_conditions(k, weights)]
         if not found:
@@ -167,9 +170,9 @@ class GuidedSearch:
         scores, bounds = telling.scores(totals), telling.bounds(totals)
         scores[totals[:, 0] < least] = -np.inf
         for n in worthwhile(steps, scores):
-            if np.isfinite(scores[n]):
-                rows, nodes = ways.extending(kinds[n], steps[n])
-                yield bounds[n], Extension(grown, steps[n], int(totals[n, 0]), float(scores[n]), 0.0, rows, nodes)
+            if np.isfinite(scores[n]) and bounds[n] >= reached:
+                extend = partial(ways.extending, kinds[n], steps[n])
+                yield bounds[n], Extension(grown, steps[n], int(totals[n, 0]), float(scores[n]), 0.0, extend)
 
 
 @dataclass(frozen=True)
