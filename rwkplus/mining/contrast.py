@@ -14,7 +14,11 @@ from rwkplus.table.columns import is_missing
 
 
 class ClassContrast(NamedTuple):
-    """Support of a pattern in one class against all others."""
+    """Support of a pattern in one class against all others.
+
+    >>> class_contrasts([[0, 1]], Targets.of(["toxic", "toxic", "other"], 3))[0][1].support
+    2
+    """
 
     name: str
     support: int
@@ -31,7 +35,11 @@ class ClassContrast(NamedTuple):
 
 
 class MeanDifference(NamedTuple):
-    """Mean target of the graphs that have a pattern, and of the others."""
+    """Mean target of the graphs that have a pattern, and of the others.
+
+    >>> mean_differences([[0, 1, 2]], Targets.of([1.5, 2.5, 3.5], 3))[0].without is None
+    True
+    """
 
     with_pattern: float | None
     without: float | None
@@ -82,7 +90,11 @@ class Targets:
 
     @property
     def known(self) -> Ints:
-        """Numbers of the graphs that have a target."""
+        """Numbers of the graphs that have a target.
+
+        >>> Targets.of(["a", None, "b"], 3).known
+        array([0, 2])
+        """
         return np.flatnonzero(self.values >= 0 if self.classes else np.isfinite(self.values))
 
     def warn_of_missing(self) -> None:

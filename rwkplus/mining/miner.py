@@ -27,6 +27,7 @@ from rwkplus.types import (
     Callback,
     Progress,
     check_choice,
+    check_ignore,
     check_integer,
     check_share,
     is_positive_integer,
@@ -155,7 +156,7 @@ class PatternMiner(Miner):
         patterns 1 6
         """
         settings = _Settings.of(self)
-        table = self._table(X)
+        table = GraphTable.of(X, ignore=tuple(self.ignore))
         targets = None if y is None else Targets.of(y, len(table))
         guiding = settings.guiding(targets)
         reader = PatternReader.fit(
@@ -339,6 +340,7 @@ class _Settings:
             check_integer(name, getattr(miner, name), least)
         check_choice("output", miner.output, MinerOutput)
         check_jobs(miner.n_jobs)
+        check_ignore(miner.ignore)
         seconds = miner.max_seconds
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
             raise ParameterError(f"max_seconds must be a number above 0, or None; got {seconds!r}.")

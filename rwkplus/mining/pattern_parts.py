@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from rwkplus.loops.embeddings import Ints
-from rwkplus.table import GraphTable
 from rwkplus.table.columns import Array
 
 
@@ -64,17 +63,6 @@ class Occurrences(Sequence[Occurrence]):
     nodes: Ints  # (count, n): numbers of nodes within their graph
     graph_names: Array | None = None  # (count,)
     node_ids: Array | None = None  # (count, n)
-
-    @classmethod
-    def of(cls, table: GraphTable, graph: Ints, nodes: Ints) -> "Occurrences":
-        """Look up what the user calls graphs and nodes."""
-        names, ids = table.graphs.get("name"), table.nodes.get("id")
-        return cls(
-            graph,
-            nodes,
-            None if names is None else names.values()[graph],
-            None if ids is None else ids.values()[table.node_ptr[graph][:, None] + nodes],
-        )
 
     def __len__(self) -> int:
         return self.graph.size

@@ -97,6 +97,7 @@ class Pattern:
         first_node = np.searchsorted(database.rows.graph, np.arange(database.num_graphs))
         graph = database.rows.graph[found.rows[:, 0]]
         local = found.rows - first_node[graph][:, None]
+        names, ids = table.graphs.get("name"), table.nodes.get("id")
         return cls(
             labels=tuple(labels.nodes.names[label] for label in shape.labels),
             edges=tuple(
@@ -110,7 +111,12 @@ class Pattern:
             ),
             support=np.unique(graph).size,
             num_graphs=database.num_graphs,
-            occurrences=Occurrences.of(table, graph, local),
+            occurrences=Occurrences(
+                graph,
+                local,
+                None if names is None else names.values()[graph],
+                None if ids is None else ids.values()[table.node_ptr[graph][:, None] + local],
+            ),
             node_coverage=np.unique(found.rows).size / database.rows.label.size,
             exhaustive=found.exhaustive,
             **judged,
@@ -130,7 +136,13 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """Number of nodes."""
+        """Number of nodes.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> edge.size
+        2
+        """
         return len(self.labels)
 
     @property
@@ -157,7 +169,13 @@ class Pattern:
 
     @property
     def short_name(self) -> str:
-        """SMILES where the pattern is a molecule, otherwise its form and labels (:func:`rwkplus.mining.describe`)."""
+        """SMILES where the pattern is a molecule, otherwise its form and labels (:func:`rwkplus.mining.describe`).
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> edge.short_name
+        'path blue-red'
+        """
         try:
             return self.to_smiles()
         except (DataError, MissingExtraError):

@@ -43,7 +43,11 @@ class Cuts:
     at: tuple[float, ...]
 
     def marks(self, values: Floats) -> Ints:
-        """Conditions that each number meets: a bit for being at or above each cut, and one for being below it."""
+        """Conditions that each number meets: a bit for being at or above each cut, and one for being below it.
+
+        >>> Cuts("age", (18.0,)).marks(np.array([17.0, 18.0]))
+        array([2, 1])
+        """
         marks = np.zeros(values.size, np.int64)
         for k, cut in enumerate(self.at):
             marks |= (values >= cut).astype(np.int64) << (2 * k)
@@ -72,7 +76,13 @@ class Cuts:
 
 @dataclass(frozen=True)
 class PatternReader:
-    """Reads graphs in the way of those that were mined."""
+    """Reads graphs in the way of those that were mined.
+
+    >>> from rwkplus.datasets import payment_cases
+    >>> reader = PatternReader.fit(payment_cases(20), (), n_classes=8, structural=False, seed=0)
+    >>> reader.directed, [cuts.column for cuts in reader.edges]
+    (True, ['amount'])
+    """
 
     labels: Reader
     directed: bool
@@ -127,7 +137,13 @@ class PatternReader:
         )
 
     def conditions(self, side: Side, need: int) -> tuple[Condition, ...]:
-        """What the marks that a pattern needs say in words."""
+        """What the marks that a pattern needs say in words.
+
+        >>> from rwkplus.datasets import payment_cases
+        >>> reader = PatternReader.fit(payment_cases(20), (), n_classes=8, structural=False, seed=0)
+        >>> [str(condition) for condition in reader.conditions("edges", 0b1)]
+        ['amount >= 27']
+        """
         found = []
         for cuts in getattr(self, side):
             found.append(cuts.condition(need))
@@ -135,7 +151,13 @@ class PatternReader:
         return tuple(condition for condition in found if condition is not None)
 
     def need(self, side: Side, conditions: Sequence[Condition]) -> int:
-        """Marks that conditions ask for; raises ``ValueError`` for what was never cut."""
+        """Marks that conditions ask for; raises ``ValueError`` for what was never cut.
+
+        >>> from rwkplus.datasets import payment_cases
+        >>> reader = PatternReader.fit(payment_cases(20), (), n_classes=8, structural=False, seed=0)
+        >>> reader.need("edges", reader.conditions("edges", 0b1001))
+        9
+        """
         need, shift = 0, 0
         left = list(conditions)
         for cuts in getattr(self, side):

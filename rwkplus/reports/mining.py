@@ -62,9 +62,10 @@ def what_chance_reaches(miner: PatternMiner) -> str:
 def _curves(miner: PatternMiner) -> list[Figure]:
     """How much more each pattern explains and saves: where the curves flatten, further patterns say little."""
     explained = curve(miner.explained_.tolist(), top=1.0, percent=True)
+    told = "told of y" if miner.criterion == "contrast" else "of description length saved"
     figures = [
         Figure(explained, "share of edges explained by the first patterns"),
-        Figure(curve(miner.saved_.tolist()), "nats of description length saved by the first patterns"),
+        Figure(curve(miner.saved_.tolist()), f"nats {told} by the first patterns"),
     ]
     if miner.training_.size:
         values = curve(miner.training_.tolist(), top=1.0, percent=True, dots=False)

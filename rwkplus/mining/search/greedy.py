@@ -161,7 +161,11 @@ class Controls:
 
     @property
     def threshold(self) -> float:
-        """Score that a pattern has to beat."""
+        """Score that a pattern has to beat.
+
+        >>> Controls(lambda number: 9.0, most=0).threshold
+        0.0
+        """
         return control_threshold(self.scores)
 
     def beaten_by(self, score: float) -> bool:

@@ -125,7 +125,11 @@ class Beam:
 
     @property
     def expired(self) -> bool:
-        """Whether there is no time left."""
+        """Whether there is no time left.
+
+        >>> Beam().expired, Beam(deadline=0.0).expired
+        (False, True)
+        """
         return time.monotonic() > self.deadline
 
 
@@ -390,7 +394,11 @@ def _conditions(
 
 
 def meeting(marks: Ints, bit: int) -> tuple[Ints, Ints | None]:
-    """Embeddings that meet a condition."""
+    """Embeddings that meet a condition.
+
+    >>> meeting(np.array([0b01, 0b10, 0b11]), bit=1)
+    (array([1, 2]), None)
+    """
     return np.flatnonzero(marks >> bit & 1), None
 
 

@@ -72,7 +72,12 @@ class Telling:
         return np.asarray(-size / 2 * np.log1p(-np.minimum(between / everything[2], 1 - 1e-12)))
 
     def bounds(self, totals: Floats) -> Floats:
-        """Nats that an extension of each pattern can reach at best."""
+        """Nats that an extension of each pattern can reach at best.
+
+        >>> telling = Telling.of(np.array([0, 0, 1, 1]), num_classes=2)
+        >>> telling.bounds(telling.weights[:3].sum(0)[None]).round(2)  # without the third graph
+        array([2.77])
+        """
         if not self.num_classes:
             return np.full(len(totals), np.inf)
         best = np.zeros(len(totals))
@@ -232,5 +237,11 @@ class Rounds:
 
 
 def graphs_with(database: MiningDatabase, shape: Shape) -> Ints:
-    """Numbers of the graphs that have a shape."""
+    """Numbers of the graphs that have a shape.
+
+    >>> from rwkplus.loops.embeddings import Adjacency
+    >>> rows = Adjacency(*map(np.array, ([0, 1, 2, 3, 4], [1, 0, 3, 2], [0] * 4, [0, 0, 0, 1], [0, 0, 1, 1])))
+    >>> graphs_with(MiningDatabase(rows, 2, 2, 1), Shape((0, 1), ((0, 1, 0),)))
+    array([1])
+    """
     return np.unique(database.rows.graph[exact_embeddings(database, shape, limit=1)[:, 0]])

@@ -77,20 +77,32 @@ class Shape:
         )
 
     def with_need(self, i: int, need: int) -> "Shape":
-        """Ask more of the node at position ``i``."""
+        """Ask more of the node at position ``i``.
+
+        >>> Shape((0, 0), ((0, 1, 0),)).with_need(1, 0b10).needs
+        (0, 2)
+        """
         needs = list(self.needs)
         needs[i] |= need
         return replace(self, needs=tuple(needs))
 
     def with_edge_need(self, k: int, need: int) -> "Shape":
-        """Ask more of an edge."""
+        """Ask more of an edge.
+
+        >>> Shape((0, 0), ((0, 1, 0),)).with_edge_need(0, 0b10).edge_needs
+        (2,)
+        """
         needs = list(self.edge_needs)
         needs[k] |= need
         return replace(self, edge_needs=tuple(needs))
 
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
-        """Which positions share an edge."""
+        """Which positions share an edge.
+
+        >>> Shape((0, 0), ((0, 1, 0),)).joined.tolist()
+        [[False, True], [True, False]]
+        """
         joined = np.zeros((self.size, self.size), bool)
         for i, j, _ in self.edges:
             joined[i, j] = joined[j, i] = True
