@@ -13,6 +13,7 @@ NAMES = (
     "mining_restarts",
     "mining_gspan",
     "mining_scale",
+    "mining_before",
     "mining_growth",
     "egonets",
     "kernel_conv",

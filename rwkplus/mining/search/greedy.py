@@ -42,8 +42,8 @@ CONTROL_GRAPHS = 100
 """Graphs that a control rewires: the evidence that chance makes up hardly depends on their number."""
 
 FEWEST_CONTROLS = 3
-FAR = 15.0
-"""The threshold of ``n`` controls is off by about 3.7 scales of their distribution over the root of ``n``."""
+FAR = 7.5
+"""Scales of the distribution of controls: two standard errors of their threshold, times the root of their number."""
 
 SAMPLES = 600
 KEPT = 30

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -154,18 +154,7 @@ class Shape:
         >>> path.fingerprint == same.fingerprint
         True
         """
-        colors = [hash(part) for part in zip(self.labels, self.needs, strict=True)]
-        around = [
-            side
-            for (i, j, edge), need in zip(self.edges, self.edge_needs, strict=True)
-            for side in ((i, j, hash((edge, need))), (j, i, hash((self.mate(edge), need))))
-        ]
-        for _ in range(min(self.size, 6)):
-            sums = [0] * self.size  # a sum does not depend on the order of neighbors
-            for v, w, edge in around:
-                sums[v] += hash((edge, colors[w]))
-            colors = [hash(part) for part in zip(colors, sums, strict=True)]
-        return hash(sum(colors)), self.size, len(self.edges)
+        return _fingerprint(self)
 
     @cached_property
     def search_order(self) -> list[int]:
@@ -174,10 +163,12 @@ class Shape:
         >>> Shape((0, 0, 0, 0), ((0, 3, 0), (1, 3, 0), (0, 1, 0), (2, 3, 0))).search_order
         [0, 1, 3, 2]
         """
-        order = [0]
+        around = self.joined.tolist()
+        order, links = [0], list(map(int, around[0]))
         while len(order) < self.size:
-            rest = [v for v in range(self.size) if v not in order]
-            order.append(max(rest, key=lambda v: int(self.joined[v, order].sum())))
+            best = max((v for v in range(self.size) if v not in order), key=links.__getitem__)
+            order.append(best)
+            links = [known + new for known, new in zip(links, around[best], strict=True)]
         return order
 
     @cached_property
@@ -243,6 +234,22 @@ class Shape:
             check_need,
             np.array(before, np.int64),
         )
+
+
+@lru_cache(maxsize=100_000)  # controls meet the same small shapes again and again
+def _fingerprint(shape: Shape) -> tuple[int, int, int]:
+    colors = [hash(part) for part in zip(shape.labels, shape.needs, strict=True)]
+    around = [
+        side
+        for (i, j, edge), need in zip(shape.edges, shape.edge_needs, strict=True)
+        for side in ((i, j, hash((edge, need))), (j, i, hash((shape.mate(edge), need))))
+    ]
+    for _ in range(min(shape.size, 6)):
+        sums = [0] * shape.size  # a sum does not depend on the order of neighbors
+        for v, w, edge in around:
+            sums[v] += hash((edge, colors[w]))
+        colors = [hash(part) for part in zip(colors, sums, strict=True)]
+    return hash(sum(colors)), shape.size, len(shape.edges)
 
 
 class Found(NamedTuple):
