@@ -53,19 +53,24 @@ class MiningDatabase:
             key = np.sort(np.concatenate([key, back]))
         else:
             _check_undirected(graphs, bases, key, back)
-        first = np.concatenate([[True], key[1:] != key[:-1]])[: key.size]
-        pair = key // (bases[1] * bases[2])
-        distinct = key[first & (pair // graphs.num_nodes != pair % graphs.num_nodes)]
-        left_out = (key.size - distinct.size) // (1 + directed)
+        del back, edge_label  # arrays of many millions of entries
+        every = key.size
+        key = key[np.concatenate([[True], key[1:] != key[:-1]])[:every]]
+        key, mark = np.divmod(key, bases[2]) if edge_marks.size else (key, NONE)
+        key, edge_label = np.divmod(key, bases[1])
+        source, target = np.divmod(key, graphs.num_nodes)
+        del key
+        if (source == target).any():
+            proper = source != target
+            source, target, edge_label = source[proper], target[proper], edge_label[proper]
+            mark = mark[proper] if mark.size else NONE
+        left_out = (every - source.size) // (1 + directed)
         if left_out:
             warnings.warn(
                 f"{left_out} self-loops and repeated edges are left out: a pattern has no loop, and an edge once.",
                 RWKPlusWarning,
                 stacklevel=4,
             )
-        pair, kind = np.divmod(distinct, bases[1] * bases[2])
-        source, target = np.divmod(pair, graphs.num_nodes)
-        edge_label, mark = np.divmod(kind, bases[2])
         indptr = np.concatenate([[0], np.bincount(source, minlength=graphs.num_nodes).cumsum()])
         rows = Adjacency(
             indptr, target, edge_label, graphs.label, graphs.graph, marks, kinds[mark] if edge_marks.size else NONE
