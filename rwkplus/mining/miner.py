@@ -42,6 +42,8 @@ SMALLEST = {"maximal": 3, "blocks": 2, "contrast": 2}
 """Nodes; of a single edge, labels and degrees explain all, so that there is no evidence for it."""
 CANDIDATES = ("grown", "sampled", "gradient")
 FEWEST_IN_CLASS = 3
+SEARCHED = (300, 3_000)
+"""Graphs to search in: fewest and most by default. In a large database, few graphs are another choice each time."""
 CONTRASTED = 6
 """Times as many graphs are searched for contrasts: rare classes need many others beside them."""
 LARGEST_HIDDEN = 6
@@ -73,8 +75,8 @@ class PatternMiner(Miner):
         n_colors: Classes to cut structural colors, and columns of several numbers a row, into.
         candidates: Where candidates come from: ``"grown"`` always, ``"sampled"`` and ``"gradient"`` if listed.
         fidelity: Share of its occurrences in which every edge of a maximal pattern should be present.
-        search_graphs: Graphs looked at while searching, six times as many for contrasts; supports always count all
-            graphs.
+        search_graphs: Graphs looked at while searching; supports always count all graphs. ``"auto"``: 300, and of more
+            than 24,000 graphs one in eighty, up to 3,000. Contrasts look at six times 300.
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases, or databases with permuted ``y`` for contrasts, mined to learn what chance
             achieves: at most so many, fewer where that is clear before; 0 to skip.
@@ -113,7 +115,7 @@ class PatternMiner(Miner):
         n_colors: int = 8,
         candidates: Sequence[str] = ("grown", "sampled"),
         fidelity: float = 0.7,
-        search_graphs: int = 300,
+        search_graphs: int | Literal["auto"] = "auto",
         beam_width: int = 30,
         n_controls: int = 10,
         max_seconds: float | None = None,
@@ -202,7 +204,7 @@ class PatternMiner(Miner):
     def _guided(self, settings: "_Settings", database: MiningDatabase, targets: Targets) -> "_Plan":
         """Search for what tells targets apart."""
         search = GuidedSearch(settings.beam(self, database.num_graphs), settings.sizes[0], settings.seed)
-        rounds = Rounds(search, database, targets, CONTRASTED * settings.search_graphs)
+        rounds = Rounds(search, database, targets, settings.contrasted)
         return _Plan(rounds.patterns, rounds.control, np.empty(0))
 
     def _given(
@@ -320,7 +322,7 @@ class _Settings:
     most: int
     open_ended: bool  # whether the number of patterns was left open
     sizes: tuple[int, int]
-    search_graphs: int
+    search_graphs: int | Literal["auto"]
     controlled: bool  # whether chance sets a threshold
     seed: int
     criterion: str
@@ -336,8 +338,10 @@ class _Settings:
             raise ParameterError(
                 f"candidates must list 'grown' and may list 'sampled' and 'gradient', got {miner.candidates!r}."
             )
-        for name, least in (("n_colors", 1), ("search_graphs", 2), ("beam_width", 1), ("n_controls", 0)):
+        for name, least in (("n_colors", 1), ("beam_width", 1), ("n_controls", 0)):
             check_integer(name, getattr(miner, name), least)
+        if miner.search_graphs != "auto":
+            check_integer("search_graphs", miner.search_graphs, 2)
         check_choice("output", miner.output, MinerOutput)
         check_jobs(miner.n_jobs)
         check_ignore(miner.ignore)
@@ -357,7 +361,7 @@ class _Settings:
             )
         fewest, most = number[0] if open_ended else 1, number[1]
         seed, deadline = seed_of(miner.random_state), time.monotonic() + float("inf" if seconds is None else seconds)
-        graphs, controlled = int(miner.search_graphs), miner.n_controls > 0
+        graphs, controlled = miner.search_graphs, miner.n_controls > 0
         return cls(fewest, most, open_ended, sizes, graphs, controlled, seed, miner.criterion, deadline)
 
     def guiding(self, targets: Targets | None) -> Targets | None:
@@ -377,6 +381,11 @@ class _Settings:
                 else f"{sizes[0]} graphs have a target: a contrast needs 4."
             )
         return targets
+
+    @property
+    def contrasted(self) -> int:
+        """Graphs to look at for contrasts."""
+        return CONTRASTED * (SEARCHED[0] if self.search_graphs == "auto" else self.search_graphs)
 
     def beam(self, miner: Any, num_graphs: int) -> Beam:  # noqa: ANN401
         """How to search among so many graphs."""
@@ -440,7 +449,9 @@ class _Settings:
     def chosen_graphs(self, database: MiningDatabase) -> Ints:
         """Graphs to search in, ascending."""
         order = np.random.default_rng(self.seed).permutation(database.num_graphs)
-        return np.sort(order[: self.search_graphs])
+        few, many = SEARCHED
+        most = min(max(few, order.size // 80), many) if self.search_graphs == "auto" else self.search_graphs
+        return np.sort(order[:most])
 
 
 def check_edges(database: MiningDatabase) -> None:
