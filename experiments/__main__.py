@@ -16,6 +16,7 @@ COMMANDS = {
     "task-2-2": "mining_tasks",
     "explained": "mining_explained",
     "planted": "planted",
+    "contrast": "contrast",
     "smarts": "smarts",
     "classification": "classification",
     "counting": "counting",

@@ -72,7 +72,7 @@ def _recovered(seed: int, cyclic: bool, count: int, size: int, distortion: float
     graphs = planted_database(targets, rng, distortion=distortion)
     mined = PatternMiner(count, n_controls=0, random_state=0).fit(graphs).patterns_
     found = [pattern.to_networkx() for pattern in mined]
-    return all(recovered(found, _named(target), strict=True) for target in targets)
+    return all(recovered(found, named(target), strict=True) for target in targets)
 
 
 def _false_alarm(seed: int) -> bool:
@@ -80,7 +80,7 @@ def _false_alarm(seed: int) -> bool:
     return bool(PatternMiner(1, random_state=0).fit(graphs).patterns_)
 
 
-def _named(target: nx.Graph) -> nx.Graph:
+def named(target: nx.Graph) -> nx.Graph:
     """The graph with its labels as text, which those of patterns are."""
     named = target.copy()
     nx.set_node_attributes(named, {v: str(label) for v, label in target.nodes(data="label")}, "label")
