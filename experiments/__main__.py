@@ -19,6 +19,7 @@ COMMANDS = {
     "planted-payments": "planted_payments",
     "contrast": "contrast",
     "toxicophores": "toxicophores",
+    "contrast-features": "contrast_features",
     "smarts": "smarts",
     "classification": "classification",
     "counting": "counting",
