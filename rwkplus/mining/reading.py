@@ -267,13 +267,23 @@ def _roomy(order: Floats, rank: int) -> int:
 
 
 def _by_gaps(order: Floats) -> list[int]:
-    """Ranks at which values fall apart: the widest gaps, if they are wide and no mere outliers lie beyond."""
+    """Ranks at which values fall apart: the widest gaps, if they are wide and no mere outliers lie beyond.
+
+    A few stray values do not fill a gap; it is then cut where it is emptiest.
+    """
     amounts = order[0] > 0 and order[-1] > 20 * np.median(order)  # orders of magnitude count
     scale = np.log(order) if amounts else order
     least = max(FEWEST_BEYOND, round(SHARE_BEYOND * order.size))
-    inner = np.diff(scale)[least - 1 : order.size - least]
     wide = WIDE * (scale[-least] - scale[least - 1])
-    return [least + int(k) for k in np.argsort(-inner)[:MOST_GAPS] if inner[k] > wide]
+    found: list[int] = []
+    for stray in (0, least - 1):
+        inner = (scale[1 + stray :] - scale[: -1 - stray])[least - 1 : order.size - least - stray]
+        for k in np.argsort(-inner)[: MOST_GAPS * (1 + stray)]:
+            first = least + int(k)
+            emptiest = first + int(np.argmax(np.diff(scale[first - 1 : first + stray + 1])))
+            if inner[k] > wide * (1 + (stray > 0)) and all(abs(emptiest - other) > least for other in found):
+                found.append(emptiest)
+    return found[:MOST_GAPS]
 
 
 def _short_between(low: float, high: float) -> float:

@@ -19,6 +19,10 @@ from rwkplus.loops.embeddings import Floats, Ints, expected_shares
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape
 
+USUAL = 0.6
+"""Share of nodes or edges beyond which a mark is no news: readers take it that a payment is a usual one. It is somewhat
+more than a half, since a cut near the median parts values in two halves that are never quite equal."""
+
 
 @dataclass(frozen=True)
 class Chance:
@@ -77,7 +81,10 @@ class Chance:
         return float((times + 0.5) / (self.label_ends[label, self.direction(edge)] + 0.5 * ways))
 
     def share_of_marks(self, label: int, need: int = 0) -> Floats:
-        """Share of the nodes of a label, of those that have the marks needed, that have each further mark."""
+        """Share of the nodes of a label, of those that have the marks needed, that have each further mark.
+
+        Usual marks have share 1.
+        """
         rows = self.database.rows
         return self._share((label, need, "node"), rows.marks, rows.label == label, need)
 
@@ -90,8 +97,26 @@ class Chance:
         if key not in self.shares:
             own = marks[like & (marks & need == need)]
             bits = np.arange(int(marks.max(initial=0)).bit_length())
-            self.shares[key] = ((own[:, None] >> bits & 1).sum(0) + 0.5) / (own.size + 1)
+            self.shares[key] = beyond_usual((own[:, None] >> bits & 1).astype(np.float64))
         return self.shares[key]
+
+
+def beyond_usual(marks: Floats) -> Floats:
+    """Share of rows that have each mark, among those with the usual marks that it implies; 1 for usual ones.
+
+    Where a pattern's payments are usual ones, all are below 5,000 if most of all payments are, and more of them than
+    of all payments are below 100. Neither is worth a condition.
+
+    >>> below_10, below_5, below_4 = np.arange(20) < 15, np.arange(20) < 10, np.arange(20) < 5
+    >>> beyond_usual(np.column_stack([below_10, below_5, below_4]).astype(float)).round(2).tolist()
+    [1.0, 1.0, 0.35]
+    """
+    both = marks.T @ marks
+    times = both.diagonal()
+    share = (times + 0.5) / (len(marks) + 1)
+    implied = (both == times[:, None]) & (share > USUAL)  # every row with the first mark has the second
+    beyond = share / np.where(implied, share, 1.0).min(1, initial=1.0)
+    return np.where(beyond > USUAL, 1.0, beyond)
 
 
 def _parallel_shares(database: MiningDatabase) -> dict[tuple[int, int], float]:
