@@ -16,6 +16,7 @@ COMMANDS = {
     "task-2-2": "mining_tasks",
     "explained": "mining_explained",
     "planted": "planted",
+    "planted-large": "planted_large",
     "smarts": "smarts",
     "classification": "classification",
     "counting": "counting",

@@ -17,6 +17,7 @@ from experiments.molecules import molecule_sets_page
 from experiments.nodes import nodes_page
 from experiments.nodes_init import initialization_section
 from experiments.planted import planted_page
+from experiments.planted_large import planted_large_page
 from experiments.records import RESULTS
 from experiments.scalability import scalability_figure, scalability_page
 from experiments.smarts import smarts_page
@@ -31,6 +32,7 @@ Make = Callable[[Path], str | None]
 PAGES: dict[str, tuple[Make, ...]] = {
     "kernels.md": (kernel_page,),
     "planted.md": (planted_page,),
+    "planted_large.md": (planted_large_page,),
     "mining_explained.md": (explained_page,),
     "smarts.md": (smarts_page,),
     "speed.md": (speed_page,),
