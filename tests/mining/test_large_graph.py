@@ -237,3 +237,10 @@ def test_sizes_are_kept_to():
         warnings.simplefilter("ignore")
         fitted = miner(3, pattern_size=(3, 4), n_controls=0).fit([graph])
     assert {pattern.size for pattern in fitted.patterns_} <= {3, 4}
+
+
+def test_patterns_without_anything_around_them():
+    graph = nx.disjoint_union_all([labelled_triangle() for _ in range(30)] + [background(100, 150, 0)[0]])
+    (pattern,) = miner(n_controls=3).fit([graph]).patterns_
+    assert same(pattern, labelled_triangle())
+    assert pattern.mni >= 30

@@ -248,7 +248,7 @@ class _Growing:
     def _by_edges(self, places: _Places) -> Iterator[_Way]:
         """Steps by an edge, with and without a condition."""
         growth, shape, rows = places.growth, places.shape, self.database.rows
-        if len(shape.edges) >= self.beam.max_edges:
+        if len(shape.edges) >= self.beam.max_edges or not growth.row.size:
             return
         label = np.where(growth.node < 0, 0, rows.label[growth.node])
         bases = (shape.size + 1, self.database.num_edge_labels, self.database.num_labels)
