@@ -20,6 +20,7 @@ COMMANDS = {
     "contrast": "contrast",
     "toxicophores": "toxicophores",
     "contrast-features": "contrast_features",
+    "planted-large": "planted_large",
     "smarts": "smarts",
     "classification": "classification",
     "counting": "counting",

@@ -19,6 +19,7 @@ from experiments.molecules import molecule_sets_page
 from experiments.nodes import nodes_page
 from experiments.nodes_init import initialization_section
 from experiments.planted import planted_page
+from experiments.planted_large import planted_large_page
 from experiments.planted_payments import planted_payments_section
 from experiments.records import RESULTS
 from experiments.scalability import scalability_figure, scalability_page
@@ -36,6 +37,7 @@ PAGES: dict[str, tuple[Make, ...]] = {
     "kernels.md": (kernel_page,),
     "planted.md": (planted_page, planted_payments_section),
     "contrast.md": (contrast_section, toxicophores_section, contrast_features_section),
+    "planted_large.md": (planted_large_page,),
     "mining_explained.md": (explained_page,),
     "smarts.md": (smarts_page,),
     "speed.md": (speed_page,),

@@ -73,6 +73,45 @@ def planted_database(
     return graphs
 
 
+def planted_graph(
+    pattern: nx.Graph,
+    rng: np.random.Generator,
+    *,
+    copies: int = 200,
+    num_nodes: int = 50_000,
+    num_edges: int = 200_000,
+    num_labels: int = 5,
+) -> nx.Graph:
+    """Hide copies of a pattern in one large random graph: some of its nodes get the pattern's labels and edges.
+
+    Args:
+        pattern: A graph on nodes 0, 1, ... with node attribute ``label``.
+        rng: Source of all randomness.
+        copies: Copies, which share no node.
+        num_nodes: Nodes of the graph.
+        num_edges: Edges of the graph, those of copies included; but for these, ends are drawn at random.
+        num_labels: Labels of the other nodes, 0, 1, ...
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> graph = planted_graph(random_pattern(5, rng), rng, copies=3, num_nodes=100, num_edges=200)
+        >>> len(graph), graph.number_of_edges()
+        (100, 200)
+    """
+    if copies * len(pattern) > num_nodes or not copies * pattern.number_of_edges() <= num_edges <= 2 * num_nodes**2 / 5:
+        raise ParameterError(f"{copies} copies do not fit into {num_nodes} nodes and {num_edges} edges.")
+    label = rng.integers(num_labels, size=num_nodes)
+    place = rng.permutation(num_nodes)[: copies * len(pattern)].reshape(copies, len(pattern))
+    label[place] = [pattern.nodes[v]["label"] for v in range(len(pattern))]
+    graph = nx.Graph()
+    graph.add_nodes_from((v, {"label": own}) for v, own in enumerate(label.tolist()))
+    for u, v in pattern.edges:
+        graph.add_edges_from(place[:, [u, v]].tolist())
+    while (missing := num_edges - graph.number_of_edges()) > 0:
+        graph.add_edges_from((u, v) for u, v in rng.integers(num_nodes, size=(missing, 2)).tolist() if u != v)
+    return graph
+
+
 def _random_graph(size: int, more_edges: int, num_labels: int, rng: np.random.Generator) -> nx.Graph:
     graph = nx.Graph()
     graph.add_nodes_from((v, {"label": int(rng.integers(num_labels))}) for v in range(size))

@@ -17,6 +17,7 @@ from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.patterns import Pattern
 from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.occurrences import explained, find_occurrences
+from rwkplus.mining.search.whole_graph import count_whole
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.types import Callback, check_choice, check_ignore
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
 
 MinerOutput = Literal["similarity", "count", "presence"]
-COLUMNS = ("smarts", "nodes", "edges", "support", "frequency", "score", "gain", "node_coverage", "edge_coverage", "mni")
+SHARES = ("node_coverage", "edge_coverage")
+SOMETIMES = ("smarts", "mni", "num_occurrences")
+COLUMNS = ("smarts", "nodes", "edges", "support", "frequency", "score", "gain", *SHARES, *SOMETIMES[1:])
 OCCURRENCE_COLUMNS = ("graph", "pattern", "occurrence", "position", "label", "node")
 Features: TypeAlias = NDArray[Any] | csr_matrix
 
@@ -124,8 +127,8 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
     def to_frame(self) -> "pd.DataFrame":
         """Return the patterns as a table of pandas, one a row.
 
-        SMARTS is told where patterns are parts of molecules, ``mni`` where one graph was mined, and support, share,
-        odds ratio and corrected p-value of every class where there were classes.
+        SMARTS is told where patterns are parts of molecules, ``mni`` and ``num_occurrences`` where one graph was mined,
+        and support, share, odds ratio and corrected p-value of every class where there were classes.
 
         >>> import networkx as nx
         >>> from rwkplus.mining import PatternMiner
@@ -140,7 +143,7 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         names = _distinct([pattern.short_name for pattern in self.patterns_])
         rows = [{"name": name} | _row(pattern) for name, pattern in zip(names, self.patterns_, strict=True)]
         frame = _pandas().DataFrame(rows, columns=None if rows else ["name", *COLUMNS])
-        return frame.drop(columns=[name for name in ("smarts", "mni") if frame[name].isna().all()])
+        return frame.drop(columns=[name for name in SOMETIMES if frame[name].isna().all()])
 
     def occurrences_frame(self) -> "pd.DataFrame":
         """Return where the patterns occur as a table of pandas, one row for every node of every occurrence.
@@ -165,6 +168,26 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         parts = [_places(pd, k, pattern) for k, pattern in enumerate(self.patterns_)]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=OCCURRENCE_COLUMNS)
 
+    def participation(self, X: Graphs) -> csc_matrix:
+        """Return which nodes of ``X`` take part in which patterns: a sparse matrix of truth values ``(N, k)``.
+
+        Rows are the nodes in the order of ``GraphTable.of(X)``, columns the patterns.
+
+        >>> import networkx as nx
+        >>> from rwkplus.mining import PatternMiner
+        >>> triangle = nx.cycle_graph(3)
+        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> triangle.add_edge(0, 3)
+        >>> triangle.nodes[3]["label"] = "a"
+        >>> miner.participation([triangle]).toarray().ravel()
+        array([ True,  True,  True, False])
+        """
+        self._check_patterns()
+        database = self.reader_.read(self._table(X))
+        shapes = [pattern.shape(self.reader_) for pattern in self.patterns_]
+        return csc_matrix(np.stack([count_whole(database, shape).nodes for shape in shapes], axis=1))
+
     def score(self, X: Graphs, y: object = None) -> float:
         """Return the share of the edges of ``X`` that lie in an occurrence of a pattern, between 0 and 1.
 
@@ -182,7 +205,11 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         """
         self._check_patterns()
         database = self.reader_.read(self._table(X))
-        marked = explained(database, (pattern.shape(self.reader_) for pattern in self.patterns_), self.n_jobs)
+        shapes = [pattern.shape(self.reader_) for pattern in self.patterns_]
+        if database.num_graphs == 1:
+            marked = np.any([count_whole(database, shape).covered for shape in shapes], axis=0)
+        else:
+            marked = explained(database, shapes, self.n_jobs)
         return float(marked.mean()) if marked.size else 0.0
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -21,7 +21,9 @@ from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import Controls, Criterion, Search, labelled_shapes
 from rwkplus.mining.search.growth import Beam, Grown
 from rwkplus.mining.search.guided import GuidedSearch, Rounds
-from rwkplus.mining.search.occurrences import Shape, covered, find_occurrences, used_entries
+from rwkplus.mining.search.large_graph import BlockSearch, LargeSearch
+from rwkplus.mining.search.occurrences import Found, Shape, covered, find_occurrences, used_entries
+from rwkplus.mining.search.whole_graph import count_whole
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.types import (
     Callback,
@@ -60,6 +62,11 @@ class PatternMiner(Miner):
     edges is part of a pattern where graphs are directed, and a column of single numbers, such as an amount, is cut into
     intervals that a pattern may ask for on some of its nodes or edges.
 
+    A single graph may be large: patterns are then what it has many copies of, counted as occurrences and by their
+    minimum image (:attr:`rwkplus.mining.Pattern.mni`). Maximal patterns are grown from short cycles, and from paths,
+    that occur more often than chance makes them; a tree with few copies cannot be told from chance in a large graph.
+    Building blocks are searched for in neighborhoods of random nodes.
+
     Args:
         n_patterns: How many patterns at most, a range ``(2, 8)``, or ``"auto"``. Beyond the lower end, a pattern must
             save description length beyond chance and explain another hundredth of all edges.
@@ -77,6 +84,7 @@ class PatternMiner(Miner):
         fidelity: Share of its occurrences in which every edge of a maximal pattern should be present.
         search_graphs: Graphs looked at while searching; supports always count all graphs. ``"auto"``: 300, and of more
             than 24,000 graphs one in eighty, up to 3,000. Contrasts look at six times 300.
+            Of a single graph, it is the number of neighborhoods that building blocks are searched for in.
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases, or databases with permuted ``y`` for contrasts, mined to learn what chance
             achieves: at most so many, fewer where that is clear before; 0 to skip.
@@ -172,6 +180,8 @@ class PatternMiner(Miner):
         settings.check_against(database)
         if guiding is not None:
             found, control, training = self._guided(settings, database, guiding)
+        elif database.num_graphs == 1:
+            found, control, training = self._in_one_graph(settings, database)
         else:
             found, control, training = self._unguided(settings, database, reader, table)
         controls = Controls(control, self.n_controls, self.n_jobs, callback, settings.deadline)
@@ -200,6 +210,24 @@ class PatternMiner(Miner):
         search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
         found = functools.partial(search.one_after_the_other, sample)
         return _Plan(found, functools.partial(search.control, sample), training)
+
+    def _in_one_graph(self, settings: "_Settings", database: MiningDatabase) -> "_Plan":
+        """Search for what occurs beyond chance: maximal patterns everywhere, blocks in some neighborhoods."""
+        if "gradient" in self.candidates:
+            raise ParameterError(
+                "candidates by gradient are made from many graphs, and there is only one.",
+                Remedy("Leave them out: {candidates}.", candidates=("grown", "sampled")),
+            )
+        search: LargeSearch | BlockSearch
+        if self.criterion == "maximal":
+            search = LargeSearch(settings.beam(self, 1), settings.sizes[0], settings.seed)
+        else:
+            around = SEARCHED[0] if settings.search_graphs == "auto" else settings.search_graphs
+            beam = settings.beam(self, around)
+            blocks = Search("blocks", beam, settings.sizes[0], settings.seed, "sampled" in self.candidates)
+            search = BlockSearch(blocks, around)
+        found = functools.partial(search.one_after_the_other, database)
+        return _Plan(found, functools.partial(search.control, database), np.empty(0))
 
     def _guided(self, settings: "_Settings", database: MiningDatabase, targets: Targets) -> "_Plan":
         """Search for what tells targets apart."""
@@ -254,7 +282,9 @@ def _collected(
     try:
         for grown in found:
             pattern = tally.count(grown.shape, grown.score)
-            if settings.open_ended and len(patterns) >= settings.fewest and pattern.gain < LITTLE_GAIN:
+            counts = settings.criterion == "blocks" or (settings.criterion == "maximal" and pattern.mni is None)
+            little = counts and pattern.gain < LITTLE_GAIN
+            if settings.open_ended and len(patterns) >= settings.fewest and little:
                 return patterns, False
             patterns.append(pattern)
             if callback is not None:
@@ -305,8 +335,16 @@ class Tally:
 
     def count(self, shape: Shape, score: float) -> Pattern:
         """The pattern of a shape, with its exact support."""
+        if self.database.num_graphs == 1:
+            whole = count_whole(self.database, shape)
+            pattern = self._pattern(shape, score, whole.found, whole.covered)
+            share = float(whole.nodes.mean())
+            return replace(pattern, mni=whole.mni, num_occurrences=whole.times, node_coverage=share)
         found = find_occurrences(self.database, shape, self.n_jobs)
         used = covered(self.database, used_entries(self.database, shape, found.rows))
+        return self._pattern(shape, score, found, used)
+
+    def _pattern(self, shape: Shape, score: float, found: Found, used: NDArray[np.bool_]) -> Pattern:
         gain = float((used & ~self.before).mean())
         self.before |= used
         judged = {"criterion": self.criterion, "score": float(score)}
@@ -426,12 +464,6 @@ class _Settings:
 
     def check_against(self, database: MiningDatabase) -> None:
         """Refuse databases in which there is nothing to find; warn where little is."""
-        if database.num_graphs < 2:
-            raise GraphError(
-                "there is only one graph: patterns are what several graphs share.",
-                "Cut it into neighborhoods, one graph around every node, for instance with "
-                "torch_geometric.utils.k_hop_subgraph.",
-            )
         check_edges(database)
         largest = int(np.bincount(database.rows.graph).max())
         if self.sizes[0] > largest:
@@ -439,7 +471,7 @@ class _Settings:
                 f"pattern_size asks for at least {self.sizes[0]} nodes, but the largest graph has {largest}.",
                 Remedy("Ask for fewer: {pattern_size}.", pattern_size=...),
             )
-        if database.num_graphs < self.most and not self.open_ended:
+        if 1 < database.num_graphs < self.most and not self.open_ended:
             warnings.warn(
                 f"{self.most} patterns are more than the {database.num_graphs} graphs: most will say little.",
                 RWKPlusWarning,

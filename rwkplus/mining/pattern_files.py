@@ -51,6 +51,7 @@ class StoredPattern(msgspec.Struct, forbid_unknown_fields=True):
     edge_conditions: list[list[Condition]] = []
     difference: MeanDifference | None = None
     mni: Count | None = None
+    num_occurrences: Count | None = None
 
     def check(self) -> None:
         """Raise ``ValueError`` where something would fail later."""

@@ -71,6 +71,8 @@ class Pattern:
     """How targets differ in the pattern, for databases mined with a real ``y``."""
     mni: int | None = None
     """Minimum-image support, for databases of one graph: the fewest distinct nodes in one place of the pattern."""
+    num_occurrences: int | None = None
+    """Occurrences, for databases of one graph: of thousands, ``occurrences`` lists some."""
 
     @classmethod
     def of(
@@ -304,7 +306,9 @@ class Pattern:
         )
 
     def __str__(self) -> str:
-        return f"{self.short_name} ({self.support} of {self.num_graphs} graphs)"
+        if self.mni is None or self.num_occurrences is None:
+            return f"{self.short_name} ({self.support} of {self.num_graphs} graphs)"
+        return f"{self.short_name} ({self.num_occurrences:,} occurrences, minimum image {self.mni:,})"
 
 
 def _asked(conditions: Sequence[Sequence[Condition]], k: int) -> dict[str, str]:

@@ -9,7 +9,17 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from rwkplus.loops.embeddings import NOWHERE, Ints, MatchPlan, find_embeddings, find_entries, pack, reverse_entries
+from rwkplus.loops.embeddings import (
+    NONE,
+    NOWHERE,
+    Adjacency,
+    Ints,
+    MatchPlan,
+    find_embeddings,
+    find_entries,
+    pack,
+    reverse_entries,
+)
 from rwkplus.mining.search.database import MiningDatabase
 
 LISTED = 2_000
@@ -191,6 +201,60 @@ class Shape:
             twins = [place for place, u in enumerate(self.search_order[:k]) if self._interchangeable(u, v)]
             before.append(max(twins, default=-1))
         return self._plan(before)
+
+    @cached_property
+    def twins(self) -> list[list[int]]:
+        """Classes of positions that can be swapped, which share their nodes.
+
+        >>> Shape((0, 1, 1), ((0, 1, 0), (0, 2, 0))).twins
+        [[0], [1, 2]]
+        """
+        classes: list[list[int]] = []
+        for v in range(self.size):
+            own = next((part for part in classes if self._interchangeable(part[0], v)), None)
+            if own is None:
+                classes.append([v])
+            else:
+                own.append(v)
+        return classes
+
+    @cached_property
+    def symmetries(self) -> int:
+        """How often :attr:`occurrence_plan` finds each occurrence: a ring of six alike nodes in twelve ways.
+
+        >>> Shape((0, 1, 1), ((0, 1, 0), (0, 2, 0))).symmetries
+        1
+        >>> Shape((0, 0, 0, 0), ((0, 1, 0), (1, 2, 0), (2, 3, 0))).symmetries
+        2
+        """
+        return len(find_embeddings(self._rows, self.occurrence_plan))
+
+    @cached_property
+    def automorphisms(self) -> Ints:
+        """All ways to map the shape onto itself, as rows of positions.
+
+        >>> Shape((0, 1, 1), ((0, 1, 0), (0, 2, 0))).automorphisms.tolist()
+        [[0, 1, 2], [0, 2, 1]]
+        """
+        found = find_embeddings(self._rows, self.plan)
+        ways = np.empty_like(found)
+        ways[:, self.search_order] = found
+        return ways
+
+    @cached_property
+    def _rows(self) -> Adjacency:
+        """The shape as a graph, whose marks are those that it needs."""
+        sides = sorted((i, j, *side) for (i, j), parts in self._sides.items() for side in parts)
+        source, neighbor, edge_label, edge_marks = np.array(sides, np.int64).T.copy()
+        return Adjacency(
+            np.concatenate([[0], np.bincount(source, minlength=self.size).cumsum()]),
+            neighbor,
+            edge_label,
+            np.array(self.labels, np.int64),
+            np.zeros(self.size, np.int64),
+            np.array(self.needs, np.int64),
+            edge_marks if any(self.edge_needs) else NONE,
+        )
 
     @cached_property
     def _sides(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
