@@ -44,7 +44,7 @@ def mine(
     [bold]maximal[/] patterns are as large as the evidence carries; [bold]blocks[/] are small building blocks that
     together explain most edges; [bold]contrast[/] finds what one class has more often, or what goes with a high or low
     target. Supports count all graphs, exactly. Directed edges make directed patterns, and a pattern may ask for an
-    interval of a column of numbers. Where graphs have classes, the table tells which has a pattern more often.
+    interval of a column of numbers.
     """
     from rwkplus.mining import PatternMiner, save_patterns
     from rwkplus.reports import write_mining_report
@@ -69,9 +69,8 @@ def mine(
     save_patterns(miner.patterns_, out_folder / "patterns.json")
     report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
     if as_json:
-        rows = [_row(pattern) for pattern in miner.patterns_]
-        print_json({"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_, "patterns": rows})
-        return
+        facts = {"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_}
+        return print_json(facts | {"patterns": [_row(pattern) for pattern in miner.patterns_]})
     if miner.patterns_:
         out.print(_table(miner.patterns_))
         out.print(
@@ -88,7 +87,8 @@ def _table(patterns: list[Any]) -> Table:
     table = Table(box=None)
     table.add_column("")
     table.add_column("pattern", overflow="fold", min_width=14)
-    for column in ("nodes", "graphs", "times", "edges", "new", "score"):
+    of_one = bool(patterns and patterns[0].mni is not None)
+    for column in ("nodes", "min. image" if of_one else "graphs", "times", "edges", "new", "score"):
         table.add_column(column, justify="right", no_wrap=True)
     if classes:
         table.add_column("more in class", no_wrap=True)
@@ -100,14 +100,18 @@ def _table(patterns: list[Any]) -> Table:
             str(k),
             pattern.short_name,
             str(pattern.size),
-            f"{pattern.support} ({pattern.frequency:.0%})",
-            f"{more}{len(pattern.occurrences)}",
+            f"{pattern.support} ({pattern.frequency:.0%})" if pattern.mni is None else str(pattern.mni),
+            f"{more}{_times(pattern)}",
             f"{pattern.edge_coverage:.0%}",
             f"{pattern.gain:.0%}",
             f"{pattern.score:.0f}",
         ]
         table.add_row(*cells, *([_preferred(pattern)] if classes else []), *([_means(pattern)] if means else []))
     return table
+
+
+def _times(pattern: Any) -> int:  # noqa: ANN401
+    return len(pattern.occurrences) if pattern.num_occurrences is None else pattern.num_occurrences
 
 
 def _preferred(pattern: Any) -> str:  # noqa: ANN401
@@ -162,7 +166,8 @@ def _row(pattern: Any) -> dict[str, Any]:  # noqa: ANN401
         "nodes": pattern.size,
         "support": pattern.support,
         "frequency": pattern.frequency,
-        "occurrences": len(pattern.occurrences),
+        "occurrences": _times(pattern),
+        "mni": pattern.mni,
         "exhaustive": pattern.exhaustive,
         "edge_coverage": pattern.edge_coverage,
         "gain": pattern.gain,

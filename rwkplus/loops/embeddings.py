@@ -315,9 +315,7 @@ def _find(
                 count += 1
                 in_graph += 1
                 depth -= 1
-                if in_graph == limit:
-                    break
-                if depth == 0:
+                if in_graph == limit or depth == 0:
                     break
                 continue
             p = cursor[depth]

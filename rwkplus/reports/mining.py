@@ -95,7 +95,7 @@ def _facts(pattern: Pattern) -> dict[str, str]:
     more = "" if pattern.exhaustive else "more than "
     return {
         "graphs": f"{pattern.support} of {pattern.num_graphs} ({pattern.frequency:.0%})",
-        "occurrences": f"{more}{len(pattern.occurrences)}",
+        "occurrences": f"{more}{pattern.num_occurrences or len(pattern.occurrences)}",
         **({} if pattern.mni is None else {"minimum image": f"{pattern.mni} nodes in its rarest place"}),
         "edges covered": f"{pattern.edge_coverage:.1%}; {pattern.gain:.1%} not covered before",
         "nodes covered": f"{pattern.node_coverage:.1%}",
