@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from rwkplus.mining import Pattern
 
 
+LEGEND = (
+    "times: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, the natural "
+    "unit of information."
+)
+
+
 @reads_graphs
 def mine(
     dataset: Dataset,
@@ -70,13 +76,11 @@ def mine(
     report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
     if as_json:
         facts = {"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_}
-        return print_json(facts | {"patterns": [_row(pattern) for pattern in miner.patterns_]})
+        print_json(facts | {"patterns": [_row(pattern) for pattern in miner.patterns_]})
+        return
     if miner.patterns_:
         out.print(_table(miner.patterns_))
-        out.print(
-            "\ntimes: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, "
-            "the natural unit of information. " + what_chance_reaches(miner),
-        )
+        out.print(f"\n{LEGEND} {what_chance_reaches(miner)}")
     _tell_planted(dataset, miner.patterns_)
     out.print(f"The report is {report}.", soft_wrap=True)
 
