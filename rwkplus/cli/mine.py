@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 LEGEND = (
-    "times: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, the natural "
-    "unit of information."
+    "times: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, the "
+    "natural unit of information."
 )
 
 
