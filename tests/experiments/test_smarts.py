@@ -3,7 +3,7 @@ from dataclasses import replace
 from experiments import smarts
 from rwkplus.mining import PatternMiner
 
-NITRO = ["O=[N+]([O-])c1ccccc1", "O=[N+]([O-])c1ccc(C)cc1", "O=[N+]([O-])c1ccc(Cl)cc1C", "[nonsense"] * 4
+NITRO = ["O=[N+]([O-])c1ccccc1", "O=[N+]([O-])c1ccc(C)cc1", "O=[N+]([O-])c1ccc(Cl)cc1C", "[nonsense"] * 12
 
 
 def test_patterns_of_molecules_are_found_by_rdkit_where_they_are_counted(tmp_path, monkeypatch):
@@ -12,8 +12,8 @@ def test_patterns_of_molecules_are_found_by_rdkit_where_they_are_counted(tmp_pat
     smarts.run_smarts(["nitro"], "blocks", 2)
     smarts.run_smarts(["nitro"], "blocks", 2)  # nothing is done twice
     page = smarts.smarts_page()
-    assert "| nitro | 12 | blocks | 2 | 2 | 2 |" in page
-    assert "| nitro | blocks | `c1ccccc1` | `[#6]1:[#6]:[#6]:[#6]:[#6]:[#6]:1` | 12 | 12 |" in page
+    assert "| nitro | 36 | blocks | 2 | 2 | 2 |" in page
+    assert "| nitro | blocks | `c1ccccc1` | `[#6]1:[#6]:[#6]:[#6]:[#6]:[#6]:1` | 36 | 36 |" in page
 
 
 def test_another_support_is_told():
