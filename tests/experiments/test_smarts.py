@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 from experiments import smarts
@@ -13,7 +14,7 @@ def test_patterns_of_molecules_are_found_by_rdkit_where_they_are_counted(tmp_pat
     smarts.run_smarts(["nitro"], "blocks", 2)  # nothing is done twice
     page = smarts.smarts_page()
     assert "| nitro | 36 | blocks | 2 | 2 | 2 |" in page
-    assert "| nitro | blocks | `c1ccccc1` | `[#6]1:[#6]:[#6]:[#6]:[#6]:[#6]:1` | 36 | 36 |" in page
+    assert re.search(r"\| nitro \| blocks \| .*#7.* \| 36 \| 36 \|", page)
 
 
 def test_another_support_is_told():
