@@ -124,7 +124,7 @@ class GradientMiner(Miner):
         _check_no_edge_labels(reader)
         database = MiningDatabase.of(reader.read(table))
         check_edges(database)
-        targets = None if y is None else Targets.of(y, database.num_graphs)
+        targets = None if y is None else Targets.told(y, database.num_graphs)
         train = _explained if self.objective == "explained" else _similar
         hidden = train(self, reader.labelled(table), seed, callback)
         tally = Tally(PatternReader(reader, directed=False), table, database, self.objective, self.n_jobs)

@@ -88,6 +88,19 @@ class Targets:
         codes[known] = members
         return cls(codes, tuple(map(str, classes)))
 
+    @classmethod
+    def told(cls, y: Sequence[object] | NDArray[Any], num_graphs: int) -> "Targets | None":
+        """Like :meth:`of`, for patterns that ``y`` does not guide: None for several real targets a graph.
+
+        >>> Targets.told([[0.5, 1.0], [2.0, 3.0]], 2) is None
+        True
+        """
+        given = np.asarray(y)
+        several = given.ndim == 2 and given.shape[1] > 1 and given.dtype.kind == "f"
+        if several and len(y) == num_graphs and (np.isfinite(given) & (given != np.round(given))).any():
+            return None
+        return cls.of(y, num_graphs)
+
     @property
     def known(self) -> Ints:
         """Numbers of the graphs that have a target.

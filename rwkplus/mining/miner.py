@@ -167,7 +167,8 @@ class PatternMiner(Miner):
         """
         settings = _Settings.of(self)
         table = GraphTable.of(X, ignore=tuple(self.ignore))
-        targets = None if y is None else Targets.of(y, len(table))
+        read = Targets.of if self.criterion == "contrast" else Targets.told
+        targets = None if y is None else read(y, len(table))
         guiding = settings.guiding(targets)
         reader = PatternReader.fit(
             table,

@@ -78,6 +78,15 @@ def test_numbers_that_are_not_whole_are_targets():
     assert pattern.from_dict(pattern.to_dict()) == pattern
 
 
+def test_several_real_targets_say_nothing_of_patterns_and_cannot_guide():
+    graphs, y = planted_molecules(20), np.random.default_rng(0).normal(size=(20, 2))
+    pattern = PatternMiner(1, criterion="blocks", n_controls=0, beam_width=4).fit(graphs, y).patterns_[0]
+    assert pattern.contrast == ()
+    assert pattern.difference is None
+    with pytest.raises(ParameterError, match=r"y has shape \(20, 2\)"):
+        PatternMiner(1, criterion="contrast").fit(graphs, y)
+
+
 @pytest.mark.parametrize(("y", "named"), [([None, np.nan], "all y are missing"), ([0.5, np.inf], "infinite")])
 def test_targets_that_say_nothing_are_refused(y, named):
     with pytest.raises(ParameterError, match=named):

@@ -268,12 +268,20 @@ class Ways:
         return row, None if node.size and node[0] < 0 else node
 
 
-def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
-    """Nats charged for one more step: the logarithm of the number of extensions one could have chosen."""
+def edge_cost(database: MiningDatabase, shape: Shape) -> float:
+    """Nats charged for one more edge: the logarithm of the number of edges one could have chosen."""
     new_nodes = shape.size * database.num_labels
     closing = shape.size * (shape.size - 1) / 2
-    conditions = 1 + database.num_edge_marks + database.num_marks
-    return float(np.log(database.num_edge_labels * (new_nodes + closing) * conditions))
+    return float(np.log(database.num_edge_labels * (new_nodes + closing)))
+
+
+def condition_cost(database: MiningDatabase) -> float:
+    """Nats charged for the choice among all conditions, and none."""
+    return float(np.log(1 + database.num_edge_marks + database.num_marks))
+
+
+def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
+    return edge_cost(database, shape) + condition_cost(database)
 
 
 class _Candidate(NamedTuple):

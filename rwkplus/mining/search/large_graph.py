@@ -27,7 +27,7 @@ from rwkplus.loops.embeddings import Floats, Growth, Ints, grow_embeddings
 from rwkplus.mining.search.chance import Chance
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import Controls, Search
-from rwkplus.mining.search.growth import Beam, Grown, Step, condition_places, extended
+from rwkplus.mining.search.growth import Beam, Grown, Step, condition_cost, condition_places, edge_cost, extended
 from rwkplus.mining.search.occurrences import Shape, distinct_occurrences
 from rwkplus.mining.search.seeds import FEWEST, PRICE, Seed, cycle_seeds, girth, longest_cycles, path_seeds
 from rwkplus.mining.search.whole_graph import count_whole, neighborhoods, some_embeddings
@@ -240,10 +240,8 @@ class _Growing:
 
     def _prices(self, shape: Shape) -> tuple[float, float]:
         """Nats to be paid for one step more, and for one with a condition."""
-        database = self.database
-        ways = shape.size * database.num_labels + shape.size * (shape.size - 1) / 2
-        price = float(np.log(database.num_edge_labels * ways))
-        return price, price + PRICE + float(np.log(1 + database.num_edge_marks + database.num_marks))
+        price = edge_cost(self.database, shape)
+        return price, price + PRICE + condition_cost(self.database)
 
     def _by_edges(self, places: _Places) -> Iterator[_Way]:
         """Steps by an edge, with and without a condition."""
