@@ -410,7 +410,8 @@ class _Settings:
         if targets is None:
             raise ParameterError(
                 "a search for contrasts needs a class or a target of every graph.",
-                Remedy("Give them as y, or search without: {criterion}.", criterion="maximal"),
+                Remedy("Give {y}, one for each graph.", y=...),
+                Remedy("Or search without: {criterion}.", criterion="maximal"),
             )
         sizes = np.bincount(targets.values[targets.known]) if targets.classes else np.array([targets.known.size])
         if (sizes >= FEWEST_IN_CLASS).sum() < min(2, sizes.size) or (not targets.classes and sizes[0] < 4):
