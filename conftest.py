@@ -2,6 +2,7 @@
 
 import pytest
 
+
 @pytest.fixture(autouse=True)
 def _pages_write_elsewhere(request, monkeypatch, tmp_path_factory):
     """Run the examples of pages in a temporary folder, not in the repository."""

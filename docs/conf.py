@@ -9,11 +9,9 @@ import os
 import re
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 from sphinx.application import Sphinx
-from sphinx_gallery.sorting import ExplicitOrder
 
 import rwkplus
 
@@ -81,31 +79,21 @@ SECTIONS = ("kernels", "mining", "detection", "networks", "scale")
 """Folders of examples, in the order of the gallery."""
 
 
-def _quiet(gallery_conf: dict[str, object], fname: str) -> None:
-    """Leave out of an example's output what depends on the machine: progress, and notices of other libraries."""
-    import logging
-
-    warnings.filterwarnings("ignore", category=UserWarning, module="torch_geometric|lightning")
-    logging.getLogger("distributed").setLevel(logging.ERROR)
-
-
 sphinx_gallery_conf = {
-    "examples_dirs": [str(ROOT / "examples")],
+    "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
-    "subsection_order": ExplicitOrder([str(ROOT / "examples" / section) for section in SECTIONS]),
+    "subsection_order": [f"../examples/{section}" for section in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "filename_pattern": r"\.py$",
     "backreferences_dir": "gallery/uses",
     "doc_module": ("rwkplus",),
-    "reset_modules": ("matplotlib", _quiet),
+    "reset_modules": ("matplotlib",),
     "image_scrapers": ("matplotlib",),
-    "matplotlib_animations": False,
     "thumbnail_size": (400, 280),
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "copyfile_regex": r".*\.md",
 }
 
 

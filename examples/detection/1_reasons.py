@@ -61,7 +61,9 @@ generated, spoiled = anomalous_molecules()
 planted = SurpriseDetector(contamination=0.05)
 found = planted.fit_judge(generated)
 hits = [spoiled[i] is not None for i in found.flagged.nonzero()[0]]
-print(f"{sum(hits)} of {len(hits)} flagged graphs were spoiled; {sum(part is not None for part in spoiled)} were in all")
+print(
+    f"{sum(hits)} of {len(hits)} flagged graphs were spoiled; {sum(part is not None for part in spoiled)} were in all"
+)
 
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 truth = [part is not None for part in spoiled]

@@ -2,8 +2,8 @@
 Graphs that arrive one by one
 =============================
 
-A detector that was fitted once judges graphs as they arrive: a line of JSON in, a line of JSON out, in constant memory. This
-is what ``rwkplus detect --stream`` runs. Needs ``rwkplus[plot]``.
+A detector that was fitted once judges graphs as they arrive: a line of JSON in, a line of JSON out, in constant
+memory. This is what ``rwkplus detect --stream`` runs. Needs ``rwkplus[plot]``.
 """
 
 import io

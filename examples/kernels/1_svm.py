@@ -2,15 +2,15 @@
 Which protein does a molecule bind?
 ===================================
 
-RDKit comes with ligands of four proteins. A walk kernel compares the molecules, a support vector machine learns from the
-matrix of comparisons, and a confusion matrix shows where it errs. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+RDKit comes with ligands of four proteins. A walk kernel compares the molecules, a support vector machine learns from
+the matrix of comparisons, and a confusion matrix shows where it errs. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 # %%
 # Read the molecules
 # ------------------
-# ``GraphTable.of`` takes SMILES or RDKit molecules: atoms become nodes, bonds become edges. Of the largest group, every
-# fourth molecule is enough here.
+# ``GraphTable.of`` takes SMILES or RDKit molecules: atoms become nodes, bonds become edges. Of the largest group,
+# every fourth molecule is enough here.
 
 from pathlib import Path
 
@@ -69,8 +69,8 @@ for name, classes in predicted.items():
 # %%
 # Where they err
 # --------------
-# The ligands of two kinases, EGFR and CDK2, look alike. Walks of RWK+ take some for each other; node-centric colors, which
-# compare what all walks from an atom see, rarely do.
+# The ligands of two kinases, EGFR and CDK2, look alike. Walks of RWK+ take some for each other; node-centric colors,
+# which compare what all walks from an atom see, rarely do.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for ax, name in zip(axes, ("rwk+", "node-centric"), strict=True):

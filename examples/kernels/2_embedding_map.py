@@ -2,8 +2,8 @@
 A map of a database
 ===================
 
-Kernel PCA lays graphs out on a plane so that similar ones lie close together. Here they are a thousand real molecules that
-RDKit comes with. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+Kernel PCA lays graphs out on a plane so that similar ones lie close together. Here they are a thousand real molecules
+that RDKit comes with. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 # %%
@@ -30,8 +30,8 @@ print(molecules)
 # %%
 # Lay them out
 # ------------
-# The Gram matrix of node-centric colors takes about a second. Normalized, it compares what molecules are made of rather than
-# how large they are.
+# The Gram matrix of node-centric colors takes about a second. Normalized, it compares what molecules are made of
+# rather than how large they are.
 
 gram = RandomWalkKernel("node-centric", steps=3, normalize=True).fit_transform(molecules)
 places = KernelPCA(2, kernel="precomputed").fit_transform(gram)

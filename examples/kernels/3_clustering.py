@@ -2,8 +2,8 @@
 Cluster graphs
 ==============
 
-Spectral clustering takes a Gram matrix as it takes any other similarity. Here it sorts the ligands of four proteins without
-being told that there are four. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+Spectral clustering takes a Gram matrix as it takes any other similarity. Here it sorts the ligands of four proteins
+without being told that there are four. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 from pathlib import Path
@@ -40,8 +40,9 @@ print({name: len(group) for name, group in ligands.items()})
 # %%
 # How many clusters?
 # ------------------
-# A normalized kernel is a cosine, so that the distance of two graphs is ``sqrt(2 - 2 K)``. The silhouette, which knows no
-# truth, compares distances within clusters and between them; the adjusted Rand index compares clusters with the truth.
+# A normalized kernel is a cosine, so that the distance of two graphs is ``sqrt(2 - 2 K)``. The silhouette, which
+# knows no truth, compares distances within clusters and between them; the adjusted Rand index compares clusters with
+# the truth.
 
 gram = RandomWalkKernel("node-centric", steps=3, normalize=True).fit_transform(graphs)
 distance = np.sqrt(np.clip(2 - 2 * gram, 0, None))
@@ -49,13 +50,15 @@ np.fill_diagonal(distance, 0)
 for count in range(2, 8):
     clusters = SpectralClustering(count, affinity="precomputed", random_state=0).fit_predict(gram)
     silhouette = silhouette_score(distance, clusters, metric="precomputed")
-    print(f"{count} clusters: silhouette {silhouette:.3f}, adjusted Rand index {adjusted_rand_score(truth, clusters):.3f}")
+    print(
+        f"{count} clusters: silhouette {silhouette:.3f}, adjusted Rand index {adjusted_rand_score(truth, clusters):.3f}"
+    )
 
 # %%
 # The matrix, with similar molecules side by side
 # -----------------------------------------------
-# Average linkage orders the rows. Bright blocks are series of molecules that were made for the same protein; the stripe at
-# the side tells which.
+# Average linkage orders the rows. Bright blocks are series of molecules that were made for the same protein; the
+# stripe at the side tells which.
 
 order = dendrogram(linkage(squareform(distance, checks=False), "average"), no_plot=True)["leaves"]
 names = list(ligands)

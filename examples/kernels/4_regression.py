@@ -2,9 +2,9 @@
 Predict an affinity, beside Morgan fingerprints
 ===============================================
 
-How strongly 1,017 compounds block the sodium channel Nav1.7, as measured (pIC50; RDKit comes with these data of ChEMBL).
-A node-centric walk kernel predicts it about as well as Morgan fingerprints, which chemists have refined for decades, and
-fingerprints stay ahead by a little. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+How strongly 1,017 compounds block the sodium channel Nav1.7, as measured (pIC50; RDKit comes with these data of
+ChEMBL). A node-centric walk kernel predicts it about as well as Morgan fingerprints, which chemists have refined for
+decades, and fingerprints stay ahead by a little. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 import os
@@ -33,8 +33,8 @@ print(graphs)
 # %%
 # Three similarities, one regression
 # ----------------------------------
-# A support vector regression learns from each. Every compound is predicted by a model that has not seen it; the cost is
-# chosen inside the training part. Atoms are elements here, for kernels and fingerprints see the same molecule.
+# A support vector regression learns from each. Every compound is predicted by a model that has not seen it; the cost
+# is chosen inside the training part. Atoms are elements here, for kernels and fingerprints see the same molecule.
 
 folds = KFold(5, shuffle=True, random_state=0)
 molecules = [MolFromSmiles(text) for text in compounds.smiles]

@@ -2,8 +2,8 @@
 What are these molecules made of?
 =================================
 
-Mine 1,500 molecules that RDKit comes with for the subgraphs that occur beyond chance, look at them, and search new molecules
-for them. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+Mine 1,500 molecules that RDKit comes with for the subgraphs that occur beyond chance, look at them, and search new
+molecules for them. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 import os
@@ -26,8 +26,8 @@ print(molecules)
 # %%
 # Mine
 # ----
-# Candidates grow along real occurrences. A pattern is kept if it occurs more often than labels and degrees explain; mining
-# rewired copies of the database shows what chance alone achieves, here with three of them. Supports are exact.
+# Candidates grow along real occurrences. A pattern is kept if it occurs more often than labels and degrees explain;
+# mining rewired copies of the database shows what chance alone achieves, here with three of them. Supports are exact.
 
 CONTROLS = int(os.environ.get("RWKPLUS_EXAMPLE_CONTROLS", "3"))
 miner = PatternMiner(n_patterns=6, n_controls=CONTROLS, random_state=0).fit(molecules)

@@ -2,8 +2,9 @@
 What tells two classes of molecules apart?
 ==========================================
 
-Ligands of two kinases, EGFR and CDK2: which subgraphs does one class have more often than the other? A contrast finds them, with
-the odds ratio of each and a p-value that is corrected for having searched. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+Ligands of two kinases, EGFR and CDK2: which subgraphs does one class have more often than the other? A contrast finds
+them, with the odds ratio of each and a p-value that is corrected for having searched. Needs ``rwkplus[chem]`` and
+``rwkplus[plot]``.
 """
 
 from pathlib import Path
@@ -41,7 +42,9 @@ for k, pattern in enumerate(miner.patterns_):
 # ---------------------------------------------------
 
 count = len(miner.patterns_)
-figure, axes = plt.subplots(2, count, figsize=(3.4 * count, 5), layout="constrained", height_ratios=(3, 1), squeeze=False)
+figure, axes = plt.subplots(
+    2, count, figsize=(3.4 * count, 5), layout="constrained", height_ratios=(3, 1), squeeze=False
+)
 for k, pattern in enumerate(miner.patterns_):
     top, bottom = axes[:, k]
     pattern.plot(top)

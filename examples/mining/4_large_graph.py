@@ -2,9 +2,9 @@
 Motifs of one large graph
 =========================
 
-A miner also takes a single graph. Support is then the number of occurrences, and the minimum image: how many distinct nodes
-stand in the rarest place of the pattern. The network here is random, apart from some hidden triangles of a courier and two
-accounts. Needs ``rwkplus[plot]``.
+A miner also takes a single graph. Support is then the number of occurrences, and the minimum image: how many distinct
+nodes stand in the rarest place of the pattern. The network here is random, apart from some hidden triangles of a
+courier and two accounts. Needs ``rwkplus[plot]``.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,9 @@ from rwkplus import PatternMiner
 
 rng = np.random.default_rng(0)
 network = nx.gnm_random_graph(3_000, 5_000, seed=0)
-nx.set_node_attributes(network, {v: str(rng.choice(["account", "shop", "courier"], p=[0.5, 0.4, 0.1])) for v in network}, "label")
+nx.set_node_attributes(
+    network, {v: str(rng.choice(["account", "shop", "courier"], p=[0.5, 0.4, 0.1])) for v in network}, "label"
+)
 for _ in range(60):
     courier, *accounts = (len(network) + k for k in range(3))
     network.add_node(courier, label="courier")
@@ -32,7 +34,9 @@ print(network)
 miner = PatternMiner(n_patterns=3, random_state=0).fit([network])
 for pattern in miner.patterns_:
     print(pattern)
-print(f"best scores by chance: {miner.control_.round(1).tolist()}, found: {[round(p.score, 1) for p in miner.patterns_]}")
+print(
+    f"best scores by chance: {miner.control_.round(1).tolist()}, found: {[round(p.score, 1) for p in miner.patterns_]}"
+)
 
 # %%
 # The pattern, and the first places where it occurs

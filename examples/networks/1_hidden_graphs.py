@@ -2,9 +2,9 @@
 The hidden graphs of a KerGNN
 =============================
 
-A kernel network compares the neighborhood of every node with hidden graphs whose edges and labels are learned. They can be
-looked at. The classes here differ in one group: nitro, or nitrite, its isomer with the same atoms and bonds, so that counting
-atoms says nothing. Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
+A kernel network compares the neighborhood of every node with hidden graphs whose edges and labels are learned. They
+can be looked at. The classes here differ in one group: nitro, or nitrite, its isomer with the same atoms and bonds,
+so that counting atoms says nothing. Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
 """
 
 from pathlib import Path
@@ -37,8 +37,8 @@ print(f"accuracy on 50 unseen graphs: {np.mean(model.predict(graphs[150:]) == y[
 # %%
 # Hidden graphs, and what matches them
 # ------------------------------------
-# On the left, hidden graphs: a node shows the label it responds to most, an edge is as dark as its weight. On the right, the
-# graph with the best match of each: the larger a node, the better its neighborhood matches.
+# On the left, hidden graphs: a node shows the label it responds to most, an edge is as dark as its weight. On the
+# right, the graph with the best match of each: the larger a node, the better its neighborhood matches.
 
 found = match_hidden_graphs(model.trained_, graphs[150:])
 molecules = graphs[150:].to_networkx()

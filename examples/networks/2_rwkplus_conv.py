@@ -2,12 +2,12 @@
 RWKPlusConv in the place of GCNConv
 ===================================
 
-PyG's two-layer recipe for Cora, once as it is and once with one import and one class name changed. On this split, with 20
-labels a class, GCNConv stays ahead: RWKPlusConv has more to learn, and wants more labels, BatchNorm and a linear layer behind it
-(:class:`rwkplus.models.GNN`). Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
+PyG's two-layer recipe for Cora, once as it is and once with one import and one class name changed. On this split,
+with 20 labels a class, GCNConv stays ahead: RWKPlusConv has more to learn, and wants more labels, BatchNorm and a
+linear layer behind it (:class:`rwkplus.models.GNN`). Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
 
-Cora is read from ``RWKPLUS_DATA`` or downloaded by PyG. Where neither works, the small karate club that PyG carries with it
-takes its place, which is too small to compare anything.
+Cora is read from ``RWKPLUS_DATA`` or downloaded by PyG. Where neither works, the small karate club that PyG carries
+with it takes its place, which is too small to compare anything.
 """
 
 import os
@@ -85,8 +85,8 @@ for name, (_, course) in trained.items():
 # %%
 # What they have learned
 # ----------------------
-# On the left, the course of training; dots are the chosen epochs. Beside it, what each network says of the test nodes, laid out
-# on a plane and colored by the true classes.
+# On the left, the course of training; dots are the chosen epochs. Beside it, what each network says of the test
+# nodes, laid out on a plane and colored by the true classes.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 for (name, (model, course)), ax, color in zip(trained.items(), axes[1:], ("#8a969e", "#3567c4"), strict=True):
@@ -105,4 +105,5 @@ axes[0].legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# One run is an anecdote: :doc:`/results/nodes` has several seeds, more data sets, the paper's backbone and paired tests.
+# One run is an anecdote: :doc:`/results/nodes` has several seeds, more data sets, the paper's backbone and paired
+# tests.

@@ -2,9 +2,10 @@
 A graph larger than memory
 ==========================
 
-A graph is written to disk once and read in clusters or neighborhoods from then on. This page draws a social network with bots
-in it, finds them, and stays small in memory. It runs with 100,000 users; set ``RWKPLUS_EXAMPLE_NODES`` to 1,000,000 for a million
-(:doc:`/results/speed` and :doc:`/results/twibot` have time and memory). Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
+A graph is written to disk once and read in clusters or neighborhoods from then on. This page draws a social network
+with bots in it, finds them, and stays small in memory. It runs with 100,000 users; set ``RWKPLUS_EXAMPLE_NODES`` to
+1,000,000 for a million (:doc:`/results/speed` and :doc:`/results/twibot` have time and memory). Needs ``rwkplus[nn]``
+and ``rwkplus[plot]``.
 """
 
 import os
@@ -27,7 +28,8 @@ folder = TemporaryDirectory()
 # %%
 # A graph on disk
 # ---------------
-# Yours: ``CSRGraph.of(data).save("graph")`` for PyG's ``Data`` with ``x``, ``y``, ``train_mask``, ``val_mask``, ``test_mask``.
+# Yours: ``CSRGraph.of(data).save("graph")`` for PyG's ``Data`` with ``x``, ``y``, ``train_mask``, ``val_mask``,
+# ``test_mask``.
 
 WebGraph(nodes=NODES).write(Path(folder.name) / "graph")
 graph = CSRGraph.open(Path(folder.name) / "graph")  # mapped, not read
@@ -45,8 +47,8 @@ print(f"clusters: ROC-AUC {result.test['roc_auc']:.2f} on test users, epoch {res
 # %%
 # Or by a loop of your own
 # ------------------------
-# Batches are PyG's ``Data``; their first ``batch_size`` nodes are the ones to learn from. All nodes are scored one layer at a
-# time.
+# Batches are PyG's ``Data``; their first ``batch_size`` nodes are the ones to learn from. All nodes are scored one
+# layer at a time.
 
 model = GNN(graph["x"].shape[1], 2, level="node", hidden_channels=32)
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)

@@ -2,10 +2,9 @@
 A Dask cluster
 ==============
 
-Whatever takes ``n_jobs`` runs on joblib, so a Dask cluster can take the place of processes. Workers get the path of a table on
-disk and a range of graphs, not the data. Here the cluster is two threads of this process; ``Client("address:8786")`` takes one
-of many machines.
-Needs ``rwkplus[arrow,chem,cluster,plot]``.
+Whatever takes ``n_jobs`` runs on joblib, so a Dask cluster can take the place of processes. Workers get the path of a
+table on disk and a range of graphs, not the data. Here the cluster is two threads of this process;
+``Client("address:8786")`` takes one of many machines. Needs ``rwkplus[arrow,chem,cluster,plot]``.
 """
 
 import warnings
@@ -44,7 +43,8 @@ with (
 ):
     features = RandomWalkFeatures(steps=3).fit(molecules)
     counts = features.transform(molecules)
-    print(f"{len(client.scheduler_info()['workers'])} workers: {counts.shape[0]:,} molecules, {counts.shape[1]:,} features")
+    workers = client.scheduler_info()["workers"]
+    print(f"{len(workers)} workers: {counts.shape[0]:,} molecules, {counts.shape[1]:,} features")
 
 alone = features.transform(molecules)
 print("one process counts the same:", (counts != alone).nnz == 0)
