@@ -87,8 +87,8 @@ def ink(color: str) -> str:
 def legible(color: str) -> str:
     """A color for text, darker where the page is light and lighter where it is dark, as a value of CSS.
 
-    >>> legible("#c9a227")
-    'light-dark(#7e661a,#d1b04a)'
+    >>> legible("#3567c4")
+    'light-dark(#3567c4,#90abdf)'
     """
     light, dark = (_until_read(color, mark, end) for mark, end in zip(MARKS, (0, 255), strict=True))
     return f"light-dark({light},{dark})"
