@@ -42,38 +42,46 @@ def main() -> None:
     molecules = [molecule for line in lines if (molecule := MolFromSmiles(line.split()[0]))]
     write_whole(PICTURES / "patterns.svg", patterns(GraphTable.of(molecules[:1500])))
     write_whole(PICTURES / "flagged.svg", flagged(GraphTable.of(molecules)))
-    write_whole(PICTURES / "ring.svg", ring())
     if site:
         for name, (page, *window) in SCREENS.items():
             photograph(site / page, PICTURES / f"{name}.png", *window)
 
 
-def row(pictures: list[tuple[str, str]], width: int = WIDTH) -> str:
+def placed(x: float) -> str:
+    """Where a drawing stands in a row."""
+    return f'x="{x}" y="8" width="{WIDTH}" height="{HEIGHT}"'
+
+
+def row(pictures: list[tuple[str, str]]) -> str:
     """Drawings side by side, each over its caption of one or two lines."""
     parts = []
     for k, (picture, caption) in enumerate(pictures):
-        x = k * (width + 16)
-        placed = f'<svg x="{x}" y="8" width="{width}" height="{HEIGHT}"'
-        parts.append(re.sub(r"^<svg", placed, picture))
+        x = k * (WIDTH + 16)
+        head, body = picture.split(">", 1)
+        head = re.sub(r' (width|height)="[^"]*"', "", head).replace("<svg", "<svg " + placed(x), 1)
+        parts.append(f"{head}>{body}")
         for line, text in enumerate(caption.split("\n")):
             look = 'text-anchor="middle" font-size="15" fill="#3c464d"'
-            parts.append(f'<text x="{x + width / 2}" y="{HEIGHT + 26 + 19 * line}" {look}>{escape(text)}</text>')
-    size = len(pictures) * (width + 16) - 16, HEIGHT + CAPTION + 16
+            parts.append(f'<text x="{x + WIDTH / 2}" y="{HEIGHT + 26 + 19 * line}" {look}>{escape(text)}</text>')
+    size = len(pictures) * (WIDTH + 16) - 16, HEIGHT + CAPTION + 16
     frame = f'viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}" height="{size[1]}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {frame} font-family="Helvetica, Arial, sans-serif">'
     return "".join([head, *parts, "</svg>\n"])
 
 
 def patterns(molecules: GraphTable) -> str:
-    """What the miner finds in real molecules."""
+    """What a miner finds in real molecules, and the ring that frauds among the embedded payments have."""
     miner = PatternMiner(n_patterns=4, n_controls=3, random_state=0).fit(molecules)
+    found = sorted(miner.patterns_, key=lambda pattern: len(set(pattern.labels)))[-2:]
+    transfers = load_graphs("payment-cases")
+    ring = PatternMiner(1, criterion="contrast", random_state=0).fit(transfers, transfers.y).patterns_[0]
+    other, fraud = (f"{part.support} of {part.graphs}" for part in ring.contrast)
+    drawn = [(pattern, f"in {pattern.support:,} of\n{pattern.num_graphs:,} molecules") for pattern in found]
+    drawn.append((ring, f"in {fraud} frauds,\n{other} other cases"))
     return row(
         [
-            (
-                draw(pattern.to_networkx(), label_colors(pattern.labels), title=pattern.short_name),
-                f"in {pattern.support:,} of\n{pattern.num_graphs:,} molecules",
-            )
-            for pattern in miner.patterns_
+            (draw(pattern.to_networkx(), label_colors(pattern.labels), title=pattern.short_name), caption)
+            for pattern, caption in drawn
         ]
     )
 
@@ -94,19 +102,7 @@ def flagged(molecules: GraphTable) -> str:
             colors = label_colors({label for _, label in graph.nodes(data="label")})
             picture = draw(graph, colors, strength=dict.fromkeys(graph, 0.0) | why.strength, title=f"molecule {i}")
             drawn.append((picture, f"molecule {i:,}: {reason.pop()}\nwhere few expect it"))
-    return row(drawn[:4])
-
-
-def ring() -> str:
-    """The ring that frauds among the embedded payments have."""
-    transfers = load_graphs("payment-cases")
-    found = PatternMiner(1, criterion="contrast", random_state=0).fit(transfers, transfers.y).patterns_[0]
-    shares = ", ".join(
-        f"{part.support} of {part.graphs} {'frauds' if part.name == 'yes' else 'others'}"
-        for part in found.contrast[::-1]
-    )
-    picture = draw(found.to_networkx(), label_colors(found.labels), title=found.short_name)
-    return row([(picture, f"money that goes round:\nin {shares}")], 300)
+    return row(drawn[:3])
 
 
 def photograph(page: Path, path: Path, width: int, height: int, mode: str) -> None:

@@ -18,6 +18,8 @@ METHODS = {
     "RWK+": "RWK+",
     "Weisfeiler-Leman (GraKeL)": "Weisfeiler-Leman (GraKeL)",
 }
+LOGARITHMIC = 10
+"""Ratio of the longest to the shortest time beyond which bars are logarithmic."""
 OURS, THEIRS = "#0072b2", "#777777"
 
 
@@ -81,7 +83,12 @@ def _race(ax: "Axes", title: str, times: dict[str, float]) -> None:
     bars = ax.barh(names, [times[name] for name in names], color=colors)
     ax.bar_label(bars, [f" {times[name]:.3g}" for name in names])
     ax.set_title(title, loc="left", fontsize=9)
-    ax.set(xscale="log", xticks=[])
+    shortest, longest = min(times.values()), max(times.values())
+    if longest > LOGARITHMIC * shortest:
+        ax.set_title(f"{title}, logarithmic", loc="left", fontsize=9)
+        ax.set(xscale="log", xlim=(shortest / 10, 3 * longest))
+    else:
+        ax.set_xlim(0, 1.15 * longest)
+    ax.set_xticks([])
     ax.minorticks_off()
-    ax.margins(x=0.15)
     ax.spines["bottom"].set_visible(False)

@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 
 from rwkplus import GraphClassifier, load, load_graphs
-from rwkplus.drawing import ELEMENT_COLORS
+from rwkplus.drawing import label_colors
 from rwkplus.reports import write_network_report
 from rwkplus.training.matches import match_hidden_graphs
 
@@ -42,12 +42,13 @@ print(f"accuracy on 50 unseen graphs: {np.mean(model.predict(graphs[150:]) == y[
 
 found = match_hidden_graphs(model.trained_, graphs[150:])
 molecules = graphs[150:].to_networkx()
+COLORS = label_colors(["C", "N", "O"])
 figure, axes = plt.subplots(3, 2, figsize=(8, 9), layout="constrained", width_ratios=(2, 3))
 for k, (left, right) in enumerate(axes):
     hidden = found.hidden[k]
     places = nx.circular_layout(hidden)
     weights = [hidden.edges[edge].get("weight", 1.0) for edge in hidden.edges]
-    shown = [ELEMENT_COLORS[hidden.nodes[v]["label"]] for v in hidden]
+    shown = [COLORS[hidden.nodes[v]["label"]] for v in hidden]
     nx.draw_networkx_nodes(hidden, places, node_color=shown, node_size=350, ax=left)
     nx.draw_networkx_labels(hidden, places, nx.get_node_attributes(hidden, "label"), font_color="white", ax=left)
     nx.draw_networkx_edges(hidden, places, alpha=weights, width=3, ax=left)
@@ -55,7 +56,7 @@ for k, (left, right) in enumerate(axes):
     i = found.strongest(k, 1)[0]
     strength = found.strength(i, k)
     places = nx.kamada_kawai_layout(molecules[i])
-    shown = [ELEMENT_COLORS[molecules[i].nodes[v]["label"]] for v in molecules[i]]
+    shown = [COLORS[molecules[i].nodes[v]["label"]] for v in molecules[i]]
     nx.draw_networkx_edges(molecules[i], places, edge_color="#8a969e", ax=right)
     sizes = [40 + 260 * strength[v] for v in molecules[i]]
     nx.draw_networkx_nodes(molecules[i], places, node_color=shown, node_size=sizes, ax=right)

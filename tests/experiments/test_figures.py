@@ -85,6 +85,6 @@ def test_times_are_drawn_with_their_numbers(tmp_path):
     ]
     save_result("benchmarks/gram_mutag", {}, {"rows": rows}, tmp_path)
     shown = words(time_figure(tmp_path))
-    assert {"rwkplus", "GraKeL", "Gram matrix of MUTAG (seconds)", " 0.125", " 25"} <= shown
+    assert {"rwkplus", "GraKeL", "Gram matrix of MUTAG (seconds), logarithmic", " 0.125", " 25"} <= shown
     assert "x" not in shown
     assert time_figure(tmp_path / "empty") is None
