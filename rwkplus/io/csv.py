@@ -460,7 +460,7 @@ def write_csv(table: GraphTable, folder: str | Path) -> Path:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     (write_csv(GraphTable.of(["CO"]), f"{folder}/co") / "edges.csv").read_text()
-    'graph,source,target,label\\n0,0,1,-\\n'
+    'graph,source,target,label\n0,0,1,-\n'
     """
     with whole_folder(folder, replaces=[f"{side}.csv" for side in SIDES]) as scratch:
         for side, columns in rows_of(table)._asdict().items():
