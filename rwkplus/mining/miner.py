@@ -20,7 +20,7 @@ from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import Controls, Criterion, Search, labelled_shapes
 from rwkplus.mining.search.growth import Beam, Grown
-from rwkplus.mining.search.guided import GuidedSearch, Rounds
+from rwkplus.mining.search.guided import GuidedSearch, Rounds, SizedControls
 from rwkplus.mining.search.large_graph import BlockSearch, LargeSearch
 from rwkplus.mining.search.occurrences import Found, Shape, covered, find_occurrences, used_entries
 from rwkplus.mining.search.whole_graph import count_whole
@@ -76,7 +76,9 @@ class PatternMiner(Miner):
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
             ``"blocks"``: small building blocks that together explain most of the edges. ``"contrast"``: patterns that
             tell most of ``y``: which one class has more often, or which go with a high or low target; each is searched
-            for in graphs that have none of those before.
+            for in graphs that have none of those before. Large patterns have more rivals and must tell more; of two
+            that tell nearly as much, the smaller is taken, and nodes and edges that nine tenths of its graphs share are
+            added.
         colors: ``"auto"``: labels; all nodes are alike where there are none. ``"structural"``: classes of nodes by
             their place in the graph.
         n_colors: Classes to cut structural colors, and columns of several numbers a row, into.
@@ -98,7 +100,7 @@ class PatternMiner(Miner):
     Attributes:
         patterns_: The patterns, in the order they were found.
         control_: Best scores on rewired databases.
-        threshold_: Score a pattern had to beat.
+        threshold_: Score a pattern had to beat; of contrasts the largest, small ones had to beat less.
         explained_: Share of all edges that the first 1, 2, ... patterns cover.
         saved_: Nats of description length that the first 1, 2, ... patterns save.
         training_: Explained share of walk features by epoch, where candidates come from gradients.
@@ -180,22 +182,22 @@ class PatternMiner(Miner):
         database = reader.read(table)
         settings.check_against(database)
         if guiding is not None:
-            found, control, training = self._guided(settings, database, guiding)
+            plan = self._guided(settings, database, guiding)
         elif database.num_graphs == 1:
-            found, control, training = self._in_one_graph(settings, database)
+            plan = self._in_one_graph(settings, database)
         else:
-            found, control, training = self._unguided(settings, database, reader, table)
-        controls = Controls(control, self.n_controls, self.n_jobs, callback, settings.deadline)
+            plan = self._unguided(settings, database, reader, table)
+        kind = Controls if guiding is None else SizedControls
+        controls = kind(plan.control, self.n_controls, self.n_jobs, callback, settings.deadline)
         tally = Tally(reader, table, database, self.criterion, self.n_jobs)
-        patterns, interrupted = _collected(found(controls), tally, settings, callback)
+        patterns, interrupted = _collected(plan.found(controls), tally, settings, callback)
         if interrupted:
             warnings.warn(f"stopped early: {len(patterns)} patterns so far.", RWKPlusWarning, stacklevel=2)
         elif not patterns:
             warnings.warn(settings.why_none, stacklevel=2)
-        honest = [controls.chance_of(pattern.score) for pattern in patterns] if guiding is not None else None
-        self.patterns_ = with_contrasts(patterns, targets, honest)
+        self.patterns_ = with_contrasts(patterns, targets, plan.chances)
         self.reader_, self.seed_, self.interrupted_ = reader, settings.seed, interrupted
-        self.control_, self.threshold_, self.training_ = controls.scores, controls.threshold, training
+        self.control_, self.threshold_, self.training_ = controls.scores, controls.threshold, plan.training
         self.saved_ = np.cumsum([pattern.score for pattern in patterns])
         self.explained_ = np.cumsum([pattern.gain for pattern in patterns])
         return self
@@ -234,7 +236,7 @@ class PatternMiner(Miner):
         """Search for what tells targets apart."""
         search = GuidedSearch(settings.beam(self, database.num_graphs), settings.sizes[0], settings.seed)
         rounds = Rounds(search, database, targets, settings.contrasted)
-        return _Plan(rounds.patterns, rounds.control, np.empty(0))
+        return _Plan(rounds.patterns, rounds.control, np.empty(0), rounds.chances)
 
     def _given(
         self, settings: "_Settings", sample: MiningDatabase, reader: PatternReader, table: GraphTable, chosen: Ints
@@ -270,9 +272,10 @@ class PatternMiner(Miner):
 class _Plan(NamedTuple):
     """How to come by patterns."""
 
-    found: Callable[[Controls], Iterable[Grown]]
-    control: Callable[[int], float]
+    found: Callable[[Any], Iterable[Grown]]
+    control: Callable[[int], Any]
     training: NDArray[np.float64]
+    chances: Sequence[float] | None = None  # of each pattern found, that chance tells as much, where it is known
 
 
 def _collected(
