@@ -9,6 +9,7 @@ the simplest that tells hardly less than the most surprising one is chosen, and 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -286,19 +287,31 @@ def _log_wait(ratio: Floats, n: int) -> Floats:
     return np.asarray(np.log(n) + np.where(ratio < -30, ratio, np.log(np.logaddexp(0.0, np.maximum(ratio, -30)))))
 
 
+class Candidate(NamedTuple):
+    """A pattern that tells something of the targets of some graphs."""
+
+    grown: Grown
+    among: NDArray[np.bool_]
+    beyond: float  # nats beyond what chance reaches
+    chance: float  # share of searches on permuted targets that would find a pattern as telling
+
+
 @dataclass(frozen=True)
 class Rounds:
-    """One telling pattern after the other, each searched for in graphs that have none of those before."""
+    """One telling pattern after the other, each among graphs that those before do not tell apart.
+
+    Together they are the inner nodes of a decision tree that grows where a pattern is most surprising.
+    """
 
     search: GuidedSearch
     database: MiningDatabase
     targets: Targets
     most_graphs: int
     chances: list[float] = field(default_factory=list)
-    """Share of searches on permuted targets that would find a pattern as telling, for each that was found."""
+    """Of each pattern that was found, how likely chance is to find one as telling."""
 
     def control(self, number: int) -> Floats:
-        """What chance achieves in the first round."""
+        """What chance achieves among all graphs."""
         return self.search.control(*self.part(self.chosen(self.first, np.random.default_rng(self.search.seed))), number)
 
     @property
@@ -310,20 +323,32 @@ class Rounds:
 
     def patterns(self, controls: SizedControls) -> Iterator[Grown]:
         """Yield patterns that tell more than chance does."""
-        left = self.first
         rng = np.random.default_rng(self.search.seed)
-        while (chosen := self.chosen(left, rng)).size:
-            sample, telling = self.part(chosen)
-            best = self._best(sample, telling, controls)
-            if best is None:
-                return
-            yield best
+        seen: set[tuple[int, int, int]] = set()
+        candidates = [self._candidate(self.first, rng, controls)]
+        while waiting := [part for part in candidates if part is not None]:
+            best = max(waiting, key=lambda candidate: candidate.beyond)
+            if best.grown.shape.fingerprint not in seen:
+                self.chances.append(best.chance)
+                yield best.grown
             if self.search.beam.expired:
                 return
-            left[graphs_with(self.database, best.shape)] = False
+            seen.add(best.grown.shape.fingerprint)
+            graphs = np.flatnonzero(best.among)
+            has = np.zeros_like(best.among)
+            has[graphs[graphs_with(self.database.graphs_subset(graphs), best.grown.shape)]] = True
+            parts = (best.among & has, best.among & ~has)
+            candidates = [part for part in waiting if part is not best]
+            candidates += [self._candidate(part, rng, controls) for part in parts]
 
-    def _best(self, sample: MiningDatabase, telling: Telling, controls: SizedControls) -> Grown | None:
+    def _candidate(
+        self, among: NDArray[np.bool_], rng: np.random.Generator, controls: SizedControls
+    ) -> Candidate | None:
         """The simplest pattern that tells hardly less than the most surprising one; None where chance may do it."""
+        chosen = self.chosen(among, rng)
+        if not chosen.size:
+            return None
+        sample, telling = self.part(chosen)
         found = [(level, grown) for level, grown in enumerate(self.search.best(sample, telling)) if grown is not None]
         if not found:
             return None
@@ -335,8 +360,8 @@ class Rounds:
         simplest = self.search.simplest(sample, telling, best, smaller)
         level = next(level for level, grown in found if grown is simplest)
         completed = self.search.completed(sample, telling, simplest)
-        self.chances.append(controls.chance_at(min(simplest.score, completed.score), level))
-        return completed
+        score = min(simplest.score, completed.score)
+        return Candidate(completed, among, controls.beyond_chance(score, level), controls.chance_at(score, level))
 
     def part(self, chosen: Ints) -> tuple[MiningDatabase, Telling]:
         """Some of the graphs with their targets; of real ones with their normal scores, which have no outliers."""
