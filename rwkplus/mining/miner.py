@@ -76,9 +76,8 @@ class PatternMiner(Miner):
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
             ``"blocks"``: small building blocks that together explain most of the edges. ``"contrast"``: patterns that
             tell most of ``y``: which one class has more often, or which go with a high or low target; each is searched
-            for in graphs that have none of those before. Large patterns have more rivals and must tell more; of two
-            that tell nearly as much, the smaller is taken, and nodes and edges that nine tenths of its graphs share are
-            added.
+            for among graphs that those before do not tell apart, as in a decision tree. Large patterns have more rivals
+            and must tell more. Nodes and edges that nine tenths of the graphs with a pattern share are added to it.
         colors: ``"auto"``: labels; all nodes are alike where there are none. ``"structural"``: classes of nodes by
             their place in the graph.
         n_colors: Classes to cut structural colors, and columns of several numbers a row, into.

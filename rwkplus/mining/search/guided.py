@@ -3,12 +3,12 @@
 The score is the log-likelihood ratio that having a pattern tells something of the target: for classes the information
 gain times the number of graphs, for real targets the same of two means. What an extension can reach at best is known:
 it occurs in some of the same graphs, and most telling would be those of one class. Of the best patterns of each size,
-the simplest that tells hardly less than the most surprising one is chosen, and completed by what its graphs share.
+that which chance hardly reaches is chosen, and completed by what its graphs share.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -64,16 +64,30 @@ class Telling:
         centered = (target - target.mean()) / (target.std() or 1.0)
         return cls(np.column_stack([ones, centered, centered**2]), 0)
 
+    @cached_property
+    def everything(self) -> Floats:
+        """Weights of all graphs, added up.
+
+        >>> Telling.of(np.array([0, 1, 1]), num_classes=2).everything
+        array([3., 1., 2.])
+        """
+        return np.asarray(self.weights.sum(0))
+
+    @cached_property
+    def _kept(self) -> NDArray[np.bool_]:
+        """Classes of the graphs that the most telling extensions keep: one, or all but one."""
+        one = np.eye(self.num_classes, dtype=bool)
+        return one if self.num_classes == 2 else np.vstack([one, ~one])
+
     def scores(self, totals: Floats) -> Floats:
         """Nats that patterns tell, from the weights of the graphs that have them: ``(k, W)`` to ``(k,)``."""
-        everything = self.weights.sum(0)
+        everything = self.everything
         size, have = everything[0], totals[:, 0]
         if self.num_classes:
-            rest = everything - totals
-            inside, outside = (xlogy(part[:, 1:], part[:, 1:]).sum(1) for part in (totals, rest))
-            lost = xlogy(have, have) + xlogy(size - have, size - have)
-            nats = inside + outside - lost + xlogy(size, size) - xlogy(everything[1:], everything[1:]).sum()
-            return np.asarray(np.maximum(nats, 0.0))
+            parts = np.stack([totals, everything - totals, np.broadcast_to(everything, totals.shape)])
+            nats = xlogy(parts, parts)
+            inside, outside, before = nats[:, :, 1:].sum(2) - nats[:, :, 0]
+            return np.asarray(np.maximum(inside + outside - before, 0.0))
         between = np.where(
             (have > 0) & (have < size), totals[:, 1] ** 2 * size / np.maximum(have * (size - have), 1), 0.0
         )
@@ -88,12 +102,9 @@ class Telling:
         """
         if not self.num_classes:
             return np.full(len(totals), np.inf)
-        best = np.zeros(len(totals))
-        for k in range(self.num_classes):
-            for kept in (np.arange(self.num_classes) == k, np.arange(self.num_classes) != k):
-                part = totals[:, 1:] * kept
-                best = np.maximum(best, self.scores(np.column_stack([part.sum(1), part])))
-        return best
+        parts = (totals[:, 1:] * self._kept[:, None]).reshape(-1, self.num_classes)
+        best = self.scores(np.column_stack([parts.sum(1), parts])).reshape(len(self._kept), -1)
+        return np.asarray(best.max(0))
 
     def permuted(self, rng: np.random.Generator) -> "Telling":
         """Targets given to graphs at random."""
@@ -135,18 +146,10 @@ class GuidedSearch:
             best.append(max(fitting, key=lambda grown: grown.score, default=None))
         return best
 
-    def simplest(self, database: MiningDatabase, telling: Telling, best: Grown, smaller: Iterable[Grown]) -> Grown:
-        """The first of some smaller patterns that hardly tells less than the best one: by one standard error."""
-        most = telling.likelihoods(_having(database, best))
-        for grown in smaller:
-            more = most - telling.likelihoods(_having(database, grown))
-            if more.sum() <= more.std() * np.sqrt(more.size):
-                return grown
-        return best
-
     def completed(self, database: MiningDatabase, telling: Telling, grown: Grown) -> Grown:
         """Add what nearly all graphs that have the pattern share beyond chance, as long as it tells hardly less."""
         chance, found = Chance.of(database), grown
+        nats = telling.likelihoods(_having(database, found))
         while True:
             base, rng = replace(grown, score=0.0), np.random.default_rng(self.seed)
             shared = [
@@ -158,9 +161,10 @@ class GuidedSearch:
                 return grown
             best = max(shared, key=lambda extension: extension.score)
             more = best.carry_out(database.rows.graph, self.beam.max_per_graph, rng)
-            if self.simplest(database, telling, found, [more]) is found:
-                return grown
             has = _having(database, more)
+            lost = nats - telling.likelihoods(has)
+            if lost.sum() > lost.std() * np.sqrt(lost.size):  # more than a standard error
+                return grown
             grown = replace(more, score=float(telling.scores(telling.weights[has].sum(0)[None])[0]))
 
     def control(self, database: MiningDatabase, telling: Telling, number: int) -> Floats:
@@ -344,7 +348,7 @@ class Rounds:
     def _candidate(
         self, among: NDArray[np.bool_], rng: np.random.Generator, controls: SizedControls
     ) -> Candidate | None:
-        """The simplest pattern that tells hardly less than the most surprising one; None where chance may do it."""
+        """The most surprising pattern, completed; None where chance may find one as telling."""
         chosen = self.chosen(among, rng)
         if not chosen.size:
             return None
@@ -356,11 +360,8 @@ class Rounds:
         level, best = max(found, key=lambda pair: controls.beyond_chance(pair[1].score, pair[0]))
         if not controls.beaten_at(best.score, level):
             return None
-        smaller = [grown for level, grown in found if not controls.chance_at(grown.score, level) > ALPHA]
-        simplest = self.search.simplest(sample, telling, best, smaller)
-        level = next(level for level, grown in found if grown is simplest)
-        completed = self.search.completed(sample, telling, simplest)
-        score = min(simplest.score, completed.score)
+        completed = self.search.completed(sample, telling, best)
+        score = min(best.score, completed.score)
         return Candidate(completed, among, controls.beyond_chance(score, level), controls.chance_at(score, level))
 
     def part(self, chosen: Ints) -> tuple[MiningDatabase, Telling]:
