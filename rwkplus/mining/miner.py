@@ -44,6 +44,7 @@ SMALLEST = {"maximal": 3, "blocks": 2, "contrast": 2}
 """Nodes; of a single edge, labels and degrees explain all, so that there is no evidence for it."""
 CANDIDATES = ("grown", "sampled", "gradient")
 FEWEST_IN_CLASS = 3
+FEWEST_TARGETS = 4
 SEARCHED = (300, 3_000)
 """Graphs to search in: fewest and most by default. In a large database, few graphs are another choice each time."""
 CONTRASTED = 6
@@ -415,12 +416,22 @@ class _Settings:
                 Remedy("Give {y}, one for each graph.", y=...),
                 Remedy("Or search without: {criterion}.", criterion="maximal"),
             )
-        sizes = np.bincount(targets.values[targets.known]) if targets.classes else np.array([targets.known.size])
-        if (sizes >= FEWEST_IN_CLASS).sum() < min(2, sizes.size) or (not targets.classes and sizes[0] < 4):
+        if not targets.classes and targets.known.size < FEWEST_TARGETS:
+            raise ParameterError(f"{targets.known.size} graphs have a target: a contrast needs {FEWEST_TARGETS}.")
+        sizes = np.bincount(targets.values[targets.known]) if targets.classes else np.zeros(0)
+        small = int((sizes < FEWEST_IN_CLASS).sum())
+        if targets.classes and sizes.size - small < 2:
+            largest = ", ".join(map(str, np.sort(sizes)[::-1][:3]))
             raise ParameterError(
-                f"the classes of y have {', '.join(map(str, sizes))} graphs: a contrast needs {FEWEST_IN_CLASS} of two."
-                if targets.classes
-                else f"{sizes[0]} graphs have a target: a contrast needs 4."
+                f"y has {sizes.size} classes, the largest of {largest} graphs: a contrast needs {FEWEST_IN_CLASS} of "
+                "two."
+            )
+        if small:
+            warnings.warn(
+                f"{small} of {sizes.size} classes of y have fewer than {FEWEST_IN_CLASS} graphs: the search leaves "
+                "them out.",
+                RWKPlusWarning,
+                stacklevel=3,
             )
         return targets
 

@@ -1,3 +1,4 @@
+import warnings
 from itertools import product
 
 import networkx as nx
@@ -87,7 +88,14 @@ def test_several_real_targets_say_nothing_of_patterns_and_cannot_guide():
         PatternMiner(1, criterion="contrast").fit(graphs, y)
 
 
-@pytest.mark.parametrize(("y", "named"), [([None, np.nan], "all y are missing"), ([0.5, np.inf], "infinite")])
+@pytest.mark.parametrize(
+    ("y", "named"),
+    [
+        ([None, np.nan], "all y are missing"),
+        ([0.5, np.inf], "infinite"),
+        ([0.5, 0.5], r"all targets are 0\.5: there is nothing to contrast"),
+    ],
+)
 def test_targets_that_say_nothing_are_refused(y, named):
     with pytest.raises(ParameterError, match=named):
         Targets.of(y, 2)
@@ -251,10 +259,31 @@ def test_missing_classes_are_left_out_and_counted():
     ("y", "named"),
     [
         (None, "needs a class or a target"),
-        ([1] + [0] * 19, "a contrast needs 3 of two"),
+        ([1] + [0] * 19, "y has 2 classes, the largest of 19, 1 graphs: a contrast needs 3 of two"),
+        (list(range(20)), "y has 20 classes, the largest of 1, 1, 1 graphs: a contrast needs 3 of two"),
         ([0.5, 1.5, *[None] * 18], "2 graphs have a target"),
     ],
 )
 def test_what_cannot_guide_is_refused_before_the_work(y, named):
     with pytest.raises(ParameterError, match=named):
         PatternMiner(1, criterion="contrast").fit(planted_molecules(20), y)
+
+
+def test_classes_too_small_to_be_contrasted_are_told():
+    graphs, y = rare_class(5, num_graphs=100)
+    y[-1] = 2
+    with pytest.warns(RWKPlusWarning, match="1 of 3 classes of y have fewer than 3 graphs"):
+        miner = PatternMiner(1, criterion="contrast").fit(graphs, y)
+    assert [part.name for part in miner.patterns_[0].contrast] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("values", [np.ones(10_000), np.random.default_rng(0).permutation(10_000) + 0.5])
+def test_attributes_that_say_nothing_do_not_stop_a_contrast(values):
+    graphs, y = rare_class(6, num_graphs=100)
+    rows = iter(values.tolist())
+    for graph in graphs:
+        nx.set_node_attributes(graph, {v: next(rows) for v in graph}, "amount")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RWKPlusWarning)  # that a column has one value only
+        first = PatternMiner(1, criterion="contrast").fit(graphs, y).patterns_[0]
+    assert sorted(first.labels) == ["0", "1", "2", "3"]
