@@ -20,7 +20,7 @@ from rwkplus.nn.kernel_conv import KernelLayer
 from rwkplus.table import Graphs
 from rwkplus.types import Callback, Progress, check_choice, check_integer, seed_of
 
-Loss = Literal["log", "raw"]
+Loss = Literal["log", "asinh", "raw"]
 DiversityLoss = Literal["raw", "log", "cosine"]
 Average = Literal["database", "graph"]
 Precision = Literal["float32", "float64"]
@@ -32,8 +32,9 @@ CHOICES = {"loss": Loss, "diversity_loss": DiversityLoss, "average": Average, "d
 class Objective:
     """What is minimized. Every choice that the paper leaves open is a field.
 
-    With the logarithm, views and hidden graphs of very different scale weigh alike; with ``"raw"`` the largest
-    similarity rules and hidden graphs grow complete.
+    ``"raw"`` is the paper's plain sum (its Eq. 3), where the largest similarity rules. With the logarithm, views and
+    hidden graphs of very different scale weigh alike. ``"asinh"`` is the same for large kernels, log(2K), and leads out
+    of the negative ones that signed colors begin with, where a logarithm has no slope.
     """
 
     loss: Loss = "log"
@@ -95,11 +96,10 @@ def similarity(scores: Tensor, count: Tensor, loss: Loss, average: Average) -> T
     tensor([3.])
     """
     share = count / count.sum()
-    if loss == "raw":
-        return torch.einsum("b,vbk->k", share, scores)
+    scaled = {"raw": lambda kernel: kernel, "log": _log, "asinh": torch.asinh}[loss]
     if average == "graph":
-        return torch.einsum("b,vbk->k", share, _log(scores))
-    return _log(torch.einsum("b,vbk->vk", share, scores)).sum(0)
+        return torch.einsum("b,vbk->k", share, scaled(scores))
+    return scaled(torch.einsum("b,vbk->vk", share, scores)).sum(0)
 
 
 def _log(kernel: Tensor) -> Tensor:
@@ -127,7 +127,7 @@ class DescriptiveKCN(BaseEstimator):
         adjacency: How hidden edges are kept in range.
         whiten: Whether structural colors are whitened.
         structural_dim: Number of structural colors.
-        loss: ``"log"`` or ``"raw"`` similarity.
+        loss: Similarity ``"raw"``, its logarithm, ``"log"``, or ``"asinh"``, the same where colors have signs.
         average: Logarithm of the ``"database"`` mean or of each ``"graph"``.
         diversity: Weight of Eq. 11.
         diversity_loss: Whether Eq. 11 is added as it stands, ``"raw"``, its logarithm, ``"log"``, or with kernels
