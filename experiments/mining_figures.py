@@ -111,7 +111,7 @@ def _draw(axes: "Axes", graph: nx.Graph, weights: Any, labels: Sequence[str]) ->
     place = np.array([xy for _, xy in sorted(nx.kamada_kawai_layout(graph).items())])
     for u, v in np.argwhere(np.triu(weights) > FAINT):
         axes.plot(*place[[u, v]].T, color="#333333", linewidth=3 * weights[u, v], alpha=float(weights[u, v]), zorder=1)
-    axes.scatter(*place.T, s=140, c=[PAINT[label] for label in labels], edgecolors="white", zorder=2)
+    axes.scatter(place[:, 0], place[:, 1], s=140, c=[PAINT[label] for label in labels], edgecolors="white", zorder=2)
     axes.set_axis_off()
     axes.margins(0.2)
     axes.set_aspect("equal")

@@ -1,6 +1,6 @@
 """RWK+CN and RWNN trained without labels: the paper's pattern miner, all restarts in one tensor."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, Self
 
@@ -96,7 +96,8 @@ def similarity(scores: Tensor, count: Tensor, loss: Loss, average: Average) -> T
     tensor([3.])
     """
     share = count / count.sum()
-    scaled = {"raw": lambda kernel: kernel, "log": _log, "asinh": torch.asinh}[loss]
+    scale: dict[Loss, Callable[[Tensor], Tensor]] = {"raw": torch.positive, "log": _log, "asinh": torch.asinh}
+    scaled = scale[loss]
     if average == "graph":
         return torch.einsum("b,vbk->k", share, scaled(scores))
     return scaled(torch.einsum("b,vbk->vk", share, scores)).sum(0)
