@@ -106,11 +106,23 @@ def _draw_row(axes: "Axes", target: nx.Graph, row: dict[str, Any]) -> None:
     axes.set_title(f"{row['row']}\n{measure} {row['faithful'][measure][best]:.2f}")
 
 
+def _places(graph: nx.Graph) -> Any:  # noqa: ANN401
+    """Where to draw each node: the two sides of complete bipartite graphs face each other."""
+    place = nx.kamada_kawai_layout(graph)
+    if nx.is_bipartite(graph):
+        left, right = nx.bipartite.sets(graph)
+        if min(len(left), len(right)) > 1 and graph.number_of_edges() == len(left) * len(right):
+            place = nx.bipartite_layout(graph, left)
+    return np.array([place[v] for v in graph])
+
+
 def _draw(axes: "Axes", graph: nx.Graph, weights: Any, labels: Sequence[str]) -> None:  # noqa: ANN401
     """Nodes in the places of ``graph``, in the colors of ``labels``; edges as wide and dark as they are heavy."""
-    place = np.array([xy for _, xy in sorted(nx.kamada_kawai_layout(graph).items())])
+    place = _places(graph)
     for u, v in np.argwhere(np.triu(weights) > FAINT):
-        axes.plot(*place[[u, v]].T, color="#333333", linewidth=3 * weights[u, v], alpha=float(weights[u, v]), zorder=1)
+        axes.plot(
+            *place[[u, v]].T, color="#333333", linewidth=2.5 * weights[u, v], alpha=float(weights[u, v]), zorder=1
+        )
     axes.scatter(place[:, 0], place[:, 1], s=140, c=[PAINT[label] for label in labels], edgecolors="white", zorder=2)
     axes.set_axis_off()
     axes.margins(0.2)
