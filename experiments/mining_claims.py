@@ -17,6 +17,7 @@ COLOR_MATCHING = "matching every color of a walk"
 DIVERSITY = "diversity regularization"
 COLORS = "structural colors"
 IDENTITY = "identity colors"
+EFFECTS = (COLOR_MATCHING, DIVERSITY, IDENTITY, COLORS)
 
 Record = Mapping[str, Any]
 Results = Mapping[str, Record]

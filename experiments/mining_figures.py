@@ -99,10 +99,11 @@ def _labels(graph: nx.Graph) -> list[str]:
 
 
 def _draw_row(axes: "Axes", target: nx.Graph, row: dict[str, Any]) -> None:
-    drawn = row["drawn"]
-    _draw(axes, target, np.array(drawn["weights"]), drawn["labels"])
+    labeled = WITH in row["faithful"]
+    labels = row["drawn"]["labels"] if labeled else _labels(target)
+    _draw(axes, target, np.array(row["drawn"]["weights"]), labels)
     best = int(np.nanargmin(row["losses"]))
-    measure = WITH if WITH in row["faithful"] else WITHOUT
+    measure = WITH if labeled else WITHOUT
     axes.set_title(f"{row['row']}\n{measure} {row['faithful'][measure][best]:.2f}")
 
 

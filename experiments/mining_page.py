@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.mining_claims import (
+    EFFECTS,
     Claim,
     Results,
     claims,
@@ -66,7 +67,7 @@ def mining_task_page(folder: Path = RESULTS) -> str | None:
 def claims_table(results: Results) -> str:
     """Every effect that the paper claims: its values, ours, and whether it is there."""
     lines = []
-    for claim in claims(results):
+    for claim in sorted(claims(results), key=lambda claim: EFFECTS.index(claim.effect)):
         found = rows_by_name(results[claim.task], claim.testbed)
         lines.append(_claim(claim, found))
     return table(["effect", "testbed", "shown by", "paper", "here", "p", "here it is"], lines)
@@ -141,7 +142,9 @@ def _settings(rows: Sequence[Row]) -> str:
 
 def _written(values: Sequence[object]) -> str:
     """Different values, in the order of rows."""
-    return " or ".join(dict.fromkeys("+".join(value) if isinstance(value, list) else f"{value}" for value in values))
+    return " or ".join(
+        dict.fromkeys("+".join(value) if isinstance(value, list | tuple) else f"{value}" for value in values)
+    )
 
 
 def _table(rows: Sequence[Row], testbed: Sequence[Row]) -> str:
