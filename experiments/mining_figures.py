@@ -1,6 +1,7 @@
 """Figures of the paper's mining tasks: the testbeds, the hidden graphs that were learned, and their distances."""
 
 from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ SHOWN = {
     "task-2-2": ("RWK+CN, identity", "RWK+CN, SC", "RWNN, none"),
 }
 """Rows whose hidden graph of lowest loss is drawn beside the true graph."""
+
+SMALL = 6
+"""Nodes of a graph that is drawn on a circle."""
 
 FAINT = 0.05
 """Weights below it are not drawn."""
@@ -108,13 +112,22 @@ def _draw_row(axes: "Axes", target: nx.Graph, row: dict[str, Any]) -> None:
 
 
 def _places(graph: nx.Graph) -> Any:  # noqa: ANN401
-    """Where to draw each node: the two sides of complete bipartite graphs face each other."""
+    """Where to draw each node: small regular graphs on a circle, sides of complete bipartite ones face to face."""
     place = nx.kamada_kawai_layout(graph)
-    if nx.is_bipartite(graph):
+    if len(graph) <= SMALL and nx.is_regular(graph):
+        place = nx.circular_layout(_cycle(graph))
+    elif nx.is_bipartite(graph):
         left, right = nx.bipartite.sets(graph)
         if min(len(left), len(right)) > 1 and graph.number_of_edges() == len(left) * len(right):
             place = nx.bipartite_layout(graph, left)
     return np.array([place[v] for v in graph])
+
+
+def _cycle(graph: nx.Graph) -> list[int]:
+    """The nodes along a Hamiltonian cycle, where there is one, so that no edge passes a third node."""
+    first, *others = graph
+    orders = ([first, *order] for order in permutations(others))
+    return next((order for order in orders if all(map(graph.has_edge, order, [*order[1:], first]))), list(graph))
 
 
 def _draw(axes: "Axes", graph: nx.Graph, weights: Any, labels: Sequence[str]) -> None:  # noqa: ANN401
