@@ -18,7 +18,7 @@ from rwkplus.training.layerwise import layerwise_outputs
 from rwkplus.training.loop import Settings
 from rwkplus.training.matches import HiddenGraphMatches, match_hidden_graphs
 from rwkplus.training.nodes import NodeClassifier, train_nodes
-from rwkplus.training.run_folder import Checkpoints, Place, train
+from rwkplus.training.run_folder import Checkpoints, Place, log_to, train
 
 __all__ = [
     "Checkpoints",
@@ -37,6 +37,7 @@ __all__ = [
     "TrainedNetwork",
     "cross_validate",
     "layerwise_outputs",
+    "log_to",
     "match_hidden_graphs",
     "train",
     "train_nodes",
