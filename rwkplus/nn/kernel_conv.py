@@ -5,6 +5,7 @@ from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from rwkplus.errors import ParameterError, Remedy, ShapeError
@@ -13,11 +14,10 @@ from rwkplus.nn.egonet_kernel import compiled_egonet_scores
 from rwkplus.nn.norms import Placement, StepNorm
 from rwkplus.nn.transforms import check_extent, extract_egonets, merge_egonets
 from rwkplus.tensors import check_place, check_type, is_transformed, learns
-from rwkplus.types import Walks, check_choice, check_integer
+from rwkplus.types import NetworkKernel, Walks, check_choice, check_integer
 
 AdjacencyMap = Literal["sigmoid", "relu", "discrete"]
-FeatureMap = Literal["raw", "softmax", "sigmoid"]
-Kernel = Literal["rwk+", "rwk-"]
+FeatureMap = Literal["raw", "softmax", "sigmoid", "unit"]
 StepCombine = Literal["sum", "mean", "last", "concat"]
 Aggregation = Literal["sum", "mean"]
 Route = Literal["compiled", "torch"]
@@ -37,7 +37,8 @@ class HiddenGraphs(nn.Module):
             for :meth:`initialize`.
         adjacency: ``"sigmoid"`` weights in (0, 1), ``"relu"`` as in RWNN, or ``"discrete"`` weights 0 and 1 that learn
             through the sigmoid: an edge is there where its sigmoid is above 1/2, and has the gradient of the sigmoid.
-        features: ``"raw"``, ``"softmax"`` (a distribution over colors) or ``"sigmoid"``; one for all views or one each.
+        features: ``"raw"``, ``"softmax"`` (a distribution over colors), ``"sigmoid"`` or ``"unit"`` (of length 1 and
+            any sign, as structural colors are); one for all views or one each.
         num_edge_features: Colors C of an edge, raw; 0 for none.
         generator: Source of the initial values, also of those that come late; torch's global one by default.
 
@@ -175,7 +176,7 @@ class KernelOptions(TypedDict, total=False):
     steps: int
     """Longest walk, counted in edges."""
 
-    kernel: Kernel
+    kernel: NetworkKernel
     """``"rwk+"`` matches every node of a walk, ``"rwk-"`` only its ends."""
 
     combine: StepCombine
@@ -222,7 +223,7 @@ class KernelModule(nn.Module):
         *,
         hidden_nodes: int = 6,
         steps: int = 3,
-        kernel: Kernel = "rwk+",
+        kernel: NetworkKernel = "rwk+",
         combine: StepCombine = "sum",
         include_zero_step: bool = False,
         walks: Walks = "open",
@@ -234,7 +235,7 @@ class KernelModule(nn.Module):
         compiled: bool | None = None,
     ) -> None:
         super().__init__()
-        check_choice("kernel", kernel, Kernel)
+        check_choice("kernel", kernel, NetworkKernel)
         check_choice("combine", combine, StepCombine)
         check_choice("walks", walks, Walks)
         check_integer("steps", steps, 1)
@@ -245,7 +246,7 @@ class KernelModule(nn.Module):
                 "closed walks cannot be normalized between their steps.",
                 Remedy("Use {step_norm}.", step_norm="readout"),
             )
-        self.kernel: Kernel = kernel
+        self.kernel: NetworkKernel = kernel
         self.steps = steps
         self.combine: StepCombine = combine
         self.include_zero_step = include_zero_step
@@ -590,6 +591,8 @@ def _weights(logits: Tensor, how: AdjacencyMap) -> Tensor:
 def _mapped(logits: Tensor, how: FeatureMap) -> Tensor:
     if how == "softmax":
         return logits.softmax(-1)
+    if how == "unit":
+        return normalize(logits, dim=-1)
     return logits.sigmoid() if how == "sigmoid" else logits
 
 
