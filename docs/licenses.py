@@ -8,7 +8,8 @@ from pathlib import Path
 
 PAGE, PROJECT = Path(__file__).parent / "licenses.md", Path(__file__).parents[1] / "pyproject.toml"
 SPDX = {
-    "apache 2.0": "Apache-2.0", "apache software license": "Apache-2.0", "apache-2.0": "Apache-2.0",
+    "3-clause bsd": "BSD-3-Clause", "apache 2.0": "Apache-2.0", "apache software license": "Apache-2.0",
+    "apache-2.0": "Apache-2.0",
     "bsd": "BSD-3-Clause", "bsd license": "BSD-3-Clause", "bsd-3-clause": "BSD-3-Clause",
     "gnu general public license (gpl)": "GPL-2.0-or-later", "mit": "MIT", "mit license": "MIT",
     "new bsd license": "BSD-3-Clause", "python software foundation license": "PSF-2.0",
