@@ -40,7 +40,7 @@ def main() -> None:
     RDLogger.DisableLog("rdApp.*")
     lines = (Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi").read_text().splitlines()
     molecules = [molecule for line in lines if (molecule := MolFromSmiles(line.split()[0]))]
-    write_whole(PICTURES / "patterns.svg", patterns(GraphTable.of(molecules[:1500])))
+    write_whole(PICTURES / "patterns.svg", patterns())
     write_whole(PICTURES / "flagged.svg", flagged(GraphTable.of(molecules)))
     if site:
         for name, (page, *window) in SCREENS.items():
@@ -69,21 +69,18 @@ def row(pictures: list[tuple[str, str]]) -> str:
     return "".join([head, *parts, "</svg>\n"])
 
 
-def patterns(molecules: GraphTable) -> str:
-    """What a miner finds in real molecules, and the ring that frauds among the embedded payments have."""
-    miner = PatternMiner(n_patterns=4, n_controls=3, random_state=0).fit(molecules)
-    found = sorted(miner.patterns_, key=lambda pattern: len(set(pattern.labels)))[-2:]
-    transfers = load_graphs("payment-cases")
-    ring = PatternMiner(1, criterion="contrast", random_state=0).fit(transfers, transfers.y).patterns_[0]
-    other, fraud = (f"{part.support} of {part.graphs}" for part in ring.contrast)
-    drawn = [(pattern, f"in {pattern.support:,} of\n{pattern.num_graphs:,} molecules") for pattern in found]
-    drawn.append((ring, f"in {fraud} frauds,\n{other} other cases"))
-    return row(
-        [
-            (draw(pattern.to_networkx(), label_colors(pattern.labels), title=pattern.short_name), caption)
-            for pattern, caption in drawn
-        ]
-    )
+def patterns() -> str:
+    """What two families of medicines, and frauds among payments, have that others lack; all of these sets are embedded."""
+    drawn = []
+    medicines, transfers = load_graphs("medicines"), load_graphs("payment-cases")
+    sets = [(medicines, "penicillin", "medicines"), (medicines, "benzodiazepine", "medicines"), (transfers, "yes", "cases")]
+    for graphs, name, kind in sets:
+        y = [None if family is None else family == name for family in graphs.y]
+        pattern = PatternMiner(1, criterion="contrast", random_state=0).fit(graphs, y).patterns_[0]
+        other, own = (f"{part.support} of {part.graphs}" for part in pattern.contrast)
+        picture = draw(pattern.to_networkx(), label_colors(pattern.labels), title=pattern.short_name)
+        drawn.append((picture, f"{own} {'frauds' if name == 'yes' else name + 's'},\n{other} other {kind}"))
+    return row(drawn)
 
 
 def flagged(molecules: GraphTable) -> str:
@@ -101,7 +98,7 @@ def flagged(molecules: GraphTable) -> str:
             seen |= reason
             colors = label_colors({label for _, label in graph.nodes(data="label")})
             picture = draw(graph, colors, strength=dict.fromkeys(graph, 0.0) | why.strength, title=f"molecule {i}")
-            drawn.append((picture, f"molecule {i:,}: {reason.pop()}\nwhere few expect it"))
+            drawn.append((picture, f"molecule {i:,}:\nunusual around {reason.pop()}"))
     return row(drawn[:3])
 
 
