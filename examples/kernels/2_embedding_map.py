@@ -2,8 +2,8 @@
 A map of medicines
 ==================
 
-Kernel PCA lays graphs out on a plane so that similar ones lie close together. The graphs are 141 well-known medicines of
-eleven families, which come with the package; the kernel is not told the families. Needs ``rwkplus[plot]``.
+Kernel PCA lays graphs out on a plane so that similar ones lie close together. The graphs are 141 well-known medicines
+of eleven families, which come with the package; the kernel is not told the families. Needs ``rwkplus[plot]``.
 """
 
 import matplotlib.pyplot as plt
