@@ -119,6 +119,14 @@ class MiningDatabase:
         key = (self.source * rows.label.size + rows.neighbor) * self.num_edge_labels + rows.edge_label
         return np.concatenate([[True], key[1:] != key[:-1]])[: key.size]
 
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints, Ints]:
+        """Of every entry the number of its labels, of edge and neighbor; and the two labels of every number."""
+        rows = self.rows
+        both = rows.edge_label * self.num_labels + rows.label[rows.neighbor]
+        kinds, number = np.unique(both, return_inverse=True)
+        return number, *np.divmod(kinds, self.num_labels)
+
     @property
     def num_edges(self) -> int:
         """Edges of all graphs."""

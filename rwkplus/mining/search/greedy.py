@@ -90,14 +90,14 @@ class Search:
     def _pool(self, database: MiningDatabase) -> list[Grown]:
         """Grow, sample and take what was given: every candidate occurs and is judged alike."""
         blocks = self.criterion == "blocks"
-        grow = grow_blocks if blocks else grow_patterns
-        chance, edges = Chance.of(database), single_edges(database, self.beam.min_support)
-        pool = {grown.shape.fingerprint: grown for grown in grow(database, chance, edges, self.beam, self.seed)}
+        grow, beam = grow_blocks if blocks else grow_patterns, replace(self.beam, surprise=blocks)
+        chance, edges = Chance.of(database), single_edges(database, beam.min_support)
+        pool = {grown.shape.fingerprint: grown for grown in grow(database, chance, edges, beam, self.seed)}
         starts = {grown.shape: grown for grown in edges}
-        sampled = sampled_shapes(database, self.beam, np.random.default_rng(self.seed)) if self.sample else []
+        sampled = sampled_shapes(database, beam, np.random.default_rng(self.seed)) if self.sample else []
         for shape in (*sampled, *self.given):
             if shape.fingerprint not in pool:
-                grown = rated_along_a_path(database, chance, starts, shape, self.beam)
+                grown = rated_along_a_path(database, chance, starts, shape, beam)
                 if grown is not None:
                     pool[shape.fingerprint] = rated_block(database, grown) if blocks else grown
         return list(pool.values())
@@ -301,9 +301,8 @@ def _step(
     else:
         step = Step(place[v], place[u], shape.mate(edge), 0)
     wide = replace(beam, max_edges=len(shape.edges) + 1)
-    for extension in extensions(database, chance, grown, wide, only=step):
-        if extension.step == step:
-            return extension.carry_out(database.rows.graph, beam.max_per_graph, np.random.default_rng(0))
+    for extension in extensions(database, chance, [grown], wide, only=step):
+        return extension.carry_out(database.rows.graph, beam.max_per_graph, np.random.default_rng(0))
     return None
 
 
@@ -338,7 +337,7 @@ def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
     while True:
         embeddings, used = near_embeddings(database, grown.shape)
         loose = replace(grown, embeddings=embeddings)
-        ahead = (more for more in extensions(database, chance, loose, beam, used) if more.score > grown.score)
+        ahead = (more for more in extensions(database, chance, [loose], beam, used) if more.score > grown.score)
         for extension in sorted(ahead, key=lambda extension: -extension.score):
             extended = _carried_out(database, extension)
             if extended.support >= beam.min_support and not _contradicted(grown, extended, beam):

@@ -12,18 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rwkplus.loops.embeddings import (
-    NONE,
-    Floats,
-    Groups,
-    Growth,
-    Ints,
-    group_by_kind,
-    grow_embeddings,
-    joined_marks,
-    totals_by_mark,
-)
-from rwkplus.mining.search.chance import Chance, SpareEnds, evidence
+from rwkplus.loops.embeddings import Floats, Ints, group_by_kind, joined_marks, totals_by_mark
+from rwkplus.loops.growing import count_ways, expected_ways, ways_of
+from rwkplus.mining.search.chance import Chance, Places, evidence
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape, disjoint, used_entries
 
@@ -103,11 +94,11 @@ class Extension:
 
 
 def _some_of_each(group: Ints, most: int, rng: np.random.Generator) -> Ints:
-    """Choose at most ``most`` items of each group at random; the order stays."""
+    """Choose at most ``most`` items of each group at random; groups ascend, and the order stays."""
     if np.bincount(group).max(initial=0) <= most:
         return np.arange(group.size)
-    shuffled = np.lexsort((rng.random(group.size), group))
-    begin = np.searchsorted(group[shuffled], group[shuffled])
+    shuffled = np.argsort(group + rng.random(group.size))
+    begin = np.searchsorted(group, group)
     return np.sort(shuffled[np.arange(group.size) - begin < most])
 
 
@@ -122,6 +113,7 @@ class Beam:
     fidelity: float = 0.7
     max_per_graph: int = 100
     deadline: float = np.inf
+    surprise: bool = False  # whether to tell by how much occurrences surprise, which building blocks need
 
     @property
     def expired(self) -> bool:
@@ -152,8 +144,7 @@ def grow_patterns(
         yield from front
         if beam.expired:
             return
-        ahead = [extension for grown in front for extension in extensions(database, chance, grown, beam)]
-        ahead.sort(key=lambda extension: -extension.score)
+        ahead = sorted(extensions(database, chance, front, beam), key=lambda extension: -extension.score)
         best = first_of_each_shape(ahead, beam.width)
         front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in best]
 
@@ -198,74 +189,70 @@ def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
 
 @dataclass(frozen=True)
 class Ways:
-    """Ways to extend a pattern by an edge, sorted by kind: those that lead to the same shape."""
+    """Steps by an edge that extend a pattern, with enough support."""
 
     database: MiningDatabase
-    growth: Growth
-    groups: Groups
-    steps: list[Step]  # one for every kind
-    graph: Ints  # of every way
+    grown: Grown
+    steps: Ints  # (k, 4): start, end, edge and label
+    totals: Floats  # (k, W): weights of the graphs that have each, added up
 
     @classmethod
-    def of(
-        cls, database: MiningDatabase, grown: Grown, beam: Beam, weights: Floats, only: Step | None = None
-    ) -> "Ways":
-        """List them, or those of one step only."""
-        shape, rows = grown.shape, database.rows
-        growth = grow_embeddings(rows, grown.embeddings, shape.edge_array)
-        if shape.size >= beam.max_size:
-            growth = Growth(*(part[growth.node < 0] for part in growth))
-        label = np.where(growth.node < 0, 0, rows.label[growth.node])
-        edge = rows.edge_label[growth.entry]
-        bases = (shape.size + 1, database.num_edge_labels, database.num_labels)
-        kind = ((growth.start * bases[0] + growth.end) * bases[1] + edge) * bases[2] + label
-        if only is not None:
-            wanted = ((only.start * bases[0] + only.end) * bases[1] + only.edge) * bases[2] + only.label
-            like = np.flatnonzero(kind == wanted)
-            growth, kind = Growth(*(part[like] for part in growth)), kind[like]
-        graph = rows.graph[grown.embeddings.max(1)][growth.row]
-        groups = group_by_kind(kind, graph, weights)
-        rest, label = np.divmod(groups.kinds, bases[2])
-        rest, edge = np.divmod(rest, bases[1])
-        start, end = np.divmod(rest, bases[0])
-        steps = [Step(*part) for part in np.column_stack([start, end, edge, label]).tolist()]
-        return cls(database, growth, groups, steps, graph)
+    def of(cls, database: MiningDatabase, grown: Grown, beam: Beam, weights: Floats) -> "Ways":
+        """List them; the first of the weights of graphs ``(B, W)`` is 1."""
+        shape, rows, labels = grown.shape, database.rows, database.num_edge_labels
+        number, edge, label = database.ends
+        ends = rows.indptr, rows.neighbor, rows.edge_label, rows.graph, number, edge.size, labels
+        full = shape.size >= beam.max_size
+        kinds, totals = count_ways(*ends, grown.embeddings, shape.edge_array, full, weights)
+        enough = totals[:, 0] >= beam.min_support
+        closing = shape.size * labels
+        start, rest = np.divmod(kinds[enough], closing + edge.size)
+        new = np.maximum(rest - closing, -1)
+        closes = new < 0
+        end = np.where(closes, rest // labels, shape.size)
+        steps = [start, end, np.where(closes, rest % labels, edge[new]), np.where(closes, 0, label[new])]
+        return cls(database, grown, np.stack(steps, axis=1), totals[enough])
 
-    def members(self, k: int) -> Ints:
-        """Ways of a kind."""
-        return self.groups.order[self.groups.bounds[k] : self.groups.bounds[k + 1]]
+    def step(self, k: int) -> Step:
+        """One of them, without conditions."""
+        return Step(*self.steps[k].tolist())
 
-    def _totals_by_mark(self, k: int, weights: Floats) -> tuple[Floats, Floats]:
-        """For every mark of the new edges, and of the new nodes, what :func:`group_by_kind` adds up."""
-        rows, members = self.database.rows, self.members(k)
-        edge_marks = rows.edge_marks[self.growth.entry[members]] if rows.edge_marks.size else NONE
-        new = rows.marks.size and self.growth.node[members[0]] >= 0
-        marks = rows.marks[self.growth.node[members]] if new else NONE
-        graph = self.graph[members]
-        sizes = (self.database.num_edge_marks, self.database.num_marks if new else 0)
-        return tuple(  # type: ignore[return-value]
-            totals_by_mark(part, graph, weights, size) for part, size in zip((edge_marks, marks), sizes, strict=True)
-        )
+    def _taken(self, step: Step) -> tuple[Ints, Ints, Ints]:
+        rows = self.database.rows
+        ends = rows.indptr, rows.neighbor, rows.edge_label, rows.label
+        taken: tuple[Ints, Ints, Ints] = ways_of(*ends, self.grown.embeddings, *step[:4])
+        return taken
 
-    def with_conditions(self, k: int, weights: Floats) -> Iterator[tuple[int, Step, Floats]]:
-        """The step of a kind, and the same with each condition; with what :func:`group_by_kind` adds up."""
-        yield k, self.steps[k], self.groups.totals[k]
-        for name, totals in zip(("edge_need", "need"), self._totals_by_mark(k, weights), strict=True):
+    def with_conditions(self, k: int, weights: Floats) -> Iterator[tuple[Step, Floats]]:
+        """A step, and the same with each condition; with the weights of the graphs that have it, added up."""
+        database, step = self.database, self.step(k)
+        yield step, self.totals[k]
+        row, entry, node = self._taken(step)
+        graph = database.rows.graph[self.grown.embeddings[row, step.start]]
+        if database.num_edge_marks:
+            marks = database.rows.edge_marks[entry]
+            totals = totals_by_mark(marks, graph, weights, database.num_edge_marks)
             for bit in np.flatnonzero(totals[:, 0]).tolist():
-                yield k, self.steps[k]._replace(**{name: 1 << bit}), totals[bit]
+                yield step._replace(edge_need=1 << bit), totals[bit]
+        if database.num_marks and step.end == self.grown.shape.size:
+            totals = totals_by_mark(database.rows.marks[node], graph, weights, database.num_marks)
+            for bit in np.flatnonzero(totals[:, 0]).tolist():
+                yield step._replace(need=1 << bit), totals[bit]
 
-    def extending(self, k: int, step: Step) -> tuple[Ints, Ints | None]:
-        """Embeddings that the ways of a kind extend, once each, and their new nodes, where these meet conditions."""
-        rows, members = self.database.rows, self.members(k)
+    def extending(self, step: Step) -> tuple[Ints, Ints | None]:
+        """Embeddings that a step extends, once each, and their new nodes, where these meet conditions."""
+        rows = self.database.rows
+        row, entry, node = self._taken(step)
         if step.edge_need:
-            members = members[rows.edge_marks[self.growth.entry[members]] & step.edge_need == step.edge_need]
+            met = rows.edge_marks[entry] & step.edge_need == step.edge_need
+            row, node = row[met], node[met]
         if step.need:
-            members = members[rows.marks[self.growth.node[members]] & step.need == step.need]
-        row, node = self.growth.row[members], self.growth.node[members]
+            met = rows.marks[node] & step.need == step.need
+            row, node = row[met], node[met]
         if rows.edge_marks.size:  # parallel edges that differ in marks only
             first = np.unique(row * rows.label.size + node + 1, return_index=True)[1]
             row, node = row[first], node[first]
-        return row, None if node.size and node[0] < 0 else node
+        return row, None if step.end < self.grown.shape.size else node
 
 
 def edge_cost(database: MiningDatabase, shape: Shape) -> float:
@@ -285,47 +272,62 @@ def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
 
 
 class _Candidate(NamedTuple):
-    """An extension by an edge that may be worth it."""
+    """A step that may be worth it."""
 
-    kind: int
+    base: Grown
     step: Step
     holds: float  # graphs
     share: float  # of edges and nodes that meet its conditions
+    extend: Extend
+    known: bool = False  # whether the edge or node that it asks for a condition is there
+
+    @property
+    def free(self) -> bool:
+        return not self.step.need and not self.step.edge_need
 
 
 def extensions(
     database: MiningDatabase,
     chance: Chance,
-    grown: Grown,
+    front: Iterable[Grown],
     beam: Beam,
     used: Ints | None = None,
     only: Step | None = None,
 ) -> Iterator[Extension]:
-    """Every extension of a pattern by one step, with the evidence for it.
+    """Every extension of patterns by one step, with the evidence for it.
 
-    ``used (count, n, directions)`` tells how many of the pattern's edges each node has; all of them by default.
-    ``only`` asks for one extension.
+    ``used (count, n, directions)`` tells how many of a pattern's edges each node has; all of them by default.
+    ``only`` asks for one extension. Embeddings of one graph stand side by side.
     """
-    shape = grown.shape
-    ends = np.broadcast_to(shape.ends, (*grown.embeddings.shape, shape.ends.shape[1])) if used is None else used
-    graph = database.rows.graph[grown.embeddings.max(1)]
-    spare = SpareEnds(chance, shape, grown.embeddings, ends, graph)
-    if only is None and used is None:
-        yield from _conditions(database, chance, grown, beam, spare)
-    if len(shape.edges) >= beam.max_edges:
-        return
-    ways = Ways.of(database, grown, beam, np.ones((database.num_graphs, 1)), only)
-    candidates = _candidates(ways, chance, beam)
+    candidates: list[_Candidate] = []
+    expected, prices = [], []
+    for grown in front:
+        every = _candidates(database, chance, grown, beam, conditions=used is None and only is None)
+        own = [one for one in every if only is None or one.step == only]
+        if own:
+            ends = grown.shape.ends[None] if used is None else used
+            expected.append(_expected(chance, grown, own, ends, beam.surprise))
+            prices += [_choice_cost(database, grown.shape)] * len(own)
+            candidates += own
     if not candidates:
         return
-    kinds, steps, holds, _ = zip(*candidates, strict=True)
-    graphs, in_graph, at_embedding = _expected(candidates, chance, spare)
-    gains = evidence(np.array(holds), graphs, in_graph, beam.fidelity) - _choice_cost(database, shape)
-    surprise = grown.surprise - np.log(np.maximum(at_embedding, 1e-9))
-    for n in worthwhile(steps, gains):
-        score = grown.score + float(gains[n])
-        extend = partial(ways.extending, kinds[n], steps[n])
-        yield Extension(grown, steps[n], int(holds[n]), score, float(surprise[n]), extend)
+    graphs, in_graph, at_place = np.concatenate(expected, axis=1)
+    holds = np.array([one.holds for one in candidates])
+    gains = evidence(holds, graphs, in_graph, beam.fidelity) - np.array(prices)
+    surprise = -np.log(np.maximum(at_place, 1e-9)) if beam.surprise else at_place
+    for n in _worth(candidates, gains):
+        base, step, support, _, extend, _ = candidates[n]
+        score = base.score + float(gains[n])
+        yield Extension(base, step, int(support), score, base.surprise + float(surprise[n]), extend)
+
+
+def _worth(candidates: Sequence[_Candidate], gains: Floats) -> list[int]:
+    """Numbers of the candidates without those whose condition adds nothing."""
+    if all(one.free for one in candidates):
+        return list(range(len(candidates)))
+    new = [n for n, one in enumerate(candidates) if not one.known]
+    worth = {new[k] for k in worthwhile([candidates[n].step for n in new], gains[new])}
+    return [n for n, one in enumerate(candidates) if n in worth or (one.known and gains[n] > 0)]
 
 
 def worthwhile(steps: Sequence[Step], gains: Floats) -> Iterator[int]:
@@ -345,18 +347,29 @@ def worthwhile(steps: Sequence[Step], gains: Floats) -> Iterator[int]:
             yield n
 
 
-def _candidates(ways: Ways, chance: Chance, beam: Beam) -> list[_Candidate]:
-    """Extensions by an edge with enough support, with and without conditions."""
-    database, weights = ways.database, np.ones((ways.database.num_graphs, 1))
-    candidates = []
-    for k in np.flatnonzero(ways.groups.totals[:, 0] >= beam.min_support).tolist():
-        candidates.append(_Candidate(k, ways.steps[k], float(ways.groups.totals[k, 0]), 1.0))
-        if not database.num_marks and not database.num_edge_marks:
-            continue
-        for _, step, totals in ways.with_conditions(k, weights):
+def _candidates(
+    database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, *, conditions: bool
+) -> Iterator[_Candidate]:
+    """Steps with enough support: conditions on what the pattern has, if wanted, and edges with and without any."""
+    weights = np.ones((database.num_graphs, 1))
+    if conditions:
+        graph = database.rows.graph[grown.embeddings[:, 0]]
+        for step, marks, shares in condition_places(database, chance, grown):
+            holds = totals_by_mark(marks, graph, weights, shares.size)[:, 0]
+            name = "need" if step.start == step.end else "edge_need"
+            for bit in np.flatnonzero(holds >= beam.min_support).tolist():
+                own, extend = step._replace(**{name: 1 << bit}), partial(meeting, marks, bit)
+                yield _Candidate(grown, own, float(holds[bit]), float(shares[bit]), extend, known=True)
+    if len(grown.shape.edges) >= beam.max_edges:
+        return
+    ways = Ways.of(database, grown, beam, weights)
+    marked = database.num_marks or database.num_edge_marks
+    for k, holds_free in enumerate(ways.totals[:, 0].tolist()):
+        step = ways.step(k)
+        yield _Candidate(grown, step, holds_free, 1.0, partial(ways.extending, step))
+        for step, totals in ways.with_conditions(k, weights) if marked else ():
             if (step.need or step.edge_need) and totals[0] >= beam.min_support:
-                candidates.append(_Candidate(k, step, float(totals[0]), _share(chance, step)))
-    return candidates
+                yield _Candidate(grown, step, float(totals[0]), _share(chance, step), partial(ways.extending, step))
 
 
 def _share(chance: Chance, step: Step) -> float:
@@ -366,39 +379,14 @@ def _share(chance: Chance, step: Step) -> float:
     return float(chance.share_of_marks(step.label)[step.need.bit_length() - 1])
 
 
-def _expected(candidates: list[_Candidate], chance: Chance, spare: SpareEnds) -> tuple[Floats, Floats, Floats]:
-    """What chance expects of candidates; those at the same positions are asked about at a time."""
-    places: dict[tuple[int, int, int], list[int]] = {}
-    for n, (_, step, *_) in enumerate(candidates):
-        places.setdefault((step.start, step.end, chance.direction(step.edge)), []).append(n)
-    graphs, in_graph, at_embedding = np.empty((3, len(candidates)))
-    for (i, j, _), numbers in places.items():
-        steps = np.array([candidates[n].step for n in numbers])
-        shares = np.array([candidates[n].share for n in numbers])
-        if j < spare.shape.size:
-            expected = spare.of_new_edges(i, j, steps[:, 2], shares)
-        else:
-            expected = spare.of_new_nodes(i, steps[:, 2], steps[:, 3], shares)
-        graphs[numbers], in_graph[numbers], at_embedding[numbers] = expected
-    return graphs, in_graph, at_embedding
-
-
-def _conditions(
-    database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, spare: SpareEnds
-) -> Iterator[Extension]:
-    """Extensions by a condition on a node or an edge that the pattern has."""
-    weights = np.ones((database.num_graphs, 1))
-    graph = database.rows.graph[grown.embeddings.max(1)]
-    for step, marks, shares in condition_places(database, chance, grown):
-        holds = totals_by_mark(marks, graph, weights, shares.size)[:, 0]
-        expected = spare.of_conditions(step.start, step.end, shares)
-        gains = evidence(holds, expected.graphs, expected.in_graph, beam.fidelity) - _choice_cost(database, grown.shape)
-        surprise = grown.surprise - np.log(np.maximum(expected.at_embedding, 1e-9))
-        for bit in np.flatnonzero((holds >= beam.min_support) & (gains > 0)).tolist():
-            name = "need" if step.start == step.end else "edge_need"
-            score, support = grown.score + float(gains[bit]), int(holds[bit])
-            own, extend = step._replace(**{name: 1 << bit}), partial(meeting, marks, bit)
-            yield Extension(grown, own, support, score, float(surprise[bit]), extend)
+def _expected(chance: Chance, grown: Grown, candidates: Sequence[_Candidate], used: Ints, each: bool) -> Floats:
+    """What chance expects of steps of one pattern, as :func:`rwkplus.loops.growing.expected_ways` tells it."""
+    steps = np.array([one.step[:4] for one in candidates])
+    shares = np.array([one.share for one in candidates])
+    known = np.array([one.known for one in candidates])
+    places = Places.of(chance, grown.shape, steps, shares, known)
+    graph, ends = chance.database.rows.graph, (chance.degree, chance.ends)
+    return np.stack(expected_ways(graph, *ends, grown.embeddings, used, *places, chance.directed, each))
 
 
 def meeting(marks: Ints, bit: int) -> tuple[Ints, Ints | None]:
@@ -436,7 +424,7 @@ def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], be
         yield from front
         if beam.expired:
             return
-        ahead = [(_hope(e), e) for grown in front for e in extensions(database, chance, grown, beam)]
+        ahead = [(_hope(e), e) for e in extensions(database, chance, front, beam)]
         ahead.sort(key=lambda pair: -pair[0])
         promising = first_of_each_shape((extension for _, extension in ahead), 2 * beam.width)
         carried = [

@@ -114,7 +114,7 @@ class GuidedSearch:
         while True:
             base = replace(grown, score=0.0)
             shared = [
-                e for e in extensions(database, chance, base, self.beam) if e.support == grown.support and e.score > 0
+                e for e in extensions(database, chance, [base], self.beam) if e.support == grown.support and e.score > 0
             ]
             if not shared:
                 return grown
@@ -164,19 +164,20 @@ class GuidedSearch:
         if len(grown.shape.edges) >= self.beam.max_edges:
             return
         ways = Ways.of(database, grown, self.beam, weights)
-        hopeful = (ways.groups.totals[:, 0] >= least) & (telling.bounds(ways.groups.totals) >= reached)
-        found = [(k, ways.steps[k], ways.groups.totals[k]) for k in np.flatnonzero(hopeful).tolist()]
+        hopeful = np.flatnonzero(telling.bounds(ways.totals) >= reached).tolist()
         if database.num_marks or database.num_edge_marks:
-            found = [part for k, *_ in found for part in ways.with_conditions(k, weights)]
+            found = [part for k in hopeful for part in ways.with_conditions(k, weights)]
+        else:
+            found = [(ways.step(k), ways.totals[k]) for k in hopeful]
         if not found:
             return
-        kinds, steps, sums = zip(*found, strict=True)
+        steps, sums = zip(*found, strict=True)
         totals = np.array(sums)
         scores, bounds = telling.scores(totals), telling.bounds(totals)
         scores[totals[:, 0] < least] = -np.inf
         for n in worthwhile(steps, scores):
             if np.isfinite(scores[n]) and bounds[n] >= reached:
-                extend = partial(ways.extending, kinds[n], steps[n])
+                extend = partial(ways.extending, steps[n])
                 yield bounds[n], Extension(grown, steps[n], int(totals[n, 0]), float(scores[n]), 0.0, extend)
 
 

@@ -297,6 +297,7 @@ class Shape:
             check_edge,
             check_need,
             np.array(before, np.int64),
+            self.ends.sum(1)[order],
         )
 
 
@@ -396,8 +397,8 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
     """Embeddings of a shape or, in graphs without any, of as much of it as is there.
 
     Returns:
-        Rows of nodes with -1 for missing positions, and how many of the shape's edges each node has there, by
-        direction.
+        Rows of nodes with -1 for missing positions, graph after graph; and how many of the shape's edges each node has
+        there, by direction.
     """
     allowed = min(int(MISSING_SHARE * len(shape.edges)), MAX_MISSING)
     served = np.zeros(database.num_graphs, bool)
@@ -416,7 +417,9 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
             parts.append(embeddings)
             used_parts.append(used)
         served |= newly
-    return np.concatenate(parts), np.concatenate(used_parts)
+    embeddings = np.concatenate(parts)
+    order = np.argsort(database.rows.graph[embeddings.max(1)], kind="stable")
+    return embeddings[order], np.concatenate(used_parts)[order]
 
 
 def _smaller_shapes(shape: Shape, missing: int) -> Iterator[tuple[Shape, list[int]]]:
