@@ -302,7 +302,7 @@ def _step(
         step = Step(place[v], place[u], shape.mate(edge), 0)
     wide = replace(beam, max_edges=len(shape.edges) + 1)
     for extension in extensions(database, chance, [grown], wide, only=step):
-        return extension.carry_out(database.rows.graph, beam.max_per_graph, np.random.default_rng(0))
+        return extension.carry_out(database, beam.max_per_graph, np.random.default_rng(0))
     return None
 
 
@@ -337,8 +337,9 @@ def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
     while True:
         embeddings, used = near_embeddings(database, grown.shape)
         loose = replace(grown, embeddings=embeddings)
-        ahead = (more for more in extensions(database, chance, [loose], beam, used) if more.score > grown.score)
-        for extension in sorted(ahead, key=lambda extension: -extension.score):
+        for extension in extensions(database, chance, [loose], beam, used).by_score():
+            if extension.score <= grown.score:
+                return grown
             extended = _carried_out(database, extension)
             if extended.support >= beam.min_support and not _contradicted(grown, extended, beam):
                 grown = extended

@@ -5,12 +5,13 @@ ranked by the evidence for their steps, building blocks by what they save.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rwkplus.loops.embeddings import Floats, Ints, group_by_kind, joined_marks, totals_by_mark
 from rwkplus.loops.growing import count_ways, expected_ways, ways_of
@@ -33,9 +34,6 @@ class Grown:
     surprise: float  # nats by which one occurrence surprises chance
 
 
-Extend = Callable[[], tuple[Ints, Ints | None]]
-
-
 class Step(NamedTuple):
     """What an extension adds."""
 
@@ -46,6 +44,14 @@ class Step(NamedTuple):
     edge_need: int = 0
     need: int = 0
 
+    def is_known(self, shape: Shape) -> bool:
+        """Whether it asks for a condition on a node or an edge that a shape has.
+
+        >>> Step(0, 1, 0, -1, edge_need=1).is_known(Shape((0, 0), ((0, 1, 0),)))
+        True
+        """
+        return self.start == self.end or self[:3] in shape.edges
+
 
 def extended(shape: Shape, step: Step) -> Shape:
     """The shape with one step more.
@@ -55,7 +61,7 @@ def extended(shape: Shape, step: Step) -> Shape:
     """
     if step.start == step.end:
         return shape.with_need(step.start, step.need)
-    if step[:3] in shape.edges:
+    if step.is_known(shape):
         return shape.with_edge_need(shape.edges.index(step[:3]), step.edge_need)
     if step.end < shape.size:
         return shape.with_edge(step.start, step.end, step.edge, step.edge_need)
@@ -71,7 +77,6 @@ class Extension:
     support: int
     score: float
     surprise: float
-    extend: Extend  # gives the embeddings that can be extended, and by which nodes
 
     @property
     def size(self) -> int:
@@ -83,13 +88,14 @@ class Extension:
         """The larger pattern."""
         return extended(self.base.shape, self.step)
 
-    def carry_out(self, graph: Ints, max_per_graph: int, rng: np.random.Generator) -> Grown:
+    def carry_out(self, database: MiningDatabase, max_per_graph: int, rng: np.random.Generator) -> Grown:
         """Extend the embeddings; where a graph has more than ``max_per_graph``, a random part of them goes on."""
-        rows, nodes = self.extend()
+        rows, nodes = extending(database, self.base, self.step)
         embeddings = self.base.embeddings[rows]
         if nodes is not None:
             embeddings = np.column_stack([embeddings, nodes])
-        embeddings = embeddings[_some_of_each(graph[embeddings[:, 0]], max_per_graph, rng)]
+        graph = database.rows.graph[embeddings[:, 0]]
+        embeddings = embeddings[_some_of_each(graph, max_per_graph, rng)]
         return Grown(self.shape, embeddings, self.support, self.score, self.surprise)
 
 
@@ -144,9 +150,8 @@ def grow_patterns(
         yield from front
         if beam.expired:
             return
-        ahead = sorted(extensions(database, chance, front, beam), key=lambda extension: -extension.score)
-        best = first_of_each_shape(ahead, beam.width)
-        front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in best]
+        best = first_of_each_shape(extensions(database, chance, front, beam).by_score(), beam.width)
+        front = [extension.carry_out(database, beam.max_per_graph, rng) for extension in best]
 
 
 def first_of_each_shape(ranked: Iterable[Extension], most: int) -> list[Extension]:
@@ -217,17 +222,11 @@ class Ways:
         """One of them, without conditions."""
         return Step(*self.steps[k].tolist())
 
-    def _taken(self, step: Step) -> tuple[Ints, Ints, Ints]:
-        rows = self.database.rows
-        ends = rows.indptr, rows.neighbor, rows.edge_label, rows.label
-        taken: tuple[Ints, Ints, Ints] = ways_of(*ends, self.grown.embeddings, *step[:4])
-        return taken
-
     def with_conditions(self, k: int, weights: Floats) -> Iterator[tuple[Step, Floats]]:
         """A step, and the same with each condition; with the weights of the graphs that have it, added up."""
         database, step = self.database, self.step(k)
         yield step, self.totals[k]
-        row, entry, node = self._taken(step)
+        row, entry, node = _taken(database, self.grown, step)
         graph = database.rows.graph[self.grown.embeddings[row, step.start]]
         if database.num_edge_marks:
             marks = database.rows.edge_marks[entry]
@@ -239,20 +238,31 @@ class Ways:
             for bit in np.flatnonzero(totals[:, 0]).tolist():
                 yield step._replace(need=1 << bit), totals[bit]
 
-    def extending(self, step: Step) -> tuple[Ints, Ints | None]:
-        """Embeddings that a step extends, once each, and their new nodes, where these meet conditions."""
-        rows = self.database.rows
-        row, entry, node = self._taken(step)
-        if step.edge_need:
-            met = rows.edge_marks[entry] & step.edge_need == step.edge_need
-            row, node = row[met], node[met]
-        if step.need:
-            met = rows.marks[node] & step.need == step.need
-            row, node = row[met], node[met]
-        if rows.edge_marks.size:  # parallel edges that differ in marks only
-            first = np.unique(row * rows.label.size + node + 1, return_index=True)[1]
-            row, node = row[first], node[first]
-        return row, None if step.end < self.grown.shape.size else node
+
+def _taken(database: MiningDatabase, grown: Grown, step: Step) -> tuple[Ints, Ints, Ints]:
+    rows = database.rows
+    ends = rows.indptr, rows.neighbor, rows.edge_label, rows.label
+    taken: tuple[Ints, Ints, Ints] = ways_of(*ends, grown.embeddings, *step[:4])
+    return taken
+
+
+def extending(database: MiningDatabase, grown: Grown, step: Step) -> tuple[Ints, Ints | None]:
+    """Embeddings that a step extends, once each, and their new nodes, where these meet conditions."""
+    rows = database.rows
+    if step.is_known(grown.shape):
+        marks = marks_at(database, grown, step)
+        return np.flatnonzero(marks & (step.need | step.edge_need)), None
+    row, entry, node = _taken(database, grown, step)
+    if step.edge_need:
+        met = rows.edge_marks[entry] & step.edge_need == step.edge_need
+        row, node = row[met], node[met]
+    if step.need:
+        met = rows.marks[node] & step.need == step.need
+        row, node = row[met], node[met]
+    if rows.edge_marks.size:  # parallel edges that differ in marks only
+        first = np.unique(row * rows.label.size + node + 1, return_index=True)[1]
+        row, node = row[first], node[first]
+    return row, None if step.end < grown.shape.size else node
 
 
 def edge_cost(database: MiningDatabase, shape: Shape) -> float:
@@ -271,63 +281,91 @@ def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
     return edge_cost(database, shape) + condition_cost(database)
 
 
-class _Candidate(NamedTuple):
-    """A step that may be worth it."""
+@dataclass(frozen=True)
+class Extensions:
+    """Extensions of several patterns, with the evidence for each."""
 
-    base: Grown
-    step: Step
-    holds: float  # graphs
-    share: float  # of edges and nodes that meet its conditions
-    extend: Extend
-    known: bool = False  # whether the edge or node that it asks for a condition is there
+    bases: list[Grown]
+    base: Ints  # (K,): number of the pattern that is extended
+    steps: Ints  # (K, 6)
+    support: Floats
+    score: Floats
+    surprise: Floats
 
-    @property
-    def free(self) -> bool:
-        return not self.step.need and not self.step.edge_need
+    def __iter__(self) -> Iterator[Extension]:
+        return map(self.__getitem__, range(self.base.size))
+
+    def __getitem__(self, n: int) -> Extension:
+        step = Step(*self.steps[n].tolist())
+        values = int(self.support[n]), float(self.score[n]), float(self.surprise[n])
+        return Extension(self.bases[self.base[n]], step, *values)
+
+    def by_score(self) -> Iterator[Extension]:
+        """The best first."""
+        return map(self.__getitem__, np.argsort(-self.score, kind="stable").tolist())
+
+
+class _Candidates(NamedTuple):
+    """Steps of one pattern that may be worth it."""
+
+    steps: Ints  # (K, 6)
+    holds: Floats  # graphs
+    shares: Floats  # of edges and nodes that meet their conditions
+    known: NDArray[np.bool_]  # whether the edge or node that they ask for a condition is there
+
+    @classmethod
+    def of(cls, parts: "list[tuple[Step, float, float]]", *, known: bool) -> "_Candidates":
+        steps = np.array([step for step, *_ in parts], np.int64).reshape(-1, 6)
+        holds, shares = np.array([values for _, *values in parts]).reshape(-1, 2).T
+        return cls(steps, holds, shares, np.full(len(parts), known))
+
+    @classmethod
+    def joined(cls, parts: "list[_Candidates]") -> "_Candidates":
+        columns: Any = map(np.concatenate, zip(*parts, strict=True))
+        return cls(*columns)
 
 
 def extensions(
     database: MiningDatabase,
     chance: Chance,
-    front: Iterable[Grown],
+    front: list[Grown],
     beam: Beam,
     used: Ints | None = None,
     only: Step | None = None,
-) -> Iterator[Extension]:
-    """Every extension of patterns by one step, with the evidence for it.
+) -> Extensions:
+    """Extensions of patterns by one step, with the evidence for each.
 
     ``used (count, n, directions)`` tells how many of a pattern's edges each node has; all of them by default.
     ``only`` asks for one extension. Embeddings of one graph stand side by side.
     """
-    candidates: list[_Candidate] = []
-    expected, prices = [], []
-    for grown in front:
-        every = _candidates(database, chance, grown, beam, conditions=used is None and only is None)
-        own = [one for one in every if only is None or one.step == only]
-        if own:
-            ends = grown.shape.ends[None] if used is None else used
-            expected.append(_expected(chance, grown, own, ends, beam.surprise))
-            prices += [_choice_cost(database, grown.shape)] * len(own)
-            candidates += own
-    if not candidates:
-        return
-    graphs, in_graph, at_place = np.concatenate(expected, axis=1)
-    holds = np.array([one.holds for one in candidates])
-    gains = evidence(holds, graphs, in_graph, beam.fidelity) - np.array(prices)
-    surprise = -np.log(np.maximum(at_place, 1e-9)) if beam.surprise else at_place
-    for n in _worth(candidates, gains):
-        base, step, support, _, extend, _ = candidates[n]
-        score = base.score + float(gains[n])
-        yield Extension(base, step, int(support), score, base.surprise + float(surprise[n]), extend)
+    parts = [_candidates(database, chance, grown, beam, conditions=used is None and only is None) for grown in front]
+    if only is not None:
+        parts = [_Candidates(*(column[(part.steps == only).all(1)] for column in part)) for part in parts]
+    sizes = [part.holds.size for part in parts]
+    expected = [
+        _expected(chance, grown, part, grown.shape.ends[None] if used is None else used, beam.surprise)
+        for grown, part in zip(front, parts, strict=True)
+    ]
+    graphs, in_graph, at_place = np.concatenate([np.empty((3, 0)), *expected], axis=1)
+    steps, holds, _, known = _Candidates.joined(parts)
+    before = np.array([(_choice_cost(database, grown.shape), grown.score, grown.surprise) for grown in front])
+    price, score, surprise = np.repeat(before, sizes, axis=0).T
+    gains = evidence(holds, graphs, in_graph, beam.fidelity) - price
+    if beam.surprise:
+        surprise = surprise - np.log(np.maximum(at_place, 1e-9))
+    found = Extensions(front, np.repeat(np.arange(len(front)), sizes), steps, holds, score + gains, surprise)
+    if not steps[:, 4:].any():
+        return found
+    worth = np.flatnonzero(_worth(steps, known, gains))
+    columns: Any = (column[worth] for column in (found.base, steps, holds, found.score, surprise))
+    return Extensions(front, *columns)
 
 
-def _worth(candidates: Sequence[_Candidate], gains: Floats) -> list[int]:
-    """Numbers of the candidates without those whose condition adds nothing."""
-    if all(one.free for one in candidates):
-        return list(range(len(candidates)))
-    new = [n for n, one in enumerate(candidates) if not one.known]
-    worth = {new[k] for k in worthwhile([candidates[n].step for n in new], gains[new])}
-    return [n for n, one in enumerate(candidates) if n in worth or (one.known and gains[n] > 0)]
+def _worth(steps: Ints, known: NDArray[np.bool_], gains: Floats) -> NDArray[np.bool_]:
+    """Which steps have no condition, or one that adds something."""
+    worth, new = known & (gains > 0), np.flatnonzero(~known)
+    worth[new[list(worthwhile([Step(*step) for step in steps[new].tolist()], gains[new]))]] = True
+    return worth
 
 
 def worthwhile(steps: Sequence[Step], gains: Floats) -> Iterator[int]:
@@ -347,69 +385,69 @@ def worthwhile(steps: Sequence[Step], gains: Floats) -> Iterator[int]:
             yield n
 
 
-def _candidates(
-    database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, *, conditions: bool
-) -> Iterator[_Candidate]:
+def _candidates(database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, *, conditions: bool) -> _Candidates:
     """Steps with enough support: conditions on what the pattern has, if wanted, and edges with and without any."""
     weights = np.ones((database.num_graphs, 1))
-    if conditions:
+    known: list[tuple[Step, float, float]] = []
+    if conditions and (database.num_marks or database.num_edge_marks):
         graph = database.rows.graph[grown.embeddings[:, 0]]
         for step, marks, shares in condition_places(database, chance, grown):
             holds = totals_by_mark(marks, graph, weights, shares.size)[:, 0]
             name = "need" if step.start == step.end else "edge_need"
-            for bit in np.flatnonzero(holds >= beam.min_support).tolist():
-                own, extend = step._replace(**{name: 1 << bit}), partial(meeting, marks, bit)
-                yield _Candidate(grown, own, float(holds[bit]), float(shares[bit]), extend, known=True)
+            met = np.flatnonzero(holds >= beam.min_support).tolist()
+            known += [(step._replace(**{name: 1 << bit}), holds[bit], shares[bit]) for bit in met]
     if len(grown.shape.edges) >= beam.max_edges:
-        return
+        return _Candidates.of(known, known=True)
     ways = Ways.of(database, grown, beam, weights)
-    marked = database.num_marks or database.num_edge_marks
-    for k, holds_free in enumerate(ways.totals[:, 0].tolist()):
-        step = ways.step(k)
-        yield _Candidate(grown, step, holds_free, 1.0, partial(ways.extending, step))
-        for step, totals in ways.with_conditions(k, weights) if marked else ():
-            if (step.need or step.edge_need) and totals[0] >= beam.min_support:
-                yield _Candidate(grown, step, float(totals[0]), _share(chance, step), partial(ways.extending, step))
+    if not database.num_marks and not database.num_edge_marks:
+        steps = np.pad(ways.steps, [(0, 0), (0, 2)])
+        return _Candidates(steps, ways.totals[:, 0], np.ones(len(steps)), np.zeros(len(steps), bool))
+    new = [
+        (step, totals[0], _share(chance, step))
+        for k in range(len(ways.steps))
+        for step, totals in ways.with_conditions(k, weights)
+        if totals[0] >= beam.min_support
+    ]
+    return _Candidates.joined([_Candidates.of(known, known=True), _Candidates.of(new, known=False)])
 
 
 def _share(chance: Chance, step: Step) -> float:
-    """Share of edges, or of nodes, that meet the one condition of a step."""
+    """Share of edges, or of nodes, that meet the condition of a step."""
     if step.edge_need:
         return float(chance.share_of_edge_marks(step.edge)[step.edge_need.bit_length() - 1])
-    return float(chance.share_of_marks(step.label)[step.need.bit_length() - 1])
+    return float(chance.share_of_marks(step.label)[step.need.bit_length() - 1]) if step.need else 1.0
 
 
-def _expected(chance: Chance, grown: Grown, candidates: Sequence[_Candidate], used: Ints, each: bool) -> Floats:
+def _expected(chance: Chance, grown: Grown, candidates: _Candidates, used: Ints, each: bool) -> Floats:
     """What chance expects of steps of one pattern, as :func:`rwkplus.loops.growing.expected_ways` tells it."""
-    steps = np.array([one.step[:4] for one in candidates])
-    shares = np.array([one.share for one in candidates])
-    known = np.array([one.known for one in candidates])
-    places = Places.of(chance, grown.shape, steps, shares, known)
+    steps, _, shares, known = candidates
+    places = Places.of(chance, grown.shape, steps[:, :4], shares, known)
     graph, ends = chance.database.rows.graph, (chance.degree, chance.ends)
     return np.stack(expected_ways(graph, *ends, grown.embeddings, used, *places, chance.directed, each))
 
 
-def meeting(marks: Ints, bit: int) -> tuple[Ints, Ints | None]:
-    """Embeddings that meet a condition.
-
-    >>> meeting(np.array([0b01, 0b10, 0b11]), bit=1)
-    (array([1, 2]), None)
-    """
-    return np.flatnonzero(marks >> bit & 1), None
+def marks_at(database: MiningDatabase, grown: Grown, step: Step) -> Ints:
+    """Marks of the node or edge of a pattern that a step is about, in each embedding, beyond those needed."""
+    shape, rows = grown.shape, database.rows
+    if step.start == step.end:
+        return np.asarray(rows.marks[grown.embeddings[:, step.start]] & ~np.int64(shape.needs[step.start]))
+    need = shape.edge_needs[shape.edges.index(step[:3])]
+    ends = rows.indptr, rows.neighbor, rows.edge_label, rows.edge_marks
+    marks = joined_marks(*ends, grown.embeddings, *step[:3], need)
+    return np.asarray(marks & ~np.int64(need))
 
 
 def condition_places(database: MiningDatabase, chance: Chance, grown: Grown) -> Iterator[tuple[Step, Ints, Floats]]:
     """Where a pattern may get a condition: the step, the marks of each embedding there, and what chance expects."""
-    shape, rows = grown.shape, database.rows
+    shape = grown.shape
     if database.num_marks:
         for i, (label, need) in enumerate(zip(shape.labels, shape.needs, strict=True)):
-            marks = rows.marks[grown.embeddings[:, i]] & ~np.int64(need)
-            yield Step(i, i, -1, label), marks, chance.share_of_marks(label, need)
+            step = Step(i, i, -1, label)
+            yield step, marks_at(database, grown, step), chance.share_of_marks(label, need)
     if database.num_edge_marks:
         for (i, j, edge), need in zip(shape.edges, shape.edge_needs, strict=True):
-            ends = rows.indptr, rows.neighbor, rows.edge_label, rows.edge_marks
-            marks = joined_marks(*ends, grown.embeddings, i, j, edge, need) & ~np.int64(need)
-            yield Step(i, j, edge, -1), marks, chance.share_of_edge_marks(edge, need)
+            step = Step(i, j, edge, -1)
+            yield step, marks_at(database, grown, step), chance.share_of_edge_marks(edge, need)
 
 
 def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], beam: Beam, seed: int) -> Iterator[Grown]:
@@ -424,20 +462,20 @@ def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], be
         yield from front
         if beam.expired:
             return
-        ahead = [(_hope(e), e) for e in extensions(database, chance, front, beam)]
+        ahead = [(_hope(database, e), e) for e in extensions(database, chance, front, beam)]
         ahead.sort(key=lambda pair: -pair[0])
         promising = first_of_each_shape((extension for _, extension in ahead), 2 * beam.width)
         carried = [
-            rated_block(database, extension.carry_out(database.rows.graph, beam.max_per_graph, rng))
-            for extension in promising
+            rated_block(database, extension.carry_out(database, beam.max_per_graph, rng)) for extension in promising
         ]
         front = sorted(carried, key=lambda grown: -grown.score)[: beam.width]
 
 
-def _hope(extension: Extension) -> float:
+def _hope(database: MiningDatabase, extension: Extension) -> float:
     """Score if the embeddings that can be extended hold their share of the occurrences."""
     grown = extension.base
-    share = np.count_nonzero(np.bincount(extension.extend()[0])) / len(grown.embeddings)
+    rows, _ = extending(database, grown, extension.step)
+    share = np.count_nonzero(np.bincount(rows)) / len(grown.embeddings)
     return share * grown.score * extension.surprise / max(grown.surprise, 1e-9)  # 0 where all edges are alike
 
 

@@ -7,7 +7,6 @@ it occurs in some of the same graphs, and most telling would be those of one cla
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,6 @@ from rwkplus.mining.search.growth import (
     condition_places,
     extensions,
     first_of_each_shape,
-    meeting,
     single_edges,
     worthwhile,
 )
@@ -120,7 +118,7 @@ class GuidedSearch:
                 return grown
             best = max(shared, key=lambda extension: extension.score)
             rng = np.random.default_rng(self.seed)
-            more = best.carry_out(database.rows.graph, self.beam.max_per_graph, rng)
+            more = best.carry_out(database, self.beam.max_per_graph, rng)
             grown = replace(more, score=grown.score)
 
     def control(self, database: MiningDatabase, telling: Telling, number: int) -> float:
@@ -143,7 +141,7 @@ class GuidedSearch:
             by_score = first_of_each_shape((e for _, e in sorted(ahead, key=lambda pair: -pair[1].score)), beam.width)
             by_bound = first_of_each_shape((e for _, e in sorted(ahead, key=lambda pair: -pair[0])), beam.width // 2)
             chosen = {extension.shape.fingerprint: extension for extension in (*by_bound, *by_score)}
-            front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in chosen.values()]
+            front = [extension.carry_out(database, beam.max_per_graph, rng) for extension in chosen.values()]
             yield from front
             if beam.expired:
                 return
@@ -159,8 +157,8 @@ class GuidedSearch:
             scores, bounds = telling.scores(totals), telling.bounds(totals)
             name = "need" if step.start == step.end else "edge_need"
             for bit in np.flatnonzero((totals[:, 0] >= least) & (scores > grown.score) & (bounds >= reached)).tolist():
-                own, extend = step._replace(**{name: 1 << bit}), partial(meeting, marks, bit)
-                yield bounds[bit], Extension(grown, own, int(totals[bit, 0]), float(scores[bit]), 0.0, extend)
+                own = step._replace(**{name: 1 << bit})
+                yield bounds[bit], Extension(grown, own, int(totals[bit, 0]), float(scores[bit]), 0.0)
         if len(grown.shape.edges) >= self.beam.max_edges:
             return
         ways = Ways.of(database, grown, self.beam, weights)
@@ -177,8 +175,7 @@ class GuidedSearch:
         scores[totals[:, 0] < least] = -np.inf
         for n in worthwhile(steps, scores):
             if np.isfinite(scores[n]) and bounds[n] >= reached:
-                extend = partial(ways.extending, steps[n])
-                yield bounds[n], Extension(grown, steps[n], int(totals[n, 0]), float(scores[n]), 0.0, extend)
+                yield bounds[n], Extension(grown, steps[n], int(totals[n, 0]), float(scores[n]), 0.0)
 
 
 @dataclass(frozen=True)
