@@ -100,12 +100,12 @@ class MiningDatabase:
         key = self.source * width + self.direction
         return np.bincount(key, minlength=self.rows.label.size * width).reshape(-1, width)
 
-    @property
+    @cached_property
     def num_marks(self) -> int:
         """Conditions that nodes may meet."""
         return int(self.rows.marks.max(initial=0)).bit_length()
 
-    @property
+    @cached_property
     def num_edge_marks(self) -> int:
         """Conditions that edges may meet."""
         return int(self.rows.edge_marks.max(initial=0)).bit_length()

@@ -198,7 +198,7 @@ class Ways:
 
     database: MiningDatabase
     grown: Grown
-    steps: Ints  # (k, 4): start, end, edge and label
+    steps: Ints  # (k, 6), without conditions
     totals: Floats  # (k, W): weights of the graphs that have each, added up
 
     @classmethod
@@ -215,8 +215,10 @@ class Ways:
         new = np.maximum(rest - closing, -1)
         closes = new < 0
         end = np.where(closes, rest // labels, shape.size)
-        steps = [start, end, np.where(closes, rest % labels, edge[new]), np.where(closes, 0, label[new])]
-        return cls(database, grown, np.stack(steps, axis=1), totals[enough])
+        steps = np.zeros((start.size, 6), np.int64)
+        steps[:, 0], steps[:, 1] = start, end
+        steps[:, 2], steps[:, 3] = np.where(closes, rest % labels, edge[new]), np.where(closes, 0, label[new])
+        return cls(database, grown, steps, totals[enough])
 
     def step(self, k: int) -> Step:
         """One of them, without conditions."""
@@ -400,8 +402,8 @@ def _candidates(database: MiningDatabase, chance: Chance, grown: Grown, beam: Be
         return _Candidates.of(known, known=True)
     ways = Ways.of(database, grown, beam, weights)
     if not database.num_marks and not database.num_edge_marks:
-        steps = np.pad(ways.steps, [(0, 0), (0, 2)])
-        return _Candidates(steps, ways.totals[:, 0], np.ones(len(steps)), np.zeros(len(steps), bool))
+        free = len(ways.steps)
+        return _Candidates(ways.steps, ways.totals[:, 0], np.ones(free), np.zeros(free, bool))
     new = [
         (step, totals[0], _share(chance, step))
         for k in range(len(ways.steps))

@@ -20,6 +20,7 @@ from rwkplus.loops.embeddings import (
     pack,
     reverse_entries,
 )
+from rwkplus.loops.growing import shape_code
 from rwkplus.mining.search.database import MiningDatabase
 
 LISTED = 2_000
@@ -303,18 +304,9 @@ class Shape:
 
 @lru_cache(maxsize=100_000)  # controls meet the same small shapes again and again
 def _fingerprint(shape: Shape) -> tuple[int, int, int]:
-    colors = [hash(part) for part in zip(shape.labels, shape.needs, strict=True)]
-    around = [
-        side
-        for (i, j, edge), need in zip(shape.edges, shape.edge_needs, strict=True)
-        for side in ((i, j, hash((edge, need))), (j, i, hash((shape.mate(edge), need))))
-    ]
-    for _ in range(min(shape.size, 6)):
-        sums = [0] * shape.size  # a sum does not depend on the order of neighbors
-        for v, w, edge in around:
-            sums[v] += hash((edge, colors[w]))
-        colors = [hash(part) for part in zip(colors, sums, strict=True)]
-    return hash(sum(colors)), shape.size, len(shape.edges)
+    needs, edge_needs = np.array(shape.needs, np.int64), np.array(shape.edge_needs, np.int64)
+    labels = np.array(shape.labels, np.int64)
+    return int(shape_code(labels, needs, shape.edge_array, edge_needs, shape.directed)), shape.size, len(shape.edges)
 
 
 class Found(NamedTuple):
