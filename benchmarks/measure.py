@@ -5,7 +5,10 @@ import time
 
 from threadpoolctl import threadpool_limits
 
+from experiments.provenance import started
 from experiments.records import save_result
+
+started()  # what runs is the code of this moment, not that of the end
 
 
 def cpu_seconds(function, repeats=5):

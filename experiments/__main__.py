@@ -3,9 +3,12 @@
 import sys
 from collections.abc import Iterable
 from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
+from experiments.provenance import OPTIONS, started
 from rwkplus.cli.main import run
 
 COMMANDS = {
@@ -41,6 +44,16 @@ COMMANDS = {
 """Names of commands, and the module that has the function of that name."""
 
 
+class Recorded(TyperCommand):
+    """A command whose result files tell what ran: its code and all its options."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Note both, then run the command."""
+        started()
+        OPTIONS.set(ctx.params)
+        return super().invoke(ctx)
+
+
 def program(names: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
     """The program with these commands; modules of others are not imported."""
     app = typer.Typer(
@@ -54,7 +67,7 @@ def program(names: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
     app.callback()(lambda: None)  # NAME is asked for even if it is the only one
     for name in names:
         module = import_module(f"experiments.{COMMANDS[name]}")
-        app.command(name)(getattr(module, name.replace("-", "_")))
+        app.command(name, cls=Recorded)(getattr(module, name.replace("-", "_")))
     return app
 
 

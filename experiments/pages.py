@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.provenance import UNKNOWN
 from experiments.records import RESULTS, exists
 from rwkplus.errors import MissingExtraError
 
@@ -66,9 +67,25 @@ DATASET = re.compile(r"( --dataset \S+)")
 
 
 def describe(environment: Mapping[str, Any]) -> str:
-    """One line that tells where and when something ran."""
+    """One line that tells where something ran."""
     versions = ", ".join(f"{name} {number}" for name, number in environment["versions"].items())
-    return f"{environment['date']}; {environment['cpu']}, {environment['cores']} cores; {versions}"
+    return f"{environment['cpu']}, {environment['cores']} cores; {versions}"
+
+
+def commits(records: Iterable[Mapping[str, Any]]) -> str:
+    """The code of results, as far as it is known.
+
+    >>> commits([{"runs": [{"commit": "4c8ab7d1f0e", "dirty": True}]}, {"runs": [{"commit": "55a54aa2b3c"}]}])
+    'commit 4c8ab7d (changed), 55a54aa'
+    >>> commits([{}])
+    'commit not recorded'
+    """
+    runs = [run for record in records for run in record.get("runs", [UNKNOWN])]
+    known = {
+        run["commit"][:7] + (" (changed)" if run.get("dirty") else "") if run["commit"] else "not recorded": None
+        for run in runs
+    }
+    return f"commit {', '.join(known)}"
 
 
 def existing(names: Iterable[str], kind: str, folder: Path = RESULTS) -> list[str]:
@@ -79,11 +96,13 @@ def existing(names: Iterable[str], kind: str, folder: Path = RESULTS) -> list[st
 def ran(*records: Mapping[str, Any]) -> str:
     """A paragraph that tells how to make these results again, and where and when they were made."""
     commands = joined_commands(record["config"]["command"] for record in records)
-    dates: dict[str, list[str]] = {}
+    machines: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
-        machine = describe({**record["environment"], "date": ""})
-        dates.setdefault(machine, []).append(record["environment"]["date"])
-    runs = [f"{' to '.join(dict.fromkeys((min(days), max(days))))}{machine}" for machine, days in dates.items()]
+        machines.setdefault(describe(record["environment"]), []).append(record)
+    runs = []
+    for machine, own in machines.items():
+        days = [record["environment"]["date"] for record in own]
+        runs.append(f"{' to '.join(dict.fromkeys((min(days), max(days))))}, {commits(own)}; {machine}")
     name = "Command" if len(commands) == 1 else "Commands"
     return f"{name}: {', '.join(f'`{command}`' for command in commands)}. Ran on {'; and on '.join(runs)}.\n"
 

@@ -12,7 +12,7 @@ import typer
 
 from experiments.pages import ran, table
 from experiments.planted import named
-from experiments.records import RESULTS, exists, finished, read_result, save_result
+from experiments.records import RESULTS, change_result, exists, finished, read_result
 from experiments.recovery import recovered
 from rwkplus.cli.console import out, progress
 from rwkplus.datasets.generators import planted_graph, random_pattern
@@ -38,7 +38,7 @@ def run_planted_large(graphs: int, *, on_step: Callable[[str], None] | None = No
         for k in range(len(values[part]), len(sizes)):
             tell(f"{sizes[k]:,} edges, graph {k + 1} of {len(sizes)}")
             values[part].append(_mined(FIRST_SEED + first + k, sizes[k]))
-            save_result("planted_large", config, values)
+            change_result("planted_large", config, lambda there: there.update(values))
     rows: list[dict[str, Any]] = values["rows"]
     return rows
 

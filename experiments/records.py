@@ -8,24 +8,53 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rwkplus.cli import run_record
+from experiments.provenance import UNKNOWN, digest_of, with_this_run
+from rwkplus.cli.run_record import environment
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.files import json_values, read_json
+from rwkplus.files import damaged, json_text, json_values, read_json, write_whole
 
 RESULTS = Path("experiments/results")
 RUNS = Path("runs")
 MISSING = "missing"
 
 
-def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any], folder: Path = RESULTS) -> Path:
-    """Write one result file whole or not at all."""
-    return run_record.save_result(name, config, values, folder)
+def save_result(
+    name: str,
+    config: Mapping[str, Any],
+    values: Mapping[str, Any],
+    folder: Path = RESULTS,
+    *,
+    earlier: Iterable[Mapping[str, Any]] = (),
+) -> Path:
+    """Write one result file whole or not at all, with where its values come from.
+
+    Args:
+        name: Name of the file, without its suffix.
+        config: What was run.
+        values: What was measured.
+        folder: Where result files are.
+        earlier: Runs that have left some of the values, as a result file has them.
+    """
+    record = {
+        "config": dict(config),
+        "environment": environment(),
+        "runs": with_this_run(earlier),
+        "digest": digest_of(values),
+        "values": dict(values),
+    }
+    return write_whole(folder / f"{name}.json", json_text(record) + "\n")
 
 
 def read_result(name: str, folder: Path = RESULTS) -> dict[str, Any]:
-    """Read a result file."""
+    """Read a result file.
+
+    Raises:
+        DataError: There is none, or its values are not those that were written.
+    """
     path = folder / f"{name}.json"
     record: dict[str, Any] = read_json(path, f"there is no result file {path}: run the experiment first.")
+    if record.get("digest") != digest_of(record["values"]):
+        raise damaged(path, "values do not have the digest that was written with them")
     return record
 
 
@@ -78,8 +107,9 @@ def change_result(
     """
     with _one_at_a_time((folder / name).parent):
         values = finished(name, config, folder)
+        earlier = read_result(name, folder).get("runs", [UNKNOWN]) if values else []
         change(values)
-        save_result(name, config, values, folder)
+        save_result(name, config, values, folder, earlier=earlier)
     return values
 
 

@@ -1,10 +1,17 @@
+import json
+import subprocess
+from hashlib import sha256
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from experiments.provenance import OPTIONS, digest_of, started
 from experiments.records import add_row, change_result, finished, read_result, save_result
 from rwkplus.errors import DataError
 
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "experiments" / "results"
 CONFIG = {"command": "run --data here", "settings": {"epochs": 100, "lr": 0.1}, "steps": (1, 2)}
 
 
@@ -51,3 +58,50 @@ def test_no_row_is_lost_when_several_write_at_the_same_time(tmp_path):
     for thread in threads:
         thread.join()
     assert len(finished("a", CONFIG, tmp_path)["rows"]) == 30
+
+
+def test_a_file_tells_what_ran_with_what_and_when(tmp_path, monkeypatch):
+    data = tmp_path / "data" / "SET" / "set.txt"
+    data.parent.mkdir(parents=True)
+    data.write_text("graphs")
+    monkeypatch.setenv("RWKPLUS_DATA", str(tmp_path / "data"))
+    started()
+    data.read_text()
+    token = OPTIONS.set({"seed": 3, "data": data.parent})
+    save_result("a", CONFIG, {"rows": [1]}, tmp_path)
+    OPTIONS.reset(token)
+    (run,) = read_result("a", tmp_path)["runs"]
+    assert run["begin"] <= run["end"]
+    assert run["options"] == {"seed": 3, "data": str(data.parent)}
+    assert run["inputs"] == {"SET/set.txt": sha256(b"graphs").hexdigest()}
+    head = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    assert run["commit"] == (head.stdout.strip() or None)
+
+
+def test_runs_that_left_rows_stay_in_the_file(tmp_path):
+    row = {"method": "x", "seed": 0}
+    add_row("a", CONFIG, row, ("method", "seed"), tmp_path)
+    add_row("a", CONFIG, row | {"seed": 1}, ("method", "seed"), tmp_path)
+    assert len(read_result("a", tmp_path)["runs"]) == 1
+    record = json.loads((tmp_path / "a.json").read_text())
+    del record["runs"]  # as before commits were recorded
+    (tmp_path / "a.json").write_text(json.dumps(record))
+    add_row("a", CONFIG, row | {"seed": 2}, ("method", "seed"), tmp_path)
+    assert [run["commit"] for run in read_result("a", tmp_path)["runs"]] == [None, started()["commit"]]
+
+
+def test_values_that_were_edited_are_not_read(tmp_path):
+    path = save_result("a", CONFIG, {"accuracy": 0.5}, tmp_path)
+    path.write_text(path.read_text().replace("0.5", "0.9"))
+    with pytest.raises(DataError, match=r"a\.json is damaged or was changed by hand"):
+        read_result("a", tmp_path)
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.rglob("*.json")), ids=lambda path: path.stem)
+def test_no_result_was_edited(path):
+    assert read_result(str(path.relative_to(RESULTS).with_suffix("")), RESULTS)["values"]
+
+
+def test_another_order_of_names_has_the_same_digest_and_another_number_has_not():
+    assert digest_of({"a": [1.0, None], "b": "x"}) == digest_of({"b": "x", "a": [1.0, float("nan")]})
+    assert digest_of({"a": 0.1}) != digest_of({"a": 0.1 + 1e-16})

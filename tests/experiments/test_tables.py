@@ -137,7 +137,9 @@ def test_runs_on_one_machine_are_told_once():
         }
 
     machine = "C, 2 cores; torch 1, numpy 2"
-    assert ran(record("a", "2026-01-02")) == f"Command: `a`. Ran on 2026-01-02; {machine}.\n"
+    assert ran(record("a", "2026-01-02")) == f"Command: `a`. Ran on 2026-01-02, commit not recorded; {machine}.\n"
     both = ran(record("a", "2026-01-02"), record("b", "2026-01-01"))
-    assert both == f"Commands: `a`, `b`. Ran on 2026-01-01 to 2026-01-02; {machine}.\n"
-    assert "; and on 2026-01-02; D, 2 cores" in ran(record("a", "2026-01-02"), record("a", "2026-01-02", "D"))
+    assert both == f"Commands: `a`, `b`. Ran on 2026-01-01 to 2026-01-02, commit not recorded; {machine}.\n"
+    assert "; and on 2026-01-02, commit not recorded; D, 2 cores" in ran(
+        record("a", "2026-01-02"), record("a", "2026-01-02", "D")
+    )
