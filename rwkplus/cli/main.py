@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from rwkplus import __version__
-from rwkplus.cli.commands import classify, datasets, detect, explain, kernel, mine, predict, train, tune
+from rwkplus.cli.commands import classify, datasets, detect, explain, kernel, mine, predict, train, tune, view
 from rwkplus.cli.console import RUNNING, err, print_error
 from rwkplus.errors import RWKPlusError, RWKPlusWarning
 
@@ -36,7 +36,7 @@ app = typer.Typer(
 )
 for command in (
     datasets.datasets, kernel.kernel, classify.classify, mine.mine, detect.detect, train.train, tune.tune,
-    predict.predict, explain.explain,
+    predict.predict, explain.explain, view.view,
 ):  # fmt: skip
     app.command(cls=Command)(command)
 
