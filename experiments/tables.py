@@ -18,6 +18,7 @@ from experiments.mining_tasks import edit_distance_figure, mining_task_page
 from experiments.molecules import molecule_sets_page
 from experiments.nodes import nodes_page
 from experiments.nodes_init import initialization_section
+from experiments.overview import accuracy_figure, time_figure
 from experiments.planted import planted_page
 from experiments.planted_large import planted_large_page
 from experiments.planted_payments import planted_payments_section
@@ -50,6 +51,8 @@ PAGES: dict[str, tuple[Make, ...]] = {
     "nodes.md": (nodes_page, initialization_section),
     "molecules.md": (molecule_sets_page,),
     "twibot.md": (twibot_page,),
+    "accuracy.svg": (accuracy_figure,),
+    "time.svg": (time_figure,),
     "scalability.svg": (scalability_figure,),
     "mining_tasks.svg": (edit_distance_figure,),
 }

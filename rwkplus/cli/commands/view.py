@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import webbrowser
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rwkplus.cli.console import out, print_error, title_of
-from rwkplus.cli.options import Reading, reads_graphs
+from rwkplus.cli.console import err, out, print_error, print_json, title_of
+from rwkplus.cli.options import Json, Reading, reads_graphs
 from rwkplus.errors import DataError, ParameterError, RWKPlusError, RWKPlusWarning
 from rwkplus.files import read_text
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 REPORT, PATTERNS, SCORES = "report.html", "patterns.json", "scores.jsonl"
 """Files of a finished report."""
+TO_GRAPHS = '<nav class="pager"><a href="/graphs">all graphs</a></nav>'
 
 
 @reads_graphs
@@ -34,24 +36,29 @@ def view(
     token: Annotated[
         bool, typer.Option("--token/--no-token", help="Let in only who knows the printed address.")
     ] = True,
+    as_json: Json = False,
     *,
     reading: Reading,
 ) -> None:
     """Look at a report or at graphs in a browser: thousands of graphs, by label, size, pattern and score.
 
-    The server answers on this machine only, until Ctrl-C. Example: [bold]rwkplus view MUTAG[/]
+    The server answers on this machine only, until Ctrl-C.
     """
     from rwkplus.reports.server import Server, new_token
 
     answer = pages(what, graphs, reading)
     with Server(answer, port, token=new_token() if token else None) as server:
-        out.print(f"Look at {server.url}\nCtrl-C ends it.", soft_wrap=True)
+        if as_json:
+            print_json({"url": server.url})
+            sys.stdout.flush()
+        else:
+            out.print(f"Look at {server.url}\nCtrl-C ends it.", soft_wrap=True)
         if browser:
             webbrowser.open(server.url)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
-            out.print("ended")
+            err.print("ended")
 
 
 def pages(what: str, graphs: str | None, reading: Reading) -> Callable[[str, Mapping[str, str]], str | None]:
@@ -66,7 +73,7 @@ def pages(what: str, graphs: str | None, reading: Reading) -> Callable[[str, Map
     def answer(path: str, asked: Mapping[str, str]) -> str | None:
         number = re.fullmatch(r"/graph/([0-9]{1,12})", path)
         if path == "/" and report is not None:
-            return report
+            return report if gallery is None else report.replace("<body>", f"<body>{TO_GRAPHS}", 1)
         if gallery is None:
             return None
         if number is not None:
