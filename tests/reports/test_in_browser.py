@@ -67,6 +67,14 @@ def test_pages_fit_the_window_and_can_be_read(browser, pages, name, width, dark)
     assert browser.asked == [pages[name].as_uri()]
 
 
+@pytest.mark.parametrize("selector", ["p.lead", "g.n text", "svg > g > text", ".share"])
+def test_text_that_cannot_be_read_is_noticed(browser, pages, tmp_path, selector):
+    path, style = tmp_path / "page.html", f"{selector} {{ color: #9ab; fill: #9ab }}</style>"
+    path.write_text(pages["payments"].read_text(encoding="utf-8").replace("</style>", style, 1), encoding="utf-8")
+    browser.open(path)
+    assert browser.run(CONTRAST)["found"] != []
+
+
 @pytest.mark.parametrize("name", ["mining", "payments", "detection"])
 def test_everything_is_there_without_a_script(browser, pages, name):
     browser.open(pages[name])
