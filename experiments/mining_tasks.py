@@ -13,9 +13,10 @@ from scipy import stats
 
 from experiments.mining_rows import LABELS, STRICT, TASKS, WITH, Row, Testbed
 from experiments.pages import drawing, existing, ran, show, svg, table
+from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
 from experiments.recovery import copied_patterns, majority_label, recovered
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.descriptive.gradient import explained_patterns
 from rwkplus.descriptive.rwk_cn import DescriptiveKCN
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
