@@ -306,10 +306,9 @@ class Pattern:
         )
 
     def __str__(self) -> str:
-        name = visible(self.short_name)
         if self.mni is None or self.num_occurrences is None:
-            return f"{name} ({self.support} of {self.num_graphs} graphs)"
-        return f"{name} ({self.num_occurrences:,} occurrences, minimum image {self.mni:,})"
+            return visible(f"{self.short_name} ({self.support} of {self.num_graphs} graphs)")
+        return visible(f"{self.short_name} ({self.num_occurrences:,} occurrences, minimum image {self.mni:,})")
 
 
 def _asked(conditions: Sequence[Sequence[Condition]], k: int) -> dict[str, str]:

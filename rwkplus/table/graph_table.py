@@ -473,7 +473,8 @@ class GraphTable(Sequence["GraphTable"]):
                 parts += ["weight"] if side == "edges" and name == self.weight else []
                 parts += ["target"] if side == "graphs" and name in self.targets else []
                 missing = int(column.missing.sum())
-                yield side, visible(name), visible(", ".join([*parts, f"{missing:,} missing"] if missing else parts))
+                about = ", ".join([*parts, f"{missing:,} missing"] if missing else parts)
+                yield side, visible(name), visible(about)
 
 
 def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:
