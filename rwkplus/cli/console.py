@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBars
 from rich.segment import Segment
 from rich.text import Text
@@ -77,8 +77,9 @@ def progress_bars() -> Iterator[Callback]:
 
 
 def _bars() -> ProgressBars:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return ProgressBars(*columns, console=err, transient=True, disable=not sys.stderr.isatty())
+    told = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    left = (TextColumn("left"), TimeRemainingColumn(compact=True))
+    return ProgressBars(*told, *left, console=err, transient=True, disable=not sys.stderr.isatty())
 
 
 def print_json(facts: Mapping[str, Any]) -> None:
