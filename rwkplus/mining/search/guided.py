@@ -92,6 +92,10 @@ class Telling:
         )
         return np.asarray(-size / 2 * np.log1p(-np.minimum(between / everything[2], 1 - 1e-12)))
 
+    def score(self, has: NDArray[np.bool_]) -> float:
+        """Nats that it tells which graphs have a pattern."""
+        return float(self.scores(self.weights[has].sum(0)[None])[0])
+
     def bounds(self, totals: Floats) -> Floats:
         """Nats that an extension of each pattern can reach at best.
 
@@ -164,7 +168,7 @@ class GuidedSearch:
             lost = nats - telling.likelihoods(has)
             if lost.sum() > lost.std() * np.sqrt(lost.size):  # more than a standard error
                 return grown
-            grown = replace(more, score=float(telling.scores(telling.weights[has].sum(0)[None])[0]))
+            grown = replace(more, score=telling.score(has))
 
     def control(self, database: MiningDatabase, telling: Telling, number: int) -> Floats:
         """Best scores by steps where targets are given to graphs at random: what chance alone achieves."""
@@ -176,7 +180,7 @@ class GuidedSearch:
         rng, beam = np.random.default_rng(self.seed), self.beam
         chance = Chance.of(database)
         front = [
-            replace(grown, score=float(telling.scores(telling.weights[_having(database, grown)].sum(0)[None])[0]))
+            replace(grown, score=telling.score(_having(database, grown)))
             for grown in single_edges(database, beam.min_support)
         ]
         best = max((grown.score for grown in front if grown.shape.size >= self.min_size), default=0.0)
