@@ -91,7 +91,8 @@ class PatternMiner(Miner):
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases, or databases with permuted ``y`` for contrasts, mined to learn what chance
             achieves: at most so many, fewer where that is clear before; 0 to skip.
-        max_seconds: Time after which the search stops, with the patterns found so far.
+        max_seconds: Time after which the search stops, with the patterns found so far. In one large graph, counting
+            stops, too: counts of the last pattern are then lower bounds, and its occurrences are not all.
         output: What :meth:`transform` gives for each pattern: the ``"similarity"`` of a graph to it, the ``"count"`` of
             its occurrences or its ``"presence"``.
         ignore: Columns to leave out on purpose, such as ``("edges.label",)``.
@@ -190,8 +191,11 @@ class PatternMiner(Miner):
             plan = self._unguided(settings, database, reader, table)
         kind = Controls if guiding is None else SizedControls
         controls = kind(plan.control, self.n_controls, self.n_jobs, callback, settings.deadline)
-        tally = Tally(reader, table, database, self.criterion, self.n_jobs)
+        controls.begin()
+        tally = Tally(reader, table, database, self.criterion, self.n_jobs, settings.deadline)
         patterns, interrupted = _collected(plan.found(controls), tally, settings, callback)
+        if not interrupted:
+            controls.finish()
         if interrupted:
             warnings.warn(f"stopped early: {len(patterns)} patterns so far.", RWKPlusWarning, stacklevel=2)
         elif not patterns:
@@ -329,19 +333,26 @@ class Tally:
     """Counts patterns in all graphs, one after the other, and the edges that each covers beyond those before it."""
 
     def __init__(
-        self, reader: PatternReader, table: GraphTable, database: MiningDatabase, criterion: str, n_jobs: int | None
+        self,
+        reader: PatternReader,
+        table: GraphTable,
+        database: MiningDatabase,
+        criterion: str,
+        n_jobs: int | None,
+        deadline: float = np.inf,
     ) -> None:
         self.reader = reader
         self.table = table
         self.database = database
         self.criterion = criterion
         self.n_jobs = n_jobs
+        self.deadline = deadline
         self.before = np.zeros(database.rows.neighbor.size, bool)
 
     def count(self, shape: Shape, score: float) -> Pattern:
         """The pattern of a shape, with its exact support."""
         if self.database.num_graphs == 1:
-            whole = count_whole(self.database, shape)
+            whole = count_whole(self.database, shape, self.deadline)
             pattern = self._pattern(shape, score, whole.found, whole.covered)
             share = float(whole.nodes.mean())
             return replace(pattern, mni=whole.mni, num_occurrences=whole.times, node_coverage=share)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rwkplus.mining.search.greedy import control_threshold
+from rwkplus.mining.search.greedy import Controls, control_threshold
 
 
 def test_chance_rarely_exceeds_the_threshold():
@@ -19,3 +19,24 @@ def test_wider_scores_raise_the_threshold_and_narrow_ones_do_not_lower_it():
 @pytest.mark.parametrize("scores", [[], [4.0]])
 def test_too_few_controls_give_their_best(scores):
     assert control_threshold(np.array(scores)) == max(scores, default=0.0)
+
+
+def scored(number):
+    return 9.0 + number % 3
+
+
+@pytest.mark.parametrize("jobs", [None, 2, 3])
+def test_as_many_controls_are_looked_at_whatever_the_jobs(jobs):
+    controls = Controls(scored, most=10, n_jobs=jobs)
+    controls.begin()
+    assert controls.beaten_by(400.0)
+    assert controls.found == [9.0, 10.0, 11.0]
+    assert not controls.beaten_by(10.0)
+    made = len(controls.found)
+    assert made < 10
+    assert controls.beaten_by(400.0)
+    assert controls.found == [scored(number) for number in range(made)]
+    unclear = controls.threshold + 0.01
+    controls.beaten_by(unclear)
+    controls.finish()
+    assert len(controls.found) == 10

@@ -157,6 +157,12 @@ class Controls:
         self.callback = callback
         self.deadline = deadline
         self.found: list[Any] = []
+        self._running: Iterator[Any] = iter(())
+
+    def begin(self) -> None:
+        """Start the first controls where others can make them meanwhile; every pattern needs some."""
+        if self.most and effective_n_jobs(self.n_jobs) > 1:
+            self._running = self._started()
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -186,14 +192,28 @@ class Controls:
         while len(self.found) < self.most and time.monotonic() <= self.deadline:
             if len(self.found) >= FEWEST_CONTROLS and clear():
                 return
-            fewest = max(FEWEST_CONTROLS - len(self.found), effective_n_jobs(self.n_jobs))
-            numbers = range(len(self.found), min(len(self.found) + fewest, self.most))
-            jobs = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(self.control)(k) for k in numbers)
-            for found in jobs:
-                self.found.append(found)
-                if self.callback is not None:
-                    values = {"score": float(np.max(found))}
-                    self.callback(Progress("controls", len(self.found), self.most, values))
+            one = next(self._running, None)
+            if one is None:
+                self._running = self._started()
+                continue
+            self.found.append(one)
+            if self.callback is not None:
+                self.callback(Progress("controls", len(self.found), self.most, {"score": float(np.max(one))}))
+
+    def _started(self) -> Iterator[Any]:
+        """The next controls, which jobs make in the background; how many are looked at does not depend on jobs."""
+        ahead = max(FEWEST_CONTROLS - len(self.found), effective_n_jobs(self.n_jobs))
+        numbers = range(len(self.found), min(len(self.found) + ahead, self.most))
+        made: Iterator[Any] = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(self.control)(k) for k in numbers
+        )
+        return made
+
+    def finish(self) -> None:
+        """Wait for controls that were started and are not needed, rather than to stop the processes that make them."""
+        if effective_n_jobs(self.n_jobs) > 1:
+            for _ in self._running:
+                pass
 
     def _is_clear(self, score: float) -> bool:
         """Whether further controls would hardly carry the threshold across a score."""

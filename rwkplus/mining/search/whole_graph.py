@@ -1,5 +1,6 @@
 """Occurrences in one large graph: counted exactly, without listing them all, and cut out with what is around them."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -65,8 +66,10 @@ def some_embeddings(database: MiningDatabase, shape: Shape, most: int, rng: np.r
     return np.concatenate(parts)
 
 
-def count_whole(database: MiningDatabase, shape: Shape) -> WholeCount:
+def count_whole(database: MiningDatabase, shape: Shape, deadline: float = np.inf) -> WholeCount:
     """Count the occurrences of a shape in one graph, and the nodes in each of its places.
+
+    What is found by a deadline, as :func:`time.monotonic` tells it, is counted at least.
 
     >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
     >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
@@ -85,7 +88,7 @@ def count_whole(database: MiningDatabase, shape: Shape) -> WholeCount:
             listed.append(embeddings)
         total += len(embeddings)
         whole &= at_a_node < AT_A_NODE
-        if total > IN_ALL:
+        if total > IN_ALL or time.monotonic() > deadline:
             whole = False
             break
     for twins in shape.twins:
