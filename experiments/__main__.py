@@ -32,6 +32,7 @@ COMMANDS = {
     "detection": "detection",
     "planted-anomalies": "planted_anomalies",
     "node-classification": "nodes",
+    "node-classification-released": "nodes_released",
     "rwk-plus-conv-init": "nodes_init",
     "runtime": "runtime",
     "zinc": "molecules",

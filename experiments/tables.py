@@ -18,6 +18,7 @@ from experiments.mining_tasks import edit_distance_figure, mining_task_page
 from experiments.molecules import molecule_sets_page
 from experiments.nodes import nodes_page
 from experiments.nodes_init import initialization_section
+from experiments.nodes_released import released_section
 from experiments.planted import planted_page
 from experiments.planted_large import planted_large_page
 from experiments.planted_payments import planted_payments_section
@@ -47,7 +48,7 @@ PAGES: dict[str, tuple[Make, ...]] = {
     "scalability.md": (scalability_page,),
     "anomaly.md": (anomaly_page,),
     "detection.md": (detection_page,),
-    "nodes.md": (nodes_page, initialization_section),
+    "nodes.md": (nodes_page, released_section, initialization_section),
     "molecules.md": (molecule_sets_page,),
     "twibot.md": (twibot_page,),
     "scalability.svg": (scalability_figure,),
