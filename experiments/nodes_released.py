@@ -32,9 +32,9 @@ class UnbiasedGNN(GNN):
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:  # noqa: ANN401
         super().__init__(in_channels, out_channels, **options)
         for conv in self.convs:
-            conv.bias = None
+            conv.register_parameter("bias", None)
             if isinstance(conv, RWKPlusConv):
-                conv.hidden_x.bias = None
+                conv.hidden_x.register_parameter("bias", None)
 
 
 PLAIN, BIASED, PEER = "RWKPlusConv, no biases", "RWKPlusConv", "GCNConv"

@@ -87,7 +87,7 @@ def _sizes() -> Iterator[tuple[str, float, int, float]]:
 
 
 def _network(data: GraphDataset, way: str, num_hidden: int, steps: int) -> nn.Module:
-    """A KerGNN without StepNorm, as the paper times it."""
+    """A KerGNN without StepNorm."""
     width = data.inputs.width
     kernel = "rwk-" if way == "RWK-" else "rwk+"
     options = {"kernel": kernel, "num_hidden": num_hidden, "steps": steps, "step_norm": None, "max_nodes": MAX_NODES}
@@ -147,8 +147,8 @@ def scalability_page(folder: Path = RESULTS) -> str | None:
         "# Cost of kernel networks\n\n"
         f"Seconds of processor time per training epoch on {config['dataset']}, one thread, batches of "
         f"{config['batch_size']}: KerGNN of one layer with hidden graphs of 6 nodes, 2 steps and 8 hidden graphs where "
-        "these are not varied, without StepNorm, as in the paper's figure; a GIN of two layers and the same width "
-        f"beside. All columns take turns; medians of {config['turns']}.\n\n"
+        "these are not varied, without StepNorm (the paper does not say whether its figure has it); a GIN of two "
+        f"layers and the same width beside. All columns take turns; medians of {config['turns']}.\n\n"
         "- *RWK+ naive* builds the product graph of every egonet with every hidden graph; its epochs are scaled up "
         f"from {config['naive_batches']} batches.\n"
         "- The first three columns compute every egonet; *equal egonets once* is what the library does by itself where "

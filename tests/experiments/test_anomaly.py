@@ -36,7 +36,7 @@ def test_a_small_run_is_written_method_by_method_and_not_repeated(small, monkeyp
     # Nine of ten inactives are recalled, and three of ten undrawn actives.
     assert _with_undrawn({"recall": 0.7, "positive_recall": 0.5, anomaly.UNDRAWN: 0.3}) == pytest.approx(0.6)
     page = anomaly_page()
-    assert "of 2 screens" in page
+    assert "whose kernel sees no features: RWK+ is ahead on" in page
     assert anomaly_table(["PC-3"]) in page.replace(anomaly_table(["MCF-7"]).splitlines()[-1] + "\n", "")
 
 
