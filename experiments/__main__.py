@@ -40,6 +40,7 @@ COMMANDS = {
     "molpcba": "molecules",
     "twibot": "twibot",
     "twibot-graph": "twibot_graph",
+    "data-sets": "data_sets",
     "tables": "tables",
 }
 """Names of commands, and the module that has the function of that name."""

@@ -11,6 +11,7 @@ from experiments.classification import classification_page
 from experiments.contrast import contrast_section
 from experiments.contrast_features import contrast_features_section
 from experiments.counting import counting_page
+from experiments.data_sets import data_sets_page
 from experiments.detection import detection_page
 from experiments.kernels import kernel_page
 from experiments.mining_explained import explained_page
@@ -51,6 +52,7 @@ PAGES: dict[str, tuple[Make, ...]] = {
     "nodes.md": (nodes_page, released_section, initialization_section),
     "molecules.md": (molecule_sets_page,),
     "twibot.md": (twibot_page,),
+    "data_sets.md": (data_sets_page,),
     "scalability.svg": (scalability_figure,),
     "mining_tasks.svg": (edit_distance_figure,),
 }
