@@ -23,6 +23,8 @@ MACHINE = f"{zlib.crc32(os.fsencode(platform.node())):08x}"
 """Short for the name of the machine: others that share its folders have processes of the same numbers."""
 NUMBERS = count()
 """Of the files this process writes."""
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that change how others are shown instead of being shown."""
 
 
 @contextmanager
@@ -145,6 +147,15 @@ def printable(text: str) -> str:
     'caf\\udce9.csv'
     """
     return text.encode(errors="backslashreplace").decode()
+
+
+def visible(text: str) -> str:
+    r"""Text that only shows: what terminals obey, and marks that turn the direction of what follows, are spelled out.
+
+    >>> visible("red\x1b[31m\u202etxt.exe\n")
+    'red\\x1b[31m\\u202etxt.exe\n'
+    """
+    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), printable(text))
 
 
 def write_whole(path: str | Path, content: bytes | str) -> Path:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from rwkplus import __version__
-from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, train, tune
+from rwkplus.cli.commands import classify, datasets, detect, explain, kernel, mine, predict, train, tune
 from rwkplus.cli.console import RUNNING, err, print_error
 from rwkplus.errors import RWKPlusError, RWKPlusWarning
 

@@ -10,8 +10,8 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from rwkplus.cli.commands.detect import detect
 from rwkplus.cli.console import RUNNING
-from rwkplus.cli.detect import detect
 from rwkplus.datasets import anomalous_molecules, load_graphs
 from rwkplus.detect import SurpriseDetector
 from rwkplus.errors import DataError, ParameterError

@@ -1,4 +1,4 @@
-from rwkplus.cli.mine import Finding, find_known
+from rwkplus.cli.commands.mine import Finding, find_known
 from rwkplus.datasets import planted_groups
 from rwkplus.mining import Pattern
 

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from rwkplus.cli.commands.predict import trained_network
 from rwkplus.cli.console import check_output, out, title_of
 from rwkplus.cli.options import Dataset, Reading, reads_graphs
-from rwkplus.cli.predict import trained_network
 from rwkplus.errors import ParameterError
 
 
