@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli.console import out, print_error, print_json, progress_bars
-from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs
+from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs, several
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.types import Callback, KernelName
 
@@ -18,7 +18,11 @@ def classify(
     dataset: Dataset,
     kernels: Annotated[
         list[str] | None,
-        typer.Option("--kernel", help="rwk+, rwk- or, for labels, node-centric; may be repeated. \\[default: all]"),
+        typer.Option(
+            "--kernel",
+            metavar=several(KernelName),
+            help="May be repeated; node-centric needs labels. \\[default: all]",
+        ),
     ] = None,
     steps: Annotated[str, typer.Option(help="Walk lengths to choose from, such as 1,2,4.")] = "1,2,3,4,5",
     folds: Annotated[int, typer.Option(help="Outer folds.", min=2)] = 10,

@@ -3,20 +3,22 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.table import Table
 
 from rwkplus.cli.console import check_output, err, out, print_json, title_of, told
-from rwkplus.cli.options import CHOICES, Json, Reading, Seed, reads_graphs
+from rwkplus.cli.options import CHOICES, GRAPHS, Json, Reading, Seed, dataset_names, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.files import write_whole
+from rwkplus.types import OutlierMethod
 
 DEMO = "planted-anomalies"
 SHOWN = 20
 NO_REPORT = "There is no report: graphs with attributes, or without labels, are judged as a whole."
 CONTAMINATION = 0.05
+Kind = Literal["surprise", "kernel", "pattern"]
 
 
 class Judged(NamedTuple):
@@ -50,10 +52,7 @@ class Judged(NamedTuple):
 def detect(
     dataset: Annotated[
         str | None,
-        typer.Argument(
-            help="Database to search: registered name, or a file or folder: CSV, Parquet, .jsonl, .smi, .sdf, TU.",
-            show_default=DEMO,
-        ),
+        typer.Argument(help=GRAPHS, show_default=DEMO, autocompletion=dataset_names),
     ] = None,
     out_folder: Annotated[
         Path | None, typer.Option("--out", help="Folder for report.html, scores.jsonl and detector.safetensors.")
@@ -64,8 +63,8 @@ def detect(
     stream: Annotated[
         bool, typer.Option("--stream", help="Judge graphs from stdin as they arrive; with --train or --model.")
     ] = False,
-    detector: Annotated[str, typer.Option(help="surprise, kernel or pattern.")] = "surprise",
-    method: Annotated[str, typer.Option(help="For kernel: nearest, density, lof, svm or forest.")] = "nearest",
+    detector: Annotated[Kind, typer.Option(help="What makes a graph an anomaly; see above.")] = "surprise",
+    method: Annotated[OutlierMethod, typer.Option(help="How --detector kernel judges.")] = "nearest",
     contamination: Annotated[float, typer.Option(help="Expected share of anomalies, at most 0.5.")] = CONTAMINATION,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
@@ -155,7 +154,14 @@ def _check_options(
         raise ParameterError("--model brings its own: leave --detector, --method, --contamination and --seed out.")
 
 
-def _detector(kind: str, method: Any, contamination: float, ignore: Any, seed: int, model: Path | None) -> Any:  # noqa: ANN401
+def _detector(
+    kind: Kind,
+    method: OutlierMethod,
+    contamination: float,
+    ignore: tuple[str, ...],
+    seed: int,
+    model: Path | None,
+) -> Any:  # noqa: ANN401
     from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
     from rwkplus.mining import PatternMiner
 
@@ -165,10 +171,8 @@ def _detector(kind: str, method: Any, contamination: float, ignore: Any, seed: i
         return SurpriseDetector(contamination, ignore=ignore, random_state=seed)
     if kind == "kernel":
         return WalkKernelDetector(contamination, method, ignore=ignore, random_state=seed)
-    if kind == "pattern":
-        miner = PatternMiner("auto", criterion="blocks", n_controls=3, ignore=ignore, random_state=seed)
-        return PatternDetector(contamination, miner)
-    raise ParameterError(f"--detector must be surprise, kernel or pattern, got {kind!r}.")
+    miner = PatternMiner("auto", criterion="blocks", n_controls=3, ignore=ignore, random_state=seed)
+    return PatternDetector(contamination, miner)
 
 
 def _judged(detector: Any, graphs: Any, name: str, found: Any, usual: Any, most: int | None) -> Judged:  # noqa: ANN401

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from rwkplus.cli.commands.predict import trained_network
-from rwkplus.cli.console import check_output, out, title_of
-from rwkplus.cli.options import Dataset, Reading, reads_graphs
+from rwkplus.cli.console import check_output, out, print_json, title_of
+from rwkplus.cli.options import Dataset, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
 
 
@@ -17,6 +17,7 @@ def explain(
     dataset: Dataset,
     out_file: Annotated[Path, typer.Option("--out", help="The page to write, such as network.html.")],
     force: Annotated[bool, typer.Option("--force", help="Replace a page that exists.")] = False,
+    as_json: Json = False,
     *,
     reading: Reading,
 ) -> None:
@@ -29,4 +30,7 @@ def explain(
     trained = trained_network(model)
     graphs = reading.load(dataset, ignore=trained.inputs.ignore)
     path = write_network_report(out_file, trained, graphs, title_of(dataset))
-    out.print(f"The page is {path}.", soft_wrap=True)
+    if as_json:
+        print_json({"dataset": dataset, "graphs": len(graphs), "page": str(path)})
+    else:
+        out.print(f"The page is {path}.", soft_wrap=True)

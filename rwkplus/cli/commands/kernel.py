@@ -10,7 +10,7 @@ from rwkplus.cli.console import bold_names, check_output, out, print_json, progr
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
-from rwkplus.types import Progress
+from rwkplus.types import Combine, KernelName, Progress, Route, Walks
 
 
 @reads_graphs
@@ -19,16 +19,16 @@ def kernel(
     out_file: Annotated[
         Path, typer.Option("--out", help="File to write: .npz, or .npy for a matrix on disk that resumes.")
     ],
-    kernel: Annotated[str, typer.Option(help="rwk+, rwk- or node-centric.")] = "rwk+",
+    kernel: Annotated[KernelName, typer.Option(help="What walks compare; node-centric needs labels.")] = "rwk+",
     steps: Annotated[int, typer.Option(help="Longest walk, counted in edges.", min=1)] = 4,
     features: Annotated[
         bool, typer.Option("--features", help="Write sparse walk features instead of the matrix.")
     ] = False,
     normalize: Annotated[bool, typer.Option("--normalize", help="Cosine normalization of the matrix.")] = False,
-    walks: Annotated[str, typer.Option(help="open or closed.")] = "open",
-    combine: Annotated[str, typer.Option(help="sum, last, mean or geometric.")] = "sum",
+    walks: Annotated[Walks, typer.Option(help="All walks, or those that end where they began.")] = "open",
+    combine: Annotated[Combine, typer.Option(help="How scores of walks of 1, 2, ... steps become one.")] = "sum",
     decay: Annotated[float | None, typer.Option(help="Base of the geometric weights; 0.1 by default.")] = None,
-    route: Annotated[str, typer.Option(help="auto, explicit or blocks.")] = "auto",
+    route: Annotated[Route, typer.Option(help="Which exact way computes the matrix.")] = "auto",
     jobs: Jobs = 1,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
@@ -50,7 +50,7 @@ def kernel(
     else:
         from rwkplus.kernels import RandomWalkKernel
 
-        estimator = RandomWalkKernel(kernel, normalize=normalize, route=route, **choices)  # type: ignore[arg-type]
+        estimator = RandomWalkKernel(kernel, normalize=normalize, route=route, **choices)
         in_place = out_file if out_file.suffix == ".npy" else None
         with progress_bars() as show:
             arrays = {"gram": estimator.fit_transform(graphs, out=in_place, callback=show)}

@@ -10,6 +10,7 @@ from rich.table import Table
 from rwkplus.cli.console import check_output, out, print_json, progress_bars, title_of
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs
 from rwkplus.errors import ParameterError
+from rwkplus.types import Coloring, Criterion
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -30,9 +31,9 @@ def mine(
         Path, typer.Option("--out", help="Folder for report.html and patterns.json; must not exist yet.")
     ],
     patterns: Annotated[str, typer.Option(help="How many: a number, a range such as 2-8, or auto.")] = "6",
-    criterion: Annotated[str, typer.Option(help="maximal, blocks or contrast.")] = "maximal",
+    criterion: Annotated[Criterion, typer.Option(help="What makes a pattern good; see above.")] = "maximal",
     size: Annotated[str, typer.Option(help="Nodes of a pattern: a number, a range such as 3-8, or auto.")] = "auto",
-    colors: Annotated[str, typer.Option(help="auto, or structural: label nodes by their place in the graph.")] = "auto",
+    colors: Annotated[Coloring, typer.Option(help="structural labels nodes by their place in the graph.")] = "auto",
     gradient: Annotated[bool, typer.Option(help="Also take candidates from gradient descent.")] = False,
     controls: Annotated[
         int, typer.Option(help="Rewired databases, or permuted classes, to compare with, at most.", min=0)
@@ -61,8 +62,8 @@ def mine(
     miner = PatternMiner(
         _range("--patterns", patterns),
         _range("--size", size),
-        criterion=criterion,  # type: ignore[arg-type]
-        colors=colors,  # type: ignore[arg-type]
+        criterion=criterion,
+        colors=colors,
         candidates=("grown", "sampled", "gradient") if gradient else ("grown", "sampled"),
         n_controls=controls,
         max_seconds=max_seconds,
