@@ -17,7 +17,7 @@ LAYERS = (
     ("What people use", ("cli", "reports")),
     ("Learning without labels", ("mining", "detect", "descriptive")),
     ("Kernels and networks", ("kernels", "training", "models")),
-    ("Building blocks", ("datasets", "large", "nn", "functional")),
+    ("Building blocks", ("datasets", "large", "nn", "functional", "drawing")),
     ("Foundation", ("io", "table", "loops")),
 )
 """Rooms by layer, the highest first; imports point down, or sideways to the left of the list in ``tests``."""

@@ -1,5 +1,11 @@
-"""How Sphinx builds these pages: ``make docs``."""
+"""How Sphinx builds these pages: ``make docs``.
 
+Nothing is fetched while they are built. Two environment variables change that, both for a published build:
+``RWKPLUS_DOCS_ONLINE=1`` links types of other projects to their documentation, and ``RWKPLUS_DOCS_VERSIONS`` is the
+address of the JSON file that lists the published versions, which adds a menu of them.
+"""
+
+import os
 import re
 import subprocess
 import sys
@@ -12,13 +18,55 @@ import rwkplus
 ROOT = Path(__file__).parent.parent
 
 project, author, release = "rwkplus", "The rwkplus authors", rwkplus.__version__
+version = release
 copyright = author  # noqa: A001
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-html_theme, html_title = "furo", f"rwkplus {release}"
-html_static_path, html_css_files = ["_static"], ["wide.css"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx.ext.intersphinx",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
 exclude_patterns = ["_build"]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+
+html_theme, html_title = "pydata_sphinx_theme", f"rwkplus {release}"
+html_static_path, html_css_files = ["_static"], ["site.css"]
+html_logo = html_favicon = "_static/logo.svg"
+html_show_sphinx = False
+html_copy_source = False
+versions = os.environ.get("RWKPLUS_DOCS_VERSIONS")
+html_theme_options = {
+    "logo": {"text": f"rwkplus <small>{release}</small>", "alt_text": "rwkplus: the first page"},
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "navbar_end": [*(["version-switcher"] if versions else []), "theme-switcher"],
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    **({"switcher": {"json_url": versions, "version_match": release}} if versions else {}),
+}
+html_sidebars = {"index": [], "changelog": [], "data": ["sidebar-nav-bs"]}
+
+intersphinx_mapping = {
+    "python": ("https://docs.python.org/3", None),
+    "numpy": ("https://numpy.org/doc/stable", None),
+    "scipy": ("https://docs.scipy.org/doc/scipy", None),
+    "sklearn": ("https://scikit-learn.org/stable", None),
+    "networkx": ("https://networkx.org/documentation/stable", None),
+    "pandas": ("https://pandas.pydata.org/docs", None),
+    "torch": ("https://docs.pytorch.org/docs/stable", None),
+    "torch_geometric": ("https://pytorch-geometric.readthedocs.io/en/latest", None),
+}
+if not os.environ.get("RWKPLUS_DOCS_ONLINE"):
+    intersphinx_mapping = {}
+
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
@@ -27,14 +75,26 @@ autodoc_typehints_format = "fully-qualified"
 python_use_unqualified_type_names = True
 copybutton_exclude = ".linenos, .gp, .go"
 
+SECTIONS = ("kernels", "mining", "detection", "networks", "scale")
+"""Folders of examples, in the order of the gallery."""
 
-def _readme() -> str:
-    """The README, with links to the pages of this site where they exist."""
-    text = (ROOT / "README.md").read_text()
-    text = text.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
-    text = re.sub(r"\]\(examples/\w+\.py\)", "](examples.md)", text)
-    text = re.sub(r"\[([^\]]+)\]\((?:CITATION\.cff|experiments/results/)\)", r"`\1`", text)
-    return text.replace("# rwkplus\n", "# Guide\n", 1)
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["gallery"],
+    "subsection_order": [f"../examples/{section}" for section in SECTIONS],
+    "within_subsection_order": "FileNameSortKey",
+    "filename_pattern": r"\.py$",
+    "backreferences_dir": "gallery/uses",
+    "doc_module": ("rwkplus",),
+    "reset_modules": ("matplotlib",),
+    "image_scrapers": ("matplotlib",),
+    "thumbnail_size": (400, 280),
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+}
 
 
 def _commands() -> str:
@@ -42,15 +102,12 @@ def _commands() -> str:
     command = [sys.executable, "-m", "typer", "rwkplus.cli.main", "utils", "docs", "--name", "rwkplus"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     text = re.sub(r"<span[^>]*>(.*?)</span>", r"**\1**", text, flags=re.DOTALL)
-    return text.replace("# `rwkplus`\n", "# Command line\n", 1)
-
-
-GENERATED = {"guide": _readme, "commands": _commands}
+    return text.replace("# `rwkplus`\n", "# Command line reference\n", 1)
 
 
 def _generate(app: Sphinx, docname: str, source: list[str]) -> None:
-    if docname in GENERATED:
-        source[0] = GENERATED[docname]()
+    if docname == "commands":
+        source[0] = _commands()
 
 
 def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options: object) -> bool:

@@ -28,7 +28,7 @@ from rwkplus.training import GraphDataset, Place, Settings
 from rwkplus.training.cross_validation import tested
 from rwkplus.training.estimators import Job
 from rwkplus.training.loop import Row
-from rwkplus.training.targets import Loss
+from rwkplus.types import Loss
 
 Scores = dict[str, Any]
 OnStep = Callable[[str], None]

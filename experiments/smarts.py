@@ -19,7 +19,7 @@ from rwkplus.cli.console import out, progress
 from rwkplus.datasets.catalog import DATA_VARIABLE, data_folder
 from rwkplus.errors import DataError
 from rwkplus.mining import Pattern, PatternMiner
-from rwkplus.mining.search.greedy import Criterion
+from rwkplus.types import Criterion
 
 PATTERNS = 6
 CRITERIA: tuple[Criterion, ...] = ("maximal", "blocks")

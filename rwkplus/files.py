@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -23,6 +23,8 @@ MACHINE = f"{zlib.crc32(os.fsencode(platform.node())):08x}"
 """Short for the name of the machine: others that share its folders have processes of the same numbers."""
 NUMBERS = count()
 """Of the files this process writes."""
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that change how others are shown instead of being shown."""
 
 
 @contextmanager
@@ -54,14 +56,15 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: str | Path, replaces: str | None = None) -> Iterator[Path]:
+def whole_folder(path: str | Path, replaces: str | Collection[str] | None = None) -> Iterator[Path]:
     """Give a folder to write into, which gets the name ``path`` if the block ends well.
 
     After the block it stays even if the machine stops. What killed processes have left of it is removed. A folder that
-    has a file named ``replaces`` is replaced; anything else that is there already is refused.
+    has a file named ``replaces``, or none but files of these names, is replaced; anything else that is there already is
+    refused.
     """
     path = Path(path)
-    if path.exists() and (replaces is None or not ((path / replaces).exists() or _is_empty(path))):
+    if path.exists() and (replaces is None or not (_is_replaceable(path, replaces) or _is_empty(path))):
         what = "a folder of other files" if path.is_dir() and replaces is not None else "there already"
         raise DataError(f"{path} is {what}: give the name of a new folder.")
     scratch, old = _scratch(path, "new"), _scratch(path, "old")
@@ -82,6 +85,12 @@ def whole_folder(path: str | Path, replaces: str | None = None) -> Iterator[Path
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
     _sync_folder(path.parent)
+
+
+def _is_replaceable(folder: Path, replaces: str | Collection[str]) -> bool:
+    if isinstance(replaces, str):
+        return (folder / replaces).exists()
+    return folder.is_dir() and {entry.name for entry in folder.iterdir()} <= set(replaces)
 
 
 def _is_empty(folder: Path) -> bool:
@@ -145,6 +154,15 @@ def printable(text: str) -> str:
     'caf\\udce9.csv'
     """
     return text.encode(errors="backslashreplace").decode()
+
+
+def visible(text: str) -> str:
+    r"""Text that only shows: what terminals obey, and marks that turn the direction of what follows, are spelled out.
+
+    >>> visible("red\x1b[31m\u202etxt.exe\n")
+    'red\\x1b[31m\\u202etxt.exe\n'
+    """
+    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), printable(text))
 
 
 def write_whole(path: str | Path, content: bytes | str) -> Path:

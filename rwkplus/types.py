@@ -13,11 +13,24 @@ if TYPE_CHECKING:
 
 DIGITS = re.compile(r"\d")
 KernelName = Literal["rwk+", "rwk-", "node-centric"]
+NetworkKernel = Literal["rwk+", "rwk-"]
 Route = Literal["auto", "explicit", "blocks"]
 Walks = Literal["open", "closed"]
 UnknownLabel = Literal["new", "ignore", "error"]
 Assignment = Literal["dirac", "optimal"]
 Combine = Literal["sum", "last", "mean", "geometric"]
+GraphForm = Literal["arrow", "csv", "jsonl", "parquet"]
+TUFeatures = Literal["labels", "attributes", "both"]
+Atom = Literal["element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring"]
+Criterion = Literal["maximal", "blocks", "contrast"]
+Coloring = Literal["auto", "structural"]
+OutlierMethod = Literal["nearest", "density", "lof", "svm", "forest"]
+Task = Literal["auto", "classification", "regression", "counting", "multitask"]
+Features = Literal["auto", "given", "degree", "constant", "discrete"]
+Unknown = Literal["ignore", "error"]
+Loss = Literal["squared", "absolute"]
+Balance = Literal["none", "logits"]
+LrSchedule = Literal["halve", "cosine"]
 
 
 class Progress(NamedTuple):

@@ -104,14 +104,14 @@ def told(message: object) -> str:
     """An error or warning in the words of the running command; what it has no option for is left out."""
     if not isinstance(message, Told):
         return str(message)
-    text = message.told(_as_option)
+    text = message.told(as_option)
     name, _, rest = text.partition(" ")
-    if isinstance(message, ParameterError) and (option := _as_option(name, True)):  # about the argument it begins with
+    if isinstance(message, ParameterError) and (option := as_option(name, True)):  # about the argument it begins with
         return f"{option.partition(' ')[0]} {rest}"
     return text
 
 
-def _as_option(name: str, value: object) -> str | None:
+def as_option(name: str, value: object) -> str | None:
     """Spell an argument of the library as the running command does: ``--ignore age`` for ``ignore=("age",)``."""
     option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
     found = next((param for param in RUNNING.get() if option in param.opts), None)
@@ -153,22 +153,23 @@ def is_unused(folder: Path) -> bool:
     return folder.is_dir() and {item.name for item in folder.iterdir()} <= {CONFIG_FILE}
 
 
-def check_output(path: Path, remedy: str | None, *, folder: bool = False) -> None:
+def check_output(path: Path, remedy: str | None, *, folder: bool = False, option: str = "--out") -> None:
     """Find out before the work whether its result can be written.
 
     Args:
-        path: What ``--out`` names.
+        path: What ``option`` names.
         remedy: What to do about something that exists already, or None if that may be written over.
         folder: Whether it is to be a folder.
+        option: How the user named it.
     """
     if path.exists() and remedy is not None and not is_unused(path):
-        raise ParameterError(f"--out {path} exists already; {remedy}.")
+        raise ParameterError(f"{option} {path} exists already; {remedy}.")
     if path.exists() and path.is_dir() != folder:
-        raise ParameterError(f"--out {path} is {'no folder but a file' if folder else 'no file but a folder'}.")
+        raise ParameterError(f"{option} {path} is {'no folder but a file' if folder else 'no file but a folder'}.")
     if not folder and not path.parent.exists():
-        raise ParameterError(f"--out {path}: there is no folder {path.parent}.")
+        raise ParameterError(f"{option} {path}: there is no folder {path.parent}.")
     place = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if place != path and not place.is_dir():
-        raise ParameterError(f"--out {path}: {place} is no folder.")
+        raise ParameterError(f"{option} {path}: {place} is no folder.")
     if not os.access(place, os.W_OK):
-        raise ParameterError(f"--out {path}: {place} cannot be written to.")
+        raise ParameterError(f"{option} {path}: {place} cannot be written to.")

@@ -14,6 +14,7 @@ from rwkplus.cli.options import Reading, option, reading_defaults, takes
 from rwkplus.cli.run_record import save_result
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.files import read_text, write_whole
+from rwkplus.types import Balance, Features, Loss, LrSchedule, NetworkKernel, Task
 
 RESULT_FILE = "result.json"
 
@@ -30,29 +31,29 @@ FILES: dict[str, Any] = {
 }
 NETWORK: dict[str, Any] = {
     "model": (str | None, "--model", "kergnn, rwnn, gin, gnn or igad. [default: kergnn]"),
-    "kernel": (str | None, "--kernel", "rwk+ or rwk-, for kernel networks."),
+    "kernel": (NetworkKernel | None, "--kernel", "For kernel networks."),
     "steps": (int | None, "--steps", "Longest walk, for kernel networks.", 1),
     "param": (list[str] | None, "--param", "Another parameter of the network, such as num_hidden=16; may be repeated."),
 }
 TRAINING: dict[str, Any] = {
-    "task": (str | None, "--task", "classification, regression, counting, multitask or auto. [default: auto]"),
+    "task": (Task | None, "--task", "What the targets are. [default: auto]"),
     "features": (
-        str | None,
+        Features | None,
         "--features",
-        "Node features: given (labels and attributes), discrete (label numbers, for embeddings), degree, constant or "
-        "auto.",
+        "Node features: given are labels and attributes, discrete are numbers of labels, for embeddings. "
+        "[default: auto]",
     ),
-    "balance": (str | None, "--balance", "none, or logits to learn as if classes were equally frequent."),
+    "balance": (Balance | None, "--balance", "logits learns as if classes were equally frequent. [default: none]"),
     "positive": (
         str | None,
         "--positive",
         "Of two classes the one whose F1, ROC-AUC and so on are reported. [default: 2nd]",
     ),
-    "loss": (str | None, "--loss", "squared or absolute error, for numbers."),
+    "loss": (Loss | None, "--loss", "Error of numbers. [default: squared]"),
     "epochs": (int | None, "--epochs", "Passes over the graphs. [default: 200]", 1),
     "batch_size": (int | None, "--batch-size", "Graphs per step. [default: 64]", 1),
     "lr": (float | None, "--lr", "Learning rate. [default: 0.01]"),
-    "lr_schedule": (str | None, "--lr-schedule", "How the learning rate falls: halve or cosine. [default: halve]"),
+    "lr_schedule": (LrSchedule | None, "--lr-schedule", "How the learning rate falls. [default: halve]"),
     "halve_lr_every": (int | None, "--halve-lr-every", "Epochs between halvings; 0 for none. [default: 50]", 0),
     "weight_decay": (float | None, "--weight-decay", "Weight decay. [default: 0]"),
     "validation": (float | None, "--validation", "Share of graphs that chooses the best epoch. [default: 0.1]"),

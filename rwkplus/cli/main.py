@@ -9,7 +9,19 @@ import typer
 from typer.core import TyperCommand
 
 from rwkplus import __version__
-from rwkplus.cli import classify, datasets, detect, explain, kernel, mine, predict, train, tune
+from rwkplus.cli.commands import (
+    classify,
+    convert,
+    datasets,
+    describe,
+    detect,
+    explain,
+    kernel,
+    mine,
+    predict,
+    train,
+    tune,
+)
 from rwkplus.cli.console import RUNNING, err, print_error
 from rwkplus.errors import RWKPlusError, RWKPlusWarning
 
@@ -29,16 +41,28 @@ class Command(TyperCommand):
 
 app = typer.Typer(
     help="Random walk kernels on graphs: matrices, features, patterns, anomalies, networks.",
+    epilog="Begin with: rwkplus describe FILE, which tells what is in your data. With --install-completion your shell "
+    "completes commands, options and names of data sets.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (
-    datasets.datasets, kernel.kernel, classify.classify, mine.mine, detect.detect, train.train, tune.tune,
-    predict.predict, explain.explain,
-):  # fmt: skip
-    app.command(cls=Command)(command)
+EXAMPLES = {
+    describe.describe: "payment-cases",
+    convert.convert: "functional-groups molecules.jsonl",
+    datasets.datasets: "--json",
+    kernel.kernel: "functional-groups --steps 3 --normalize --out gram.npz",
+    classify.classify: "functional-groups --kernel rwk+ --steps 1,2 --folds 5",
+    mine.mine: "planted-molecules --patterns 3 --out mined",
+    detect.detect: "planted-anomalies --out detected",
+    train.train: "functional-groups --model kergnn --epochs 20 --folds 0 --out run",
+    tune.tune: "functional-groups --model gnn --trials 2 --folds 2 --epochs 2 --ignore edge_attr --out search",
+    predict.predict: "run functional-groups --out predictions.csv",
+    explain.explain: "run functional-groups --out network.html",
+}
+"""Commands in the order of ``--help``, each with what may follow it; a test runs one after the other."""
+for command, arguments in EXAMPLES.items():
+    app.command(cls=Command, epilog=f"Example: rwkplus {command.__name__} {arguments}")(command)
 
 
 INTERRUPTED = 130
@@ -66,17 +90,37 @@ def run(program: typer.Typer = app) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may be no text
     try:
-        program()
-    except RWKPlusError as error:  # of another program than this one
+        code = program(standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
+    except Exception as error:
+        code = _tell(error)
+    if code == INTERRUPTED:
+        err.print("interrupted")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(error: Exception) -> int:
+    """Say what went wrong, in a line, and return the exit code; what nobody expected is raised again."""
+    if isinstance(error, RWKPlusError):  # of another program than this one
         print_error(error)
-        sys.exit(2)
-    except SystemExit as end:  # typer has caught Ctrl-C
-        if end.code == INTERRUPTED:
-            err.print("interrupted")
-        raise
-    except OSError as error:  # a full disk, a folder that was taken away
+        return 2
+    if isinstance(error, OSError):  # a full disk, a folder that was taken away
         print_error(f"{error.filename}: {error.strerror}." if error.filename else error)
-        sys.exit(1)
+        return 1
+    if not hasattr(error, "format_message"):  # of the parser, whose classes have moved from release to release
+        raise error
+    return _tell_usage(error)
+
+
+def _tell_usage(error: Any) -> int:  # noqa: ANN401
+    """Say in a line what is wrong with the arguments, and where to read about them."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked for: the help was shown
+        return 2
+    words = " ".join(error.format_message().split()).rstrip(".")
+    path = getattr(error.ctx, "command_path", "rwkplus")
+    print_error(f"{words}{'' if words.endswith('?') else '.'} {path} --help tells more.")
+    return 2
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

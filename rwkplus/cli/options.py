@@ -10,13 +10,20 @@ from typing import Annotated, Any, NamedTuple, get_args
 import typer
 
 from rwkplus.errors import Remedy, RWKPlusWarning
+from rwkplus.types import Atom, TUFeatures
 
-Dataset = Annotated[
-    str,
-    typer.Argument(
-        help="Registered name (see `rwkplus datasets`), or a file or folder: CSV, Parquet, .jsonl, .smi, .sdf, TU."
-    ),
-]
+GRAPHS = "A name that `rwkplus datasets` lists, or a file or folder: .csv, .parquet, .jsonl, .smi, .sdf, .zip (TU)."
+"""What a command reads; a test compares it with :mod:`rwkplus.io.sources`, which is slow to import."""
+
+
+def dataset_names(incomplete: str) -> list[str]:
+    """Names of data sets that begin like this, for shells that complete words; without any, they complete files."""
+    from rwkplus.datasets import REGISTRY
+
+    return [name for name in REGISTRY if name.startswith(incomplete)]
+
+
+Dataset = Annotated[str, typer.Argument(autocompletion=dataset_names, help=GRAPHS)]
 
 
 def _jobs(number: int) -> int:
@@ -40,12 +47,12 @@ CHOICES: dict[str, tuple[Any, str, str]] = {
     "labels": (list[str] | None, "--label", "Column of numbers to read as labels; may be repeated."),
     "attributes": (list[str] | None, "--attribute", "Column to read as numbers; may be repeated."),
     "weight": (str | None, "--weight", "Edge column to read as weight."),
-    "atom": (list[str] | None, "--atom", "What describes an atom, such as element or charge; may be repeated."),
+    "atom": (list[str] | None, "--atom", "What describes an atom; may be repeated. [default: element]"),
     "directed": (bool | None, "--directed", "Edges of a table lead from source to target, each row one of its own."),
     "multigraph": (bool | None, "--multigraph", "Each row is an edge of its own: two nodes may have several."),
     "drop_duplicates": (bool | None, "--drop-duplicates", "Leave out rows that repeat an edge."),
     "on_error": (bool | None, "--skip-bad", "Leave out what cannot be read, and say what it was."),
-    "node_features": (str | None, "--node-features", "Columns of TU files: labels, attributes or both."),
+    "node_features": (TUFeatures | None, "--node-features", "Columns of TU files to read. [default: labels]"),
 }
 """By the name that :class:`rwkplus.io.sources.ReadOptions` has for it: type, option, help."""
 
@@ -76,7 +83,20 @@ class Reading(NamedTuple):
 def option(panel: str | None, kind: Any, flag: str, about: str, least: float | None = None) -> Any:  # noqa: ANN401
     """The annotation of an option."""
     text = about.replace("[", "\\[")
-    return Annotated[kind, typer.Option(flag, help=text, min=least, show_default=False, rich_help_panel=panel)]
+    shown = several(Atom) if flag == "--atom" else None
+    return Annotated[
+        kind,
+        typer.Option(flag, help=text, min=least, show_default=False, rich_help_panel=panel, metavar=shown),
+    ]
+
+
+def several(choices: Any) -> str:  # noqa: ANN401
+    """Choices as the help shows them, for options that may be repeated, of which typer knows no choices.
+
+    >>> several(TUFeatures)
+    '[labels|attributes|both]'
+    """
+    return f"[{'|'.join(get_args(choices))}]"
 
 
 def takes(

@@ -16,6 +16,7 @@ from rwkplus.datasets.generators import (
     planted_groups,
     planted_molecules,
 )
+from rwkplus.datasets.medicines import medicines
 
 if TYPE_CHECKING:
     from rwkplus.datasets.molecule_sets import MoleculeSet, load_molhiv, load_molpcba, load_zinc
@@ -33,6 +34,7 @@ __all__ = [
     "load_molpcba",
     "load_nodes",
     "load_zinc",
+    "medicines",
     "node_split",
     "payment_cases",
     "planted_groups",

@@ -20,6 +20,7 @@ from rwkplus.datasets.generators import (
     planted_groups,
     planted_molecules,
 )
+from rwkplus.datasets.medicines import medicines
 from rwkplus.errors import DataError
 from rwkplus.io.sources import ReadOptions, options_of, read_path
 from rwkplus.io.tu import read_tu
@@ -81,6 +82,7 @@ class Entry:
 REGISTRY = {
     entry.name: entry
     for entry in [
+        Entry("medicines", "embedded: well-known medicines of eleven families", make=medicines),
         Entry(
             "functional-groups",
             "embedded: molecule-like graphs with a nitro group or its isomer",

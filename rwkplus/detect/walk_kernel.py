@@ -4,7 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.random import RandomState
@@ -21,9 +21,8 @@ from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, Ints, ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.table.reader import ALIKE, with_equal_nodes
-from rwkplus.types import KernelName, check_choice, check_integer, seed_of
+from rwkplus.types import KernelName, OutlierMethod, check_choice, check_integer, seed_of
 
-Method = Literal["nearest", "density", "lof", "svm", "forest"]
 T = TypeVar("T")
 BLOCK_NODES = 50_000
 """Nodes of the graphs compared with the references at a time."""
@@ -100,7 +99,7 @@ class WalkKernelDetector(GraphDetector):
     def __init__(
         self,
         contamination: float = 0.05,
-        method: Method = "nearest",
+        method: OutlierMethod = "nearest",
         kernel: RandomWalkKernel | None = None,
         *,
         n_references: int = 2000,
@@ -209,7 +208,7 @@ class WalkKernelDetector(GraphDetector):
 
     def _check(self) -> None:
         super()._check()
-        check_choice("method", self.method, Method)
+        check_choice("method", self.method, OutlierMethod)
         check_integer("n_references", self.n_references, 1)
         if self.n_neighbors is not None:
             check_integer("n_neighbors", self.n_neighbors, 1)
@@ -423,7 +422,7 @@ def with_new_share(counts: csr_matrix, totals: Sequence[float] | Floats) -> csr_
     return hstack([counts, csr_matrix(1 - known / np.maximum(totals, 1)).T], format="csr")
 
 
-def novelty(method: Method, n_neighbors: int | None, references: int, seed: int) -> Novelty:
+def novelty(method: OutlierMethod, n_neighbors: int | None, references: int, seed: int) -> Novelty:
     """Make an unfitted judge of novelty; scikit-learn's detectors are imported only if one is asked for.
 
     >>> novelty("lof", None, references=10, seed=0).model.n_neighbors

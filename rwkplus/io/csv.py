@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, Remedy
-from rwkplus.files import opened_text
+from rwkplus.files import opened_text, whole_folder
 from rwkplus.io.assembly import TAKES, assemble
+from rwkplus.io.frames import rows_of
 from rwkplus.io.rows import SHOWN, Cells, Coded, Mistakes, Places, Side, are_molecules, find, kind_of, spelled
 from rwkplus.io.sources import ReadOptions
-from rwkplus.table import GraphTable, Numbers
-from rwkplus.table.columns import short
+from rwkplus.table import Column, GraphTable, Numbers
+from rwkplus.table.columns import plain_values, short
+from rwkplus.table.graph_table import SIDES
 
 DELIMITERS = ",;\t"
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
@@ -444,3 +446,36 @@ def _numbers_or(words: Coded, number: ReadNumber) -> tuple[Cells, _Bad]:
     for row in np.flatnonzero(np.isin(words.codes, column.bad.rows)):
         bad.add(int(row), words.values[words.codes[row]], number=True)
     return Numbers(values), bad
+
+
+# And back
+
+
+def write_csv(table: GraphTable, folder: str | Path) -> Path:
+    r"""Write a folder of ``graphs.csv``, ``nodes.csv`` and ``edges.csv``, whole or not at all.
+
+    Several numbers of a row are columns of their own. Cells hold no types: :func:`rwkplus.io.write_graphs` tells with
+    which options the same table is read again.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     (write_csv(GraphTable.of(["CO"]), f"{folder}/co") / "edges.csv").read_text()
+    'graph,source,target,label\n0,0,1,-\n'
+    """
+    with whole_folder(folder, replaces=[f"{side}.csv" for side in SIDES]) as scratch:
+        for side, columns in rows_of(table)._asdict().items():
+            cells = {name: own for column in columns.items() for name, own in _spread(*column)}
+            with (scratch / f"{side}.csv").open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(cells)
+                writer.writerows(zip(*cells.values(), strict=True))
+    return Path(folder)
+
+
+def _spread(name: str, column: Column) -> Iterator[tuple[str, list[Any]]]:
+    """A column as cells; one with several numbers in a row as several."""
+    if isinstance(column, Numbers) and column.numbers.ndim > 1:
+        for k in range(column.width):
+            yield f"{name}{k}", plain_values(Numbers(column.numbers[:, k]))
+    else:
+        yield name, plain_values(column)

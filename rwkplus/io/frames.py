@@ -111,14 +111,23 @@ def to_frames(table: GraphTable, library: str = "pandas") -> Frames:
     except ImportError as error:
         raise MissingExtraError(f"data frames of {library} need it to be installed: pip install {library}.") from error
     make = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}[library]
+    return Frames(*(make(columns) for columns in rows_of(table)))
+
+
+def rows_of(table: GraphTable) -> Frames:
+    """The columns of three tables that refer to one another by ``graph``, ``node``, ``source`` and ``target``.
+
+    >>> list(rows_of(GraphTable.of(["CO"])).edges)
+    ['graph', 'source', 'target', 'label']
+    """
     graphs, nodes = dict(table.graphs), dict(table.nodes)
     graph, node = _graph_keys(graphs, table), _node_keys(nodes, table)
     first = table.node_ptr[:-1][table.edge_graph]
     ends = {"source": node.take(first + table.source), "target": node.take(first + table.target)}
     return Frames(
-        make({"graph": graph, **_free(graphs, "graphs")}),
-        make({"graph": graph.take(table.node_graph), "node": node, **_free(nodes, "nodes")}),
-        make({"graph": graph.take(table.edge_graph), **ends, **_free(table.edges, "edges")}),
+        {"graph": graph, **_free(graphs, "graphs")},
+        {"graph": graph.take(table.node_graph), "node": node, **_free(nodes, "nodes")},
+        {"graph": graph.take(table.edge_graph), **ends, **_free(table.edges, "edges")},
     )
 
 

@@ -385,6 +385,24 @@ def _pointers(graphs: _File, field: str, total: int) -> NDArray[np.int64]:
     return ptr
 
 
+def write_parquet(table: GraphTable, folder: str | Path) -> Path:
+    """Write a folder of ``graphs.parquet``, ``nodes.parquet`` and ``edges.parquet``, whole or not at all.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     open_table(write_parquet(GraphTable.of(["CO"]), f"{folder}/co")).num_edges
+    1
+    """
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    from rwkplus.io.frames import to_frames
+
+    with whole_folder(folder, replaces=[f"{side}.parquet" for side in SIDES]) as scratch:
+        for side, frame in to_frames(table, "pyarrow")._asdict().items():
+            parquet.write_table(frame, scratch / f"{side}.parquet")
+    return Path(folder)
+
+
 def read_parquet(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
     """Read one Parquet file, of edges or with a column of molecules, as a data frame would be.
 

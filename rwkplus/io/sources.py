@@ -1,25 +1,26 @@
-"""The one way in: graphs in any form become a table, as :class:`ReadOptions` say."""
+"""The one way in, graphs in any form become a table, as :class:`ReadOptions` say; and the way back to files."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from fnmatch import filter as filter_names
 from importlib import import_module
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
 
 from rwkplus.errors import DataError, GraphError, ParameterError, Remedy
-from rwkplus.table import Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import Kind, column_of, is_missing, target_column
-from rwkplus.table.graph_table import SIDES
-from rwkplus.types import check_choice, check_ignore
+from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
+from rwkplus.table.columns import Kind, column_of, equal, is_missing, target_column
+from rwkplus.table.graph_table import ARRAYS, SIDES, parallel_edges
+from rwkplus.types import Atom, GraphForm, TUFeatures, check_choice, check_ignore
 
 OnError = Literal["raise", "skip"]
-TUFeatures = Literal["labels", "attributes", "both"]
 CHOICES = {
-    "atom": ("element", "charge", "aromatic", "hydrogens", "degree", "isotope", "chirality", "ring"),
+    "atom": get_args(Atom),
     "bond": ("type", "stereo", "conjugated", "ring"),
 }
 """What may describe atoms and bonds."""
@@ -358,6 +359,86 @@ def _is_a(value: object, module: str, *names: str) -> bool:
     loaded = sys.modules.get(module)
     classes = tuple(kind for kind in (getattr(loaded, name, None) for name in names) if isinstance(kind, type))
     return loaded is not None and isinstance(value, classes)
+
+
+# And back
+
+
+class Written(NamedTuple):
+    """A table in a file or folder, and what became of it."""
+
+    path: Path
+    options: dict[str, Any]
+    """With which it is read again."""
+    lost: list[str]
+    """What differs even then, in words."""
+
+
+def write_graphs(table: GraphTable, path: str | Path, form: GraphForm = "arrow") -> Written:
+    """Write graphs as JSON lines, as a folder of CSV or Parquet files, or of Arrow files (:meth:`GraphTable.write`).
+
+    What was written is read again, so that nothing gets lost in silence.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> table = GraphTable.of(["CO", "N#N"]).with_targets(["yes", "no"], "active")
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_graphs(table, f"{folder}/molecules.jsonl", "jsonl")
+        ...     GraphTable.of(written.path, **written.options) == table
+        True
+        >>> written.options
+        {'y': 'active'}
+    """
+    check_choice("form", form, GraphForm)
+    write = {
+        "arrow": "parquet.write_table", "csv": "csv.write_csv", "jsonl": "json_lines.write_json_lines",
+        "parquet": "parquet.write_parquet",
+    }  # fmt: skip
+    module, _, function = write[form].partition(".")
+    made: Path = getattr(import_module(f"rwkplus.io.{module}"), function)(table, path)
+    if form == "arrow":
+        return Written(made, {}, [])
+    options: dict[str, Any] = {}
+    if table.targets not in ((), ("y",)):
+        options["y"] = table.targets[0] if len(table.targets) == 1 else list(table.targets)
+    if table.weight is not None:
+        options["weight"] = table.weight
+    if form != "jsonl":
+        options |= {"directed": True} if table.directed else {}
+        options |= {"multigraph": True} if parallel_edges(table).any() else {}
+    again = read_path(made, options_of(options))
+    for option, kind in (("labels", Categories), ("attributes", Numbers)):
+        names = [f"{side}.{name}" for side, name in _of_other_kind(table, again, kind)]
+        options |= {option: names} if names else {}
+    again = read_path(made, options_of(options))
+    return Written(made, options, list(_differences(table, again)))
+
+
+def _of_other_kind(table: GraphTable, again: GraphTable, kind: type) -> Iterator[tuple[str, str]]:
+    """Columns of nodes and edges of a kind that came back as another."""
+    for side in SIDES[1:]:
+        for name, column in getattr(table, side).items():
+            found = getattr(again, side).get(name)
+            if isinstance(column, kind) and found is not None and not isinstance(found, kind):
+                yield side, name
+
+
+def _differences(table: GraphTable, again: GraphTable) -> Iterator[str]:
+    """In which a table differs from one that it became, in words."""
+    if len(again) != len(table):
+        yield f"{len(table) - len(again)} of {len(table)} graphs are gone"
+        return
+    if not all(np.array_equal(getattr(again, name), getattr(table, name)) for name in ARRAYS):
+        yield "nodes or edges are gone or have another order"
+    for side in SIDES:
+        for name, column in getattr(table, side).items():
+            found = getattr(again, side).get(name)
+            if found is None:
+                yield f"the {side} have no column {name!r}"
+            elif found.kind != column.kind:
+                yield f"the column {name!r} of the {side} is {found.in_words()}"
+            elif len(found) == len(column) and not equal(found, column):
+                yield f"the column {name!r} of the {side} has other values"
 
 
 # What sources of single graphs share

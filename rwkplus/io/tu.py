@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, ParameterError, Remedy
-from rwkplus.io.sources import ReadOptions, TUFeatures
+from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers
 from rwkplus.table.arrays import once
 from rwkplus.table.columns import integer_labels
 from rwkplus.table.graph_table import pointers
-from rwkplus.types import check_choice
+from rwkplus.types import TUFeatures, check_choice
 
 TAKES = ("ignore", "node_features")
 ATTRIBUTES = {"node": "x", "edge": "attr"}

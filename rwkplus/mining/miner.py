@@ -18,7 +18,7 @@ from rwkplus.mining.contrast import Targets, class_contrasts, mean_differences
 from rwkplus.mining.patterns import Pattern
 from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.greedy import Controls, Criterion, Search, labelled_shapes
+from rwkplus.mining.search.greedy import Controls, Search, labelled_shapes
 from rwkplus.mining.search.growth import Beam, Grown
 from rwkplus.mining.search.guided import GuidedSearch, Rounds
 from rwkplus.mining.search.large_graph import BlockSearch, LargeSearch
@@ -27,6 +27,8 @@ from rwkplus.mining.search.whole_graph import count_whole
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.types import (
     Callback,
+    Coloring,
+    Criterion,
     Progress,
     check_choice,
     check_ignore,
@@ -50,7 +52,6 @@ CONTRASTED = 6
 """Times as many graphs are searched for contrasts: rare classes need many others beside them."""
 LARGEST_HIDDEN = 6
 """Nodes of a hidden graph, which candidates from gradient descent are decoded from."""
-Coloring = Literal["auto", "structural"]
 
 
 class PatternMiner(Miner):

@@ -13,9 +13,8 @@ from rwkplus.nn.egonets import check_extent, extract_egonets, merge_egonets
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
 from rwkplus.nn.norms import Placement, StepNorm
 from rwkplus.tensors import check_place, check_type, is_transformed, learns
-from rwkplus.types import Walks, check_choice, check_integer
+from rwkplus.types import NetworkKernel, Walks, check_choice, check_integer
 
-Kernel = Literal["rwk+", "rwk-"]
 StepCombine = Literal["sum", "mean", "last", "concat"]
 Aggregation = Literal["sum", "mean"]
 Route = Literal["compiled", "torch"]
@@ -32,7 +31,7 @@ class KernelOptions(TypedDict, total=False):
     steps: int
     """Longest walk, counted in edges."""
 
-    kernel: Kernel
+    kernel: NetworkKernel
     """``"rwk+"`` matches every node of a walk, ``"rwk-"`` only its ends."""
 
     combine: StepCombine
@@ -79,7 +78,7 @@ class KernelModule(nn.Module):
         *,
         hidden_nodes: int = 6,
         steps: int = 3,
-        kernel: Kernel = "rwk+",
+        kernel: NetworkKernel = "rwk+",
         combine: StepCombine = "sum",
         include_zero_step: bool = False,
         walks: Walks = "open",
@@ -91,7 +90,7 @@ class KernelModule(nn.Module):
         compiled: bool | None = None,
     ) -> None:
         super().__init__()
-        check_choice("kernel", kernel, Kernel)
+        check_choice("kernel", kernel, NetworkKernel)
         check_choice("combine", combine, StepCombine)
         check_choice("walks", walks, Walks)
         check_integer("steps", steps, 1)
@@ -102,7 +101,7 @@ class KernelModule(nn.Module):
                 "closed walks cannot be normalized between their steps.",
                 Remedy("Use {step_norm}.", step_norm="readout"),
             )
-        self.kernel: Kernel = kernel
+        self.kernel: NetworkKernel = kernel
         self.steps = steps
         self.combine: StepCombine = combine
         self.include_zero_step = include_zero_step

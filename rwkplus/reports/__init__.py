@@ -6,6 +6,7 @@ May import everything below the command line; nothing but commands imports this 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rwkplus.reports.description import describe_graphs
 from rwkplus.reports.detection import detection_report, write_detection_report
 from rwkplus.reports.mining import mining_report, write_mining_report
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from rwkplus.reports.network import network_report, write_network_report
 
 __all__ = [
+    "describe_graphs",
     "detection_report",
     "mining_report",
     "network_report",

@@ -9,14 +9,15 @@ import numpy as np
 
 from rwkplus.detect import Explanation, GraphDetector, Judgments
 from rwkplus.detect.walk_kernel import default_kernel
-from rwkplus.drawing import draw, histogram, label_colors
+from rwkplus.drawing import draw, label_colors
 from rwkplus.files import write_whole
-from rwkplus.reports.page import Figure, Page, Section, how_many_drawn, intervals_of, surroundings
+from rwkplus.reports.charts import histogram
+from rwkplus.reports.page import Cell, Figure, Page, Section, Table, how_many_drawn, intervals_of, surroundings
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.graph_table import pointers
 from rwkplus.table.reader import with_equal_nodes
 
-SHOWN = 12
+SHOWN = 24
 """Flagged graphs on a page, the most anomalous first."""
 NEAREST = 3
 EMPTY = GraphTable(pointers([]), pointers([]), np.zeros(0, np.int32), np.zeros(0, np.int32))
@@ -57,19 +58,24 @@ def detection_report(
     drawn = detector.labelled(table[shown]) if shown else []
     nearest = _nearest(detector, table[shown], compared) if shown else []
     beside = [graph for row in nearest for graph, _ in row]
-    colors = label_colors({str(label) for graph in [*drawn, *beside] for _, label in graph.nodes(data="label")})
+    seen = {str(label) for graph in [*drawn, *beside] for _, label in graph.nodes(data="label")}
+    every = label_colors(seen | {*detector.label_reader.nodes.names})  # the same as on other pages of the database
+    colors = {label: color for label, color in every.items() if label in seen}
     sections = []
     for k, i in enumerate(shown):
-        facts = {"score": f"{scores[i]:.3g}, rank {k + 1}"}
+        facts: dict[str, object] = {"score": f"{scores[i]:.3g}, rank {k + 1}"}
         if known is not None:
             facts["truth"] = known.get(i, "nothing planted: a false alarm")
         sections.append(_section(f"Graph {table.graph_id(i)}", drawn[k], reasons[k], nearest[k], colors, facts))
+    counts = {"graphs": f"{len(table):,}", "flagged": len(flagged), "threshold": f"{-detector.offset_:.3g}"}
     return Page(
         title=f"Anomalies in {name}",
         lead=_lead(detector, judged, len(flagged), bool(len(compared))),
+        numbers=counts,
         charts=[Figure(histogram(scores, -detector.offset_), "scores of all graphs")],
         colors=colors,
         intervals=intervals_of(detector.label_reader) if shown else (),
+        overview=_overview(sections, scores[shown].tolist()) if shown else None,
         sections=sections,
     ).html()
 
@@ -94,7 +100,7 @@ def _lead(detector: GraphDetector, judged: Judgments, count: int, beside: bool) 
         more += (
             "Unusual nodes are drawn in full, their neighbors weaker, the rest faint" if detector.explains else WHOLE
         )
-        more += "; the small pictures are the most similar usual graphs." if beside else "."
+        more += "; beside are the most similar usual graphs." if beside else "."
     return (
         f"{type(detector).__name__} flags {count} of {judged.scores.size} graphs, by scores above "
         f"{-detector.offset_:.3g}. {more}"
@@ -141,23 +147,38 @@ def why_none(detector: GraphDetector, judged: Judgments) -> str:
     return f"The highest score, {highest:.3g}, is shared by {count} graphs, {round(100 * share, 1):g}% of all: {remedy}"
 
 
+def _overview(sections: Sequence[Section], scores: Sequence[float]) -> Table:
+    more = [name for name in ("nodes", "unusual", "truth") if name in sections[0].facts]
+    rows = [
+        [Cell(k, k), Cell(section.title, words=True, link=f"#s{k}"), Cell(f"{score:.3g}", score)]
+        + [Cell(section.facts[name], words=name != "nodes") for name in more]
+        for k, (section, score) in enumerate(zip(sections, scores, strict=True), start=1)
+    ]
+    return Table(["", "graph", "score", *more], rows)
+
+
 def _section(
     title: str,
     graph: nx.Graph,
     why: Explanation | None,
     nearest: Sequence[tuple[nx.Graph, str]],
     colors: Mapping[str, str],
-    facts: dict[str, str],
+    facts: dict[str, object],
 ) -> Section:
     """One flagged graph with what is unusual about it, if the detector can tell, and what it is compared with."""
     scores = {} if why is None else why.scores
     close = surroundings(graph, () if why is None else sorted(why.part, key=lambda v: -scores[v]))
     facts["nodes"] = how_many_drawn(graph, close)
+    chips, keys = [], {}
     if why is not None:
         facts["unusual"] = unusual_nodes(graph, why) or "no single node"
+        ordered = [v for v in sorted(why.nodes, key=lambda v: -scores[v]) if v in close][:NAMED]
+        keys = {v: k for k, v in enumerate(ordered)}
+        chips = [(k, f"{graph.nodes[v]['label']} {graph.nodes[v]['name']}: {scores[v]:.3g}") for v, k in keys.items()]
     strength = None if why is None else dict.fromkeys(close, 0.0) | why.strength
     figures = [Figure(draw(surroundings(other), colors, title="a usual graph"), caption) for other, caption in nearest]
-    return Section(title, draw(close, colors, strength=strength, title=title), facts, figures)
+    main = Figure(draw(close, colors, strength=strength, title=title, keys=keys), chips=chips)
+    return Section(title, main, facts, figures, slides="usual graph")
 
 
 def _nearest(detector: GraphDetector, flagged: GraphTable, usual: GraphTable) -> list[list[tuple[nx.Graph, str]]]:

@@ -1,17 +1,21 @@
-"""One page about mined patterns: each drawn, with its support and examples of its occurrences."""
+"""One page about mined patterns: each drawn, with its support, how classes differ in it, and where it occurs."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from rwkplus.drawing import bars, curve, draw, graphs_to_draw, label_colors
+from rwkplus.drawing import draw, graphs_to_draw, label_colors
+from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.files import write_whole
 from rwkplus.mining import Pattern, PatternMiner
-from rwkplus.mining.contrast import ClassContrast
-from rwkplus.reports.page import Figure, Page, Section, how_many_drawn, intervals_of, surroundings
+from rwkplus.reports.charts import curve
+from rwkplus.reports.page import Cell, Figure, Page, Section, Table, how_many_drawn, intervals_of, surroundings
 from rwkplus.table import Graphs, GraphTable
 
-EXAMPLES = 3
+EXAMPLES = 12
+"""Occurrences of a pattern on a page, in as many graphs as possible."""
 
 
 def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
@@ -23,25 +27,20 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
         name: Name of the database.
     """
     table = GraphTable.of(graphs)
-    colors = label_colors(miner.reader_.labels.nodes.names)
-    found = len(miner.patterns_)
+    colors, patterns = label_colors(miner.reader_.labels.nodes.names), miner.patterns_
+    found = len(patterns)
     explained = f"{miner.explained_[-1]:.0%} of all edges lie in an occurrence" if found else "nothing beats chance"
     return Page(
         title=f"Patterns of {name}",
-        lead=f"{found} pattern{'' if found == 1 else 's'} in {len(table)} graphs; {explained}. "
-        f"Criterion: {miner.criterion}. {what_chance_reaches(miner)}",
-        charts=_curves(miner) if found else (),
+        lead=f"{found} pattern{'' if found == 1 else 's'} in {len(table)} graph{'' if len(table) == 1 else 's'}; "
+        f"{explained}. Criterion: {miner.criterion}. {what_chance_reaches(miner)}",
+        numbers={"graphs": f"{len(table):,}", "nodes": f"{table.num_nodes:,}", "edges": f"{table.num_edges:,}"}
+        | ({"patterns": found, "edges explained": f"{miner.explained_[-1]:.0%}"} if found else {}),
+        charts=_curves(miner) if found > 1 or miner.training_.size else (),
         colors=colors,
         intervals=intervals_of(miner.reader_.labels),
-        sections=[
-            Section(
-                f"{k}. {pattern.short_name}",
-                draw(pattern.to_networkx(), colors, title=pattern.short_name),
-                _facts(pattern),
-                [*_shares(pattern), *(_example(miner, table, pattern, i, colors) for i in pattern.graphs[:EXAMPLES])],
-            )
-            for k, pattern in enumerate(miner.patterns_, start=1)
-        ],
+        overview=_overview(patterns) if found else None,
+        sections=[_section(miner, table, k, colors) for k in range(found)],
     ).html()
 
 
@@ -61,51 +60,146 @@ def what_chance_reaches(miner: PatternMiner) -> str:
 
 def _curves(miner: PatternMiner) -> list[Figure]:
     """How much more each pattern explains and saves: where the curves flatten, further patterns say little."""
-    explained = curve(miner.explained_.tolist(), top=1.0, percent=True)
     told = "told of y" if miner.criterion == "contrast" else "of description length saved"
-    figures = [
-        Figure(explained, "share of edges explained by the first patterns"),
-        Figure(curve(miner.saved_.tolist()), f"nats {told} by the first patterns"),
-    ]
+    figures = []
+    if miner.explained_.size > 1:
+        explained = curve(miner.explained_.tolist(), top=1.0, percent=True)
+        figures = [
+            Figure(explained, "share of edges explained by the first patterns"),
+            Figure(curve(miner.saved_.tolist()), f"nats {told} by the first patterns"),
+        ]
     if miner.training_.size:
         values = curve(miner.training_.tolist(), top=1.0, percent=True, dots=False)
         figures.append(Figure(values, "gradient candidates: share of walk features explained, by epoch"))
     return figures
 
 
-def _example(miner: PatternMiner, table: GraphTable, pattern: Pattern, index: int, colors: dict[str, str]) -> Figure:
-    """One graph, or the part around an occurrence; all occurrences of the pattern in it highlighted."""
+def _overview(patterns: list[Pattern]) -> Table:
+    support = "minimum image" if patterns[0].mni is not None else "graphs"
+    heads = ["", "pattern", "nodes", support, "occurrences", "edges covered", "new", "score"]
+    telling = [_telling(pattern) for pattern in patterns]
+    heads += ["what goes with it"] if any(cell.text for cell in telling) else []
+    rows = [
+        [
+            Cell(k, k),
+            Cell(pattern.short_name, words=True, link=f"#s{k}"),
+            Cell(pattern.size, pattern.size),
+            _support(pattern),
+            Cell(_times(pattern), pattern.num_occurrences or len(pattern.occurrences)),
+            Cell(f"{pattern.edge_coverage:.1%}", pattern.edge_coverage),
+            Cell(f"{pattern.gain:.1%}", pattern.gain),
+            Cell(f"{pattern.score:.0f}", pattern.score),
+            *([cell] if len(heads) > 8 else []),
+        ]
+        for k, (pattern, cell) in enumerate(zip(patterns, telling, strict=True), start=1)
+    ]
+    return Table(heads, rows)
+
+
+def _support(pattern: Pattern) -> Cell:
+    if pattern.mni is not None:
+        return Cell(f"{pattern.mni:,}", pattern.mni)
+    share = round(100 * pattern.frequency)
+    return Cell(f"{pattern.support} ({pattern.frequency:.0%})", pattern.support, share=share)
+
+
+def _telling(pattern: Pattern) -> Cell:
+    """The class that has a pattern most of all, or the targets of the graphs that have it, unless it may be chance."""
+    if pattern.contrast:
+        best = max(pattern.contrast, key=lambda part: part.odds_ratio)
+        if best.corrected <= 0.05:
+            odds = f"{best.odds_ratio:,.0f}" if best.odds_ratio >= 10 else f"{best.odds_ratio:.2g}"
+            return Cell(f"class {best.name}: odds {odds} times as high", best.odds_ratio, words=True)
+    elif pattern.difference is not None and pattern.difference.corrected <= 0.05:
+        with_pattern, without, _, _ = pattern.difference
+        if with_pattern is not None and without is not None:
+            return Cell(f"mean {with_pattern:.3g}, without {without:.3g}", with_pattern - without, words=True)
+    return Cell("", words=True)
+
+
+def _times(pattern: Pattern) -> str:
+    return f"{'' if pattern.exhaustive else 'more than '}{pattern.num_occurrences or len(pattern.occurrences):,}"
+
+
+def _section(miner: PatternMiner, table: GraphTable, k: int, colors: dict[str, str]) -> Section:
+    pattern = miner.patterns_[k]
+    graph = pattern.to_networkx()
+    return Section(
+        f"{k + 1}. {pattern.short_name}",
+        Figure(draw(graph, colors, title=pattern.short_name, keys={v: v for v in graph})),
+        _facts(pattern),
+        [_example(miner, table, pattern, row, colors) for row in _chosen(pattern)],
+        slides="occurrence",
+        table=_classes(pattern),
+        code=dict(_elsewhere(pattern)),
+    )
+
+
+def _chosen(pattern: Pattern) -> list[int]:
+    """Occurrences to draw: of each graph the first or, where there is but one graph, some from first to last."""
+    first = np.unique(pattern.occurrences.graph, return_index=True)[1]
+    if first.size > 1:
+        return first[:EXAMPLES].tolist()  # type: ignore[no-any-return]
+    return np.unique(np.linspace(0, len(pattern.occurrences) - 1, EXAMPLES).astype(int)).tolist()  # type: ignore[no-any-return]
+
+
+def _example(miner: PatternMiner, table: GraphTable, pattern: Pattern, row: int, colors: dict[str, str]) -> Figure:
+    """One graph, or the part around an occurrence, with all occurrences highlighted that it has, or with this one."""
+    index, place = int(pattern.occurrences.graph[row]), pattern.occurrences[row].nodes
     graph = graphs_to_draw(miner.reader_.labels.labelled(table[index]))[0]
-    places = [pattern.occurrences[k].nodes for k in np.flatnonzero(pattern.occurrences.graph == index).tolist()]
-    close = surroundings(graph, places[0])
+    close = surroundings(graph, place)
     title = f"graph {table.graph_id(index)}"
-    picture = draw(close, colors, highlighted={v for nodes in places for v in nodes}, title=title)
-    return Figure(picture, title if len(close) == len(graph) else f"{title}: nodes {how_many_drawn(graph, close)}")
+    shown = {
+        v for k in np.flatnonzero(pattern.occurrences.graph == index).tolist() for v in pattern.occurrences[k].nodes
+    }
+    picture = draw(
+        close,
+        colors,
+        highlighted=shown if len(close) == len(graph) else set(place),
+        title=title,
+        keys={v: k for k, v in enumerate(place)},
+    )
+    caption = title if len(close) == len(graph) else f"{title}: nodes {how_many_drawn(graph, close)}"
+    return Figure(picture, caption, [(k, str(v)) for k, v in enumerate(place)])
 
 
-def _shares(pattern: Pattern) -> list[Figure]:
-    """How many graphs of every class have the pattern."""
-    if not pattern.contrast:
-        return []
-    shares = {part.name: part.support / part.graphs for part in pattern.contrast}
-    return [Figure(bars(shares), "graphs that have it, by class")]
-
-
-def _facts(pattern: Pattern) -> dict[str, str]:
-    more = "" if pattern.exhaustive else "more than "
+def _facts(pattern: Pattern) -> dict[str, object]:
+    asked = [*pattern.node_conditions, *pattern.edge_conditions]
     return {
         "graphs": f"{pattern.support} of {pattern.num_graphs} ({pattern.frequency:.0%})",
-        "occurrences": f"{more}{pattern.num_occurrences or len(pattern.occurrences)}",
+        "occurrences": _times(pattern),
         **({} if pattern.mni is None else {"minimum image": f"{pattern.mni} nodes in its rarest place"}),
+        **({"edges": "have directions"} if pattern.directed else {}),
+        **({"asks for": "; ".join(dict.fromkeys(str(own) for part in asked for own in part))} if any(asked) else {}),
         "edges covered": f"{pattern.edge_coverage:.1%}; {pattern.gain:.1%} not covered before",
         "nodes covered": f"{pattern.node_coverage:.1%}",
         "score": f"{pattern.score:.0f} nats",
-        **{f"class {contrast.name}": _in_class(contrast) for contrast in pattern.contrast},
+        **({} if pattern.difference is None else _means(pattern.difference)),
     }
 
 
-def _in_class(contrast: ClassContrast) -> str:
-    return (
-        f"{contrast.support} of {contrast.graphs} ({contrast.support / contrast.graphs:.0%}), "
-        f"odds ratio {contrast.odds_ratio:.2f}, q = {contrast.corrected:.2g}"
-    )
+def _means(difference: Any) -> dict[str, object]:  # noqa: ANN401
+    named = {"mean y with it": difference.with_pattern, "mean y without": difference.without, "q": difference.corrected}
+    return {name: f"{value:.3g}" for name, value in named.items() if value is not None}
+
+
+def _classes(pattern: Pattern) -> Table | None:
+    """How many graphs of every class have the pattern."""
+    if not pattern.contrast:
+        return None
+    rows = []
+    for part in pattern.contrast:
+        share = part.support / max(part.graphs, 1)
+        graphs = Cell(f"{part.support} of {part.graphs} ({share:.0%})", share, share=round(100 * share))
+        odds, q = Cell(f"{part.odds_ratio:.2f}", part.odds_ratio), Cell(f"{part.corrected:.2g}", part.corrected)
+        rows.append([Cell(part.name, words=True), graphs, odds, q])
+    return Table(["class", "graphs that have it", "odds ratio", "q"], rows)
+
+
+def _elsewhere(pattern: Pattern) -> Iterator[tuple[str, str]]:
+    """The pattern in the languages of other tools, where they can tell it."""
+    for name, write in (("SMARTS", pattern.to_smarts), ("Cypher", pattern.to_cypher)):
+        try:
+            yield name, write()
+        except (DataError, MissingExtraError):
+            continue

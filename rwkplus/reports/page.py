@@ -2,20 +2,22 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
 
 from rwkplus.drawing import needs_legend
+from rwkplus.files import visible
 from rwkplus.table import Reader
 from rwkplus.table.arrays import Floats
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
-LARGEST_DRAWING = 60
-"""Nodes; of a larger graph, the surroundings of a part are drawn."""
+LARGEST_DRAWING, AROUND = 60, 30
+"""Nodes of a graph that is drawn whole and, of a larger one, nodes around a part of it that are drawn."""
 LISTED = 8
 """Columns whose typical values are listed."""
 
@@ -24,16 +26,41 @@ class Figure(NamedTuple):
     """A drawing as SVG, with what is written below it."""
 
     picture: str
-    caption: str
+    caption: str = ""
+    chips: Sequence[tuple[object, str]] = ()
+    """Names of nodes, each by the key that its node has in the drawing."""
 
 
-class Section(NamedTuple):
-    """One pattern, graph or hidden graph: a large drawing, facts, and small drawings of examples."""
+class Cell(NamedTuple):
+    """What stands in a table, and by which number it is sorted."""
+
+    text: object
+    order: float | None = None
+    words: bool = False
+    link: str = ""
+    share: float | None = None
+    """Per cent, as a bar behind the text."""
+
+
+class Table(NamedTuple):
+    """Rows that people sort and filter."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One pattern, graph or hidden graph: a large drawing, facts, and further drawings to slide through."""
 
     title: str
-    picture: str
-    facts: Mapping[str, str]
-    figures: Sequence[Figure]
+    figure: Figure
+    facts: Mapping[str, object]
+    figures: Sequence[Figure] = ()
+    slides: str = "example"
+    table: Table | None = None
+    code: Mapping[str, str] = field(default_factory=dict)
+    wide: bool = False
 
 
 class Intervals(NamedTuple):
@@ -50,15 +77,33 @@ class Page:
 
     title: str
     lead: str
+    numbers: Mapping[str, object] = field(default_factory=dict)
     charts: Sequence[Figure] = ()
     colors: Mapping[str, str] = field(default_factory=dict)
     intervals: Sequence[Intervals] = ()
+    overview: Table | None = None
+    """Of the sections, a row each, in their order."""
     sections: Sequence[Section] = ()
 
     def html(self) -> str:
         """The page, self-contained."""
-        legend = self.colors if needs_legend(self.colors) else {}
-        return _template().render({**vars(self), "legend": legend})
+        return render("page.html.j2", vars(self) | {"legend": self.colors if needs_legend(self.colors) else {}})
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """Fill a template in; all text is escaped, and what would turn or hide other text is spelled out."""
+    return _templates().get_template(template).render(values)
+
+
+@cache
+def _templates() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # few write pages
+
+    def spelled(value: object) -> object:
+        return visible(value) if type(value) is str else value
+
+    loader = PackageLoader("rwkplus.reports")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, finalize=spelled)
 
 
 def intervals_of(reader: Reader) -> list[Intervals]:
@@ -84,7 +129,7 @@ def surroundings(graph: nx.Graph, part: Iterable[int] = ()) -> nx.Graph:
     """The whole graph or, of a large one, the nodes around the part, whose first nodes matter most.
 
     >>> len(surroundings(nx.path_graph(100), [50])), len(surroundings(nx.path_graph(9)))
-    (60, 9)
+    (30, 9)
     """
     if len(graph) <= LARGEST_DRAWING:
         return graph
@@ -92,7 +137,7 @@ def surroundings(graph: nx.Graph, part: Iterable[int] = ()) -> nx.Graph:
     reached = set(kept)
     for v in kept:  # grows while it is walked through: breadth first
         for u in nx.all_neighbors(graph, v):
-            if u not in reached and len(kept) < LARGEST_DRAWING:
+            if u not in reached and len(kept) < AROUND:
                 reached.add(u)
                 kept.append(u)
     return graph.subgraph(kept)
@@ -103,13 +148,6 @@ def how_many_drawn(graph: nx.Graph, drawn: nx.Graph) -> str:
 
     >>> path = nx.path_graph(100)
     >>> how_many_drawn(path, surroundings(path, [50]))
-    '100, 60 of them drawn'
+    '100, 30 of them drawn'
     """
     return str(len(graph)) if len(graph) == len(drawn) else f"{len(graph)}, {len(drawn)} of them drawn"
-
-
-def _template() -> "Template":
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # few write pages
-
-    loader = PackageLoader("rwkplus.reports")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined).get_template("page.html.j2")

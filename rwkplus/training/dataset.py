@@ -21,11 +21,9 @@ from rwkplus.table import Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.columns import Categories
 from rwkplus.table.graph_table import degree_labels
 from rwkplus.training import targets
-from rwkplus.training.targets import Balance, Classes, ClassName, Loss, Target, Task, make_target, read_labels
-from rwkplus.types import check_choice, check_ignore
+from rwkplus.training.targets import Classes, ClassName, Target, make_target, read_labels
+from rwkplus.types import Balance, Features, Loss, Task, Unknown, check_choice, check_ignore
 
-Features = Literal["auto", "given", "degree", "constant", "discrete"]
-Unknown = Literal["ignore", "error"]
 """Not ``"new"``, which kernels know: a network has no weights for labels that it has not seen."""
 EVALUATION_SIZE = 512
 """Graphs at a time where nothing is learned."""

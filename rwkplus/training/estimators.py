@@ -21,20 +21,28 @@ from rwkplus.errors import ParameterError
 from rwkplus.models.registry import Model, assembled, build, check_fields, fitted_params, name_of, name_to_save
 from rwkplus.saving import Savable
 from rwkplus.table import Graphs
-from rwkplus.training.dataset import EVALUATION_SIZE, Features, GraphDataset, Inputs, Unknown, outputs_of, read
-from rwkplus.training.loop import Batches, GraphTask, LrSchedule, Row, RunState, Settings, isolated, run_epochs
+from rwkplus.training.dataset import EVALUATION_SIZE, GraphDataset, Inputs, outputs_of, read
+from rwkplus.training.loop import Batches, GraphTask, Row, RunState, Settings, isolated, run_epochs
 from rwkplus.training.targets import (
-    Balance,
     Classes,
     ClassName,
-    Loss,
     Target,
-    Task,
     all_scores,
     goal_of,
     target_from_dict,
 )
-from rwkplus.types import Callback, check_choice, check_ignore, seed_of
+from rwkplus.types import (
+    Balance,
+    Callback,
+    Features,
+    Loss,
+    LrSchedule,
+    Task,
+    Unknown,
+    check_choice,
+    check_ignore,
+    seed_of,
+)
 
 if TYPE_CHECKING:
     from rwkplus.training.run_folder import Place

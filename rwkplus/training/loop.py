@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -24,12 +24,11 @@ from rwkplus.tensors import rank_and_world, share_of_batches
 from rwkplus.training.dataset import GraphStore
 from rwkplus.training.processes import cat_over_processes, leave_at_exit, share_batch_norm, sum_over_processes
 from rwkplus.training.targets import Metric, Target, metric_for
-from rwkplus.types import Callback, Progress, check_choice, check_integer, check_share
+from rwkplus.types import Callback, LrSchedule, Progress, check_choice, check_integer, check_share
 
 if TYPE_CHECKING:
     from rwkplus.training.run_folder import Checkpoints
 
-LrSchedule = Literal["halve", "cosine"]
 Row = dict[str, float]
 """Losses and scores of an epoch."""
 Judged = tuple[Tensor, Tensor]  # outputs (B, C) and encoded labels

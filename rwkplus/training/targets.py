@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -20,13 +20,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from torchmetrics import functional as tm
 
 from rwkplus.errors import ParameterError
-from rwkplus.types import check_choice
+from rwkplus.types import Loss, Task, check_choice
 
 Array = NDArray[Any]
 ClassName = int | float | str | bool
-Loss = Literal["squared", "absolute"]
-Balance = Literal["none", "logits"]
-Task = Literal["auto", "classification", "regression", "counting", "multitask"]
 
 
 class Target(ABC):

@@ -11,9 +11,11 @@ from scipy import sparse
 from typer.main import get_command
 
 from rwkplus.cli.console import RUNNING, title_of, told
-from rwkplus.cli.main import app
+from rwkplus.cli.main import EXAMPLES, app
+from rwkplus.cli.options import GRAPHS
 from rwkplus.datasets import load_graphs
 from rwkplus.errors import DataError, GraphError, ParameterError, Remedy
+from rwkplus.io import sources
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import load_patterns
 from tests.cli.program import invoke
@@ -37,6 +39,64 @@ def test_the_commands_are_those_of_the_program():
 @EVERY_COMMAND
 def test_every_command_has_help(path):
     assert "Usage:" in invoke(*path, "--help")
+
+
+@pytest.mark.parametrize("name", sorted(name for name, *_ in filter(None, COMMANDS)))
+def test_every_command_prints_json_where_programs_read_along(name):
+    assert "--json" in {flag for option in COMMANDS[name,].params for flag in option.opts}
+
+
+def test_every_command_has_an_example_that_it_understands():
+    assert [command.__name__ for command in EXAMPLES] == [name for name, *_ in filter(None, COMMANDS)]
+    for command, arguments in EXAMPLES.items():
+        COMMANDS[command.__name__,].make_context(command.__name__, arguments.split())
+
+
+@pytest.mark.slow
+def test_the_examples_run_one_after_the_other(rwkplus, tmp_path, monkeypatch):
+    pytest.importorskip("optuna")
+    monkeypatch.chdir(tmp_path)
+    names = [command.__name__ for command in EXAMPLES]
+    codes = {name: rwkplus(name, *own.split())[::2] for name, own in zip(names, EXAMPLES.values(), strict=True)}
+    assert {name: code for name, (code, _) in codes.items()} == dict.fromkeys(names, 0), codes
+
+
+def test_choices_are_shown_as_choices(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = invoke("kernel", "--help") + invoke("classify", "--help") + invoke("train", "--help")
+    for choices in ("rwk+|rwk-|node-centric", "explicit|blocks", "halve|cosine", "element|charge"):
+        assert choices in shown
+
+
+def test_the_help_names_every_format():
+    assert [end for end in sources.FILES if end not in GRAPHS] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("kernel",), "rwkplus kernel --help tells more."),
+        (("kernel", "x", "--stps", "2"), "error: No such option: --stps"),
+        (("kernel", "x", "--out", "y", "--kernel", "rw"), "'rw' is not one of 'rwk+', 'rwk-', 'node-centric'."),
+        (("kernel", "x", "--out", "y", "--steps", "0"), "'--steps'"),
+        (("minee",), "error: No such command 'minee'."),
+    ],
+)
+def test_usage_errors_are_one_line(rwkplus, arguments, message):
+    code, stdout, stderr = rwkplus(*arguments)
+    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
+    assert message in stderr
+
+
+def test_shells_complete_commands_and_data_sets():
+    words = {"rwkplus mi": "mine", "rwkplus mine planted-m": "planted-molecules", "rwkplus kernel --wal": "--walks"}
+    code = "import sys; sys.argv[0] = 'rwkplus'; from rwkplus.cli.main import run; run()"
+    for typed, wanted in words.items():
+        asked = {"_RWKPLUS_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True, check=False
+        )
+        assert wanted in done.stdout.split(), done.stderr
 
 
 @EVERY_COMMAND

@@ -5,6 +5,7 @@ import pytest
 
 from experiments.mining_rows import WITH
 from experiments.mining_tasks import edit_distance_figure
+from experiments.overview import accuracy_figure, time_figure
 from experiments.records import save_result
 from experiments.scalability import WAYS, scalability_figure
 from experiments.tables import write_tables
@@ -65,3 +66,25 @@ def test_the_extra_that_draws_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[bench\]"):
         scalability_figure(tmp_path)
+
+
+def test_accuracy_is_drawn_beside_the_best_baseline(tmp_path):
+    scores = {"node-centric, optimal assignment": 0.8, "RWK+": 0.7, "Weisfeiler-Leman (GraKeL)": 0.75}
+    accuracy = {name: [[value] * 3, [value + 0.01] * 3] for name, value in scores.items()}
+    accuracy |= {"guard: size": [[0.5] * 3], "guard: majority": [[0.4] * 3]}
+    save_result("kernel_quality/MUTAG", {}, {"accuracy": accuracy}, tmp_path)
+    assert {"MUTAG", "RWK+", "node-centric walks", "accuracy in %"} <= words(accuracy_figure(tmp_path))
+    assert accuracy_figure(tmp_path / "empty") is None
+
+
+def test_times_are_drawn_with_their_numbers(tmp_path):
+    rows = [
+        {"library": "rwkplus", "seconds": 0.125},
+        {"library": "GraKeL", "seconds": 25.0},
+        {"library": "x", "seconds": ""},
+    ]
+    save_result("benchmarks/gram_mutag", {}, {"rows": rows}, tmp_path)
+    shown = words(time_figure(tmp_path))
+    assert {"rwkplus", "GraKeL", "Gram matrix of MUTAG (seconds), logarithmic", " 0.125", " 25"} <= shown
+    assert "x" not in shown
+    assert time_figure(tmp_path / "empty") is None

@@ -34,12 +34,12 @@ def test_the_page_is_well_formed_and_shows_every_flagged_graph(judged, tmp_path)
     parser = Balanced()
     parser.feed(page)
     assert parser.open == []
-    assert not re.search(r"https?://|url\(|@import|<script|\ssrc=|\shref=", page)
+    assert not re.search(r'https?://|url\(|@import|<script |\ssrc=|\shref="[^#]', page)
     assert "spoiled &lt;40&gt;" in page
     flagged = np.flatnonzero(judged[3].flagged)
-    assert page.count("<section>") == flagged.size > 0
+    assert page.count("<section ") == flagged.size > 0
     for i in flagged:
-        assert f"Graph {i}</h2>" in page
+        assert f">Graph {i}</h2>" in page
     captions = re.findall(r"<figcaption>graph (\d+), similarity", page)
     assert len(captions) == 3 * flagged.size
     assert not set(map(int, captions)) & set(flagged.tolist())
@@ -50,10 +50,17 @@ def test_the_unusual_part_is_drawn_in_full(judged):
     worst = int(np.argmin(found.scores))
     page = detection_report(detector, [graphs[worst]], "one", Judgments(*(part[[worst]] for part in found)), [])
     why = detector.explain([graphs[worst]])[0]
-    circles = re.findall(r"<circle[^>]*opacity=\"([\d.]+)\"", page)
-    assert len(circles) == graphs[worst].num_nodes
-    assert sum(opacity == "1.0" for opacity in circles) == len(why.nodes)
-    assert sum(opacity == "0.25" for opacity in circles) == graphs[worst].num_nodes - len(why.part)
+    spots = re.findall(r'<circle class="n"[^>]*?(?: data-k="(\d+)")?><title>(\w+ \d+)</title>', page)
+    assert len(spots) == graphs[worst].num_nodes
+    named = {name for key, name in spots if key}
+    assert named == {f"{label} {v}" for v, label in enumerate(labels_of(graphs[worst])) if v in why.nodes}
+    ground = re.search(r'<g[^>]*stroke-width="18".*?</g>', page)[0]
+    assert len(re.findall(r'<path d="[^"]*"/>', ground)) >= len(why.nodes)
+    assert 'opacity="0.50"' in ground  # of neighbors
+
+
+def labels_of(graph):
+    return GraphTable.of([graph]).nodes["label"].values().tolist()
 
 
 def test_of_a_large_graph_the_surroundings_are_drawn():
@@ -63,8 +70,8 @@ def test_of_a_large_graph_the_surroundings_are_drawn():
     graphs = GraphTable.of([*usual, odd])
     detector = SurpriseDetector(0.1).fit(usual)
     page = detection_report(detector, graphs, "rings", None, [])
-    assert "101, 60 of them drawn" in page
-    assert page.count("<circle") == 60
+    assert "101, 30 of them drawn" in page
+    assert page.count('<g class="n"') == 30
 
 
 def test_the_most_unusual_node_of_a_large_graph_is_drawn():
@@ -89,7 +96,7 @@ def test_reversed_edges_can_be_seen():
         nx.set_node_attributes(graph, dict(enumerate("abc")), "label")
     detector = SurpriseDetector(0.05).fit(graphs)
     page = detection_report(detector, graphs, "chains")
-    assert page.count("<section>") == 1
+    assert page.count("<section ") == 1
     assert page.count("<polygon") == 2 * (1 + 3)
 
 
@@ -125,9 +132,9 @@ def test_detectors_that_cannot_explain_make_a_page_without_highlights(why):
     graphs = [measured(rng.normal(size=(3, 2))) for _ in range(20)]
     detector = WalkKernelDetector().fit(graphs)
     page = detection_report(detector, graphs, "measurements", why=why)
-    assert page.count("<section>") == (detector.predict(graphs) == -1).sum() > 0
+    assert page.count("<section ") == (detector.predict(graphs) == -1).sum() > 0
     assert "judged as a whole" in page
-    assert set(re.findall(r"<circle[^>]*opacity=\"([\d.]+)\"", page)) == {"1.0"}
+    assert "fill-opacity" not in page
     assert "unusual" not in page.lower()
 
 
@@ -144,7 +151,7 @@ def test_no_anomaly_makes_a_page_as_well(judged):
     calm = Judgments(np.zeros(len(graphs)), np.zeros(len(graphs), bool))
     page = detection_report(detector, graphs, "calm", calm, usual)
     assert "flags 0 of 40 graphs, by scores above" in page
-    assert "<section>" not in page
+    assert "<section " not in page
 
 
 def test_classes_of_measured_edges_are_explained():

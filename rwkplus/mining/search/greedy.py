@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -30,9 +29,7 @@ from rwkplus.mining.search.growth import (
     single_edges,
 )
 from rwkplus.mining.search.occurrences import LIMIT, Shape, covered, exact_embeddings, near_embeddings, used_entries
-from rwkplus.types import Callback, Progress
-
-Criterion = Literal["maximal", "blocks", "contrast"]
+from rwkplus.types import Callback, Criterion, Progress
 
 FINALISTS = 3
 NEARLY = 0.9

@@ -1,0 +1,122 @@
+"""Draw the pictures of the front page and of the README: ``python docs/pictures.py``.
+
+With ``--site docs/_build`` it photographs pages of the finished site as well, with a Chromium or Chrome that it finds.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import tempfile
+from html import escape
+from pathlib import Path
+
+from PIL import Image
+from rdkit import RDConfig, RDLogger
+from rdkit.Chem import MolFromSmiles
+
+from rwkplus import GraphTable, PatternMiner, SurpriseDetector, load_graphs
+from rwkplus.drawing import draw, label_colors
+from rwkplus.files import write_whole
+
+PICTURES = Path(__file__).parent / "_static" / "pictures"
+WIDTH, HEIGHT, CAPTION = 220, 220, 44
+SCREENS = {
+    "front-wide": ("index.html", 1440, 900, "light"),
+    "front-dark": ("index.html", 1440, 900, "dark"),
+    "front-narrow": ("index.html", 360, 780, "light"),
+    "gallery-wide": ("gallery/index.html", 1440, 1000, "light"),
+    "example-wide": ("gallery/kernels/1_svm.html", 1440, 1400, "light"),
+    "api-dark": ("api/mining.html", 1440, 900, "dark"),
+}
+"""Name of a picture, its page, the width and height of the window, and the mode."""
+
+
+def main() -> None:
+    """Draw all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--site", type=Path, help="built site to photograph")
+    site = parser.parse_args().site
+    RDLogger.DisableLog("rdApp.*")
+    lines = (Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi").read_text().splitlines()
+    molecules = [molecule for line in lines if (molecule := MolFromSmiles(line.split()[0]))]
+    write_whole(PICTURES / "patterns.svg", patterns(GraphTable.of(molecules[:1500])))
+    write_whole(PICTURES / "flagged.svg", flagged(GraphTable.of(molecules)))
+    if site:
+        for name, (page, *window) in SCREENS.items():
+            photograph(site / page, PICTURES / f"{name}.png", *window)
+
+
+def placed(x: float) -> str:
+    """Where a drawing stands in a row."""
+    return f'x="{x}" y="8" width="{WIDTH}" height="{HEIGHT}"'
+
+
+def row(pictures: list[tuple[str, str]]) -> str:
+    """Drawings side by side, each over its caption of one or two lines."""
+    parts = []
+    for k, (picture, caption) in enumerate(pictures):
+        x = k * (WIDTH + 16)
+        head, body = picture.split(">", 1)
+        head = re.sub(r' (width|height)="[^"]*"', "", head).replace("<svg", "<svg " + placed(x), 1)
+        parts.append(f"{head}>{body}")
+        for line, text in enumerate(caption.split("\n")):
+            look = 'text-anchor="middle" font-size="15" fill="#3c464d"'
+            parts.append(f'<text x="{x + WIDTH / 2}" y="{HEIGHT + 26 + 19 * line}" {look}>{escape(text)}</text>')
+    size = len(pictures) * (WIDTH + 16) - 16, HEIGHT + CAPTION + 16
+    frame = f'viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}" height="{size[1]}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {frame} font-family="Helvetica, Arial, sans-serif">'
+    return "".join([head, *parts, "</svg>\n"])
+
+
+def patterns(molecules: GraphTable) -> str:
+    """What a miner finds in real molecules, and the ring that frauds among the embedded payments have."""
+    miner = PatternMiner(n_patterns=4, n_controls=3, random_state=0).fit(molecules)
+    found = sorted(miner.patterns_, key=lambda pattern: len(set(pattern.labels)))[-2:]
+    transfers = load_graphs("payment-cases")
+    ring = PatternMiner(1, criterion="contrast", random_state=0).fit(transfers, transfers.y).patterns_[0]
+    other, fraud = (f"{part.support} of {part.graphs}" for part in ring.contrast)
+    drawn = [(pattern, f"in {pattern.support:,} of\n{pattern.num_graphs:,} molecules") for pattern in found]
+    drawn.append((ring, f"in {fraud} frauds,\n{other} other cases"))
+    return row(
+        [
+            (draw(pattern.to_networkx(), label_colors(pattern.labels), title=pattern.short_name), caption)
+            for pattern, caption in drawn
+        ]
+    )
+
+
+def flagged(molecules: GraphTable) -> str:
+    """The molecules that are flagged first, of different kinds, with what makes them unusual drawn in full."""
+    detector = SurpriseDetector(contamination=0.003)
+    judged = detector.fit_judge(molecules)
+    order = sorted(judged.flagged.nonzero()[0].tolist(), key=lambda i: judged.scores[i])
+    drawn = []
+    seen = set()
+    for i, graph, why in zip(
+        order, detector.labelled(molecules[order]), detector.explain(molecules[order]), strict=True
+    ):
+        reason = {graph.nodes[v]["label"] for v in why.nodes}
+        if len(reason) == 1 and not reason & seen and 6 <= len(graph) <= 24:
+            seen |= reason
+            colors = label_colors({label for _, label in graph.nodes(data="label")})
+            picture = draw(graph, colors, strength=dict.fromkeys(graph, 0.0) | why.strength, title=f"molecule {i}")
+            drawn.append((picture, f"molecule {i:,}: {reason.pop()}\nwhere few expect it"))
+    return row(drawn[:3])
+
+
+def photograph(page: Path, path: Path, width: int, height: int, mode: str) -> None:
+    """What a browser shows of a page, in few colors so that the file stays small."""
+    browser = next(found for name in ("chromium", "google-chrome", "chrome") if (found := shutil.which(name)))
+    with tempfile.TemporaryDirectory() as profile:
+        shot = Path(profile) / "shot.png"
+        dark = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if mode == "dark" else []
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=4000"]
+        flags += ["--disable-background-networking", "--disable-sync", "--no-first-run", f"--user-data-dir={profile}"]
+        size = [f"--window-size={width},{height}", f"--screenshot={shot}"]
+        subprocess.run([browser, *flags, *dark, *size, page.resolve().as_uri()], check=True, capture_output=True)
+        Image.open(shot).convert("RGB").quantize(96).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""
+Predict an affinity, beside Morgan fingerprints
+===============================================
+
+How strongly 1,017 compounds block the sodium channel Nav1.7, as measured (pIC50; RDKit comes with these data of
+ChEMBL). A node-centric walk kernel predicts it about as well as Morgan fingerprints, which chemists have refined for
+decades, and fingerprints stay ahead by a little. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+"""
+
+import os
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from rdkit import RDConfig
+from rdkit.Chem import MolFromSmiles
+from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVR
+
+from rwkplus import GraphTable, RandomWalkKernel
+
+EVERY = int(os.environ.get("RWKPLUS_EXAMPLE_EVERY", "1"))  # how many compounds to skip; 1 takes all
+folder = Path(RDConfig.RDContribDir) / "FreeWilson" / "data"
+structures = pd.read_csv(folder / "CHEMBL2321810.smi", sep=" ", names=["smiles", "Name"])
+compounds = structures.merge(pd.read_csv(folder / "CHEMBL2321810_act.csv"))[::EVERY]
+graphs, y = GraphTable.of(compounds.smiles), compounds.Act.to_numpy()
+print(graphs)
+
+# %%
+# Three similarities, one regression
+# ----------------------------------
+# A support vector regression learns from each. Every compound is predicted by a model that has not seen it; the cost
+# is chosen inside the training part. Atoms are elements here, for kernels and fingerprints see the same molecule.
+
+folds = KFold(5, shuffle=True, random_state=0)
+molecules = [MolFromSmiles(text) for text in compounds.smiles]
+bits = np.stack([GetMorganGenerator(radius=2).GetFingerprintAsNumPy(molecule) for molecule in molecules]).astype(float)
+
+
+def tanimoto(a, b):
+    """Bits that both have, by bits that either has."""
+    both = a @ b.T
+    return both / (a.sum(1)[:, None] + b.sum(1) - both)
+
+
+def regression(kernel):
+    """The same choice of costs for every similarity."""
+    return GridSearchCV(SVR(kernel=kernel), {"C": [1, 10, 100]}, cv=3)
+
+
+models = {
+    "Morgan fingerprints": (regression(tanimoto), bits),
+    "node-centric walks": (
+        make_pipeline(RandomWalkKernel("node-centric", normalize=True), regression("precomputed")),
+        graphs,
+    ),
+    "rwk+ walks": (make_pipeline(RandomWalkKernel("rwk+", normalize=True), regression("precomputed")), graphs),
+}
+predicted = {name: cross_val_predict(model, inputs, y, cv=folds) for name, (model, inputs) in models.items()}
+for name, values in predicted.items():
+    print(f"{name:20} R2 = {r2_score(y, values):.3f}")
+
+# %%
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.7), sharex=True, sharey=True, layout="constrained")
+for ax, (name, values) in zip(axes, predicted.items(), strict=True):
+    ax.scatter(y, values, s=6, alpha=0.4)
+    ax.axline((y.min(), y.min()), slope=1, color="#8a969e", linewidth=1)
+    ax.set_title(f"{name}: $R^2$ = {r2_score(y, values):.2f}", fontsize=11)
+    ax.set_xlabel("measured pIC50")
+axes[0].set_ylabel("predicted pIC50")
+plt.show()

@@ -1,0 +1,55 @@
+"""
+What tells two classes of molecules apart?
+==========================================
+
+Ligands of two kinases, EGFR and CDK2: which subgraphs does one class have more often than the other? A contrast finds
+them, with the odds ratio of each and a p-value that is corrected for having searched. Needs ``rwkplus[chem]`` and
+``rwkplus[plot]``.
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from rdkit import RDConfig
+from rdkit.Chem import SDMolSupplier
+
+from rwkplus import GraphTable, PatternMiner
+
+folder = Path(RDConfig.RDContribDir)
+egfr = list(SDMolSupplier(str(folder / "PBF/testData/egfr.sdf")))
+cdk2 = list(SDMolSupplier(str(folder / "Fastcluster/testdata/cdk2.sdf")))
+graphs, y = GraphTable.of(egfr + cdk2), np.repeat(["EGFR", "CDK2"], [len(egfr), len(cdk2)])
+print(f"{len(egfr)} ligands of EGFR, {len(cdk2)} of CDK2")
+
+# %%
+# Mine one half, check on the other
+# ---------------------------------
+# Patterns are chosen on one half of the ligands. How often they occur in the other half is an honest estimate.
+
+half = np.random.default_rng(0).permutation(len(graphs)) % 2 == 0
+miner = PatternMiner(3, criterion="contrast", output="presence", random_state=0).fit(graphs[half], y[half])
+found = miner.transform(graphs[~half]).toarray() > 0
+shares = {name: found[y[~half] == name].mean(0) for name in ("EGFR", "CDK2")}
+for k, pattern in enumerate(miner.patterns_):
+    more = max(pattern.contrast, key=lambda part: part.odds_ratio)
+    print(f"{k + 1}. {pattern.to_smarts()}")
+    print(f"   more often in {more.name}: odds ratio {more.odds_ratio:.2f}, q = {more.corrected:.1g}")
+    print(f"   other half: {shares['EGFR'][k]:.0%} of EGFR, {shares['CDK2'][k]:.0%} of CDK2")
+
+# %%
+# The patterns, and how often the other half has them
+# ---------------------------------------------------
+
+count = len(miner.patterns_)
+figure, axes = plt.subplots(
+    2, count, figsize=(3.4 * count, 5), layout="constrained", height_ratios=(3, 1), squeeze=False
+)
+for k, pattern in enumerate(miner.patterns_):
+    top, bottom = axes[:, k]
+    pattern.plot(top)
+    top.set_title(f"pattern {k + 1}", fontsize=10)
+    bottom.barh(list(shares), [share[k] for share in shares.values()], color=["#3567c4", "#cc3b33"])
+    bottom.set_xlim(0, 1)
+    bottom.set_xlabel("share, other half")
+plt.show()

@@ -1,0 +1,108 @@
+"""``rwkplus describe``."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from rwkplus.cli.console import out, print_json
+from rwkplus.cli.options import Dataset, Json, Reading, reads_graphs
+
+MANY = 60
+"""Characters of a list that are shown."""
+
+
+@reads_graphs
+def describe(dataset: Dataset, as_json: Json = False, *, reading: Reading) -> None:
+    """Tell what is in your data: sizes, columns, labels, targets, what is missing, and what is there twice.
+
+    Options say how files are read, here as in all other commands: try them until the table is what you mean.
+    """
+    from rwkplus.reports import describe_graphs
+
+    facts = describe_graphs(reading.load(dataset, without_labels="nothing"))
+    if as_json:
+        print_json({"dataset": dataset, **facts})
+        return
+    kind = "directed" if facts["directed"] else "undirected"
+    out.print(_sizes(f"{dataset}: {facts['graphs']:,} {kind} graphs", facts))
+    out.print()
+    if facts["columns"]:
+        out.print(_columns(facts))
+        out.print()
+    for line in _remarks(facts):
+        out.print(line)
+
+
+def _sizes(title: str, facts: Mapping[str, Any]) -> Table:
+    table = Table(box=None, title=title, title_justify="left")
+    for column in ("", "in all", "smallest", "median", "mean", "largest"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, what in (("nodes", "nodes of a graph"), ("edges", "edges of a graph"), ("degree", "edges at a node")):
+        own = facts[name]
+        total = "" if name == "degree" else f"{own['total']:,}"
+        table.add_row(
+            what, total, f"{own['smallest']:,}", f"{own['median']:,.4g}", f"{own['mean']:,.4g}", f"{own['largest']:,}"
+        )
+    return table
+
+
+def _columns(facts: Mapping[str, Any]) -> Table:
+    table = Table("of", "column", "kind", box=None)
+    table.add_column("missing", justify="right")
+    table.add_column("values", overflow="fold")
+    targets = {own["name"]: own for own in facts["targets"]}
+    for own in facts["columns"]:
+        found = targets.get(own["name"], own) if own["kind"] == "target" else own
+        missing = f"{own['missing']:,}" if own["missing"] else ""
+        table.add_row(own["of"], own["name"], own["kind"], missing, _values(found))
+    return table
+
+
+def _values(own: Mapping[str, Any]) -> str:
+    if "classes" in own:
+        return f"{len(own['classes'])} classes: {_counts(own['classes'])}"
+    if "labels" in own:
+        more = ", ..." if own["labels"] > len(own["counts"]) else ""
+        return f"{own['labels']:,} labels: {_counts(own['counts'])}{more}"
+    if "lowest" in own:
+        return f"{own['lowest']:.4g} to {own['highest']:.4g}, mean {own['mean']:.4g}"
+    if "distinct" in own:
+        return f"{own['distinct']:,} different"
+    return f"{own['width']} numbers" if own["width"] > 1 else "none is known"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def _remarks(facts: Mapping[str, Any]) -> Iterator[str]:
+    """What is worth knowing, a line each."""
+    for key, what in (
+        ("unconnected_nodes", "nodes have no edge."),
+        ("loops", "edges lead from a node to itself."),
+        ("graphs_with_parallel_edges", "graphs have several edges between the same nodes."),
+    ):
+        if facts[key]:
+            yield f"{facts[key]:,} {what}"
+    twice = facts["duplicates"]
+    if twice["graphs"]:
+        groups = "; ".join(" = ".join(map(str, group)) for group in twice["examples"])
+        shown = groups if len(groups) <= MANY else f"{groups[:MANY]} ..."
+        yield f"{twice['graphs']:,} graphs have an equal, but for the order of nodes and for numbers: {shown}"
+    if not facts["targets"]:
+        yield "There is no target; --target-column names one, to learn or to contrast."
+    yield _compared(facts["compared"])
+
+
+def _compared(sides: Mapping[str, Any]) -> str:
+    if "error" in sides:
+        return f"Kernels, miners and detectors cannot read them yet: {sides['error']}"
+    labels = [f"{side}.{name}" for side, own in sides.items() for name in own["labels"]]
+    numbers = [f"{side}.{name}" for side, own in sides.items() for name in own["numbers"]]
+    if not labels and not numbers:
+        return "Nothing describes nodes or edges: commands take the degree of a node as its label."
+    compared = f"Kernels, miners and detectors compare {', '.join([*labels, *numbers])}; --ignore leaves one out."
+    if not numbers:
+        return compared
+    return f"{compared} Miners and detectors cut numbers into intervals; kernels multiply them."

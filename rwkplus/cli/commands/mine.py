@@ -1,0 +1,217 @@
+"""``rwkplus mine``."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.table import Table
+
+from rwkplus.cli.console import check_output, out, print_json, progress_bars, title_of
+from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs
+from rwkplus.errors import ParameterError
+from rwkplus.types import Coloring, Criterion
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from rwkplus.mining import Pattern
+
+
+LEGEND = (
+    "times: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, the "
+    "natural unit of information."
+)
+
+
+@reads_graphs
+def mine(
+    dataset: Dataset,
+    out_folder: Annotated[
+        Path, typer.Option("--out", help="Folder for report.html and patterns.json; must not exist yet.")
+    ],
+    patterns: Annotated[str, typer.Option(help="How many: a number, a range such as 2-8, or auto.")] = "6",
+    criterion: Annotated[Criterion, typer.Option(help="What makes a pattern good; see above.")] = "maximal",
+    size: Annotated[str, typer.Option(help="Nodes of a pattern: a number, a range such as 3-8, or auto.")] = "auto",
+    colors: Annotated[Coloring, typer.Option(help="structural labels nodes by their place in the graph.")] = "auto",
+    gradient: Annotated[bool, typer.Option(help="Also take candidates from gradient descent.")] = False,
+    controls: Annotated[
+        int, typer.Option(help="Rewired databases, or permuted classes, to compare with, at most.", min=0)
+    ] = 10,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop then, with the patterns found so far.")] = None,
+    jobs: Jobs = 1,
+    seed: Seed = 0,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
+    as_json: Json = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Mine the patterns that describe a graph database.
+
+    [bold]maximal[/] patterns are as large as the evidence carries; [bold]blocks[/] are small building blocks that
+    together explain most edges; [bold]contrast[/] finds what one class has more often, or what goes with a high or low
+    target. Supports count all graphs, exactly. Directed edges make directed patterns, and a pattern may ask for an
+    interval of a column of numbers.
+    """
+    from rwkplus.mining import PatternMiner, save_patterns
+    from rwkplus.reports import write_mining_report
+    from rwkplus.reports.mining import what_chance_reaches
+
+    check_output(out_folder, None if force else "--force writes into it", folder=True)
+    graphs = reading.load(dataset)
+    miner = PatternMiner(
+        _range("--patterns", patterns),
+        _range("--size", size),
+        criterion=criterion,
+        colors=colors,
+        candidates=("grown", "sampled", "gradient") if gradient else ("grown", "sampled"),
+        n_controls=controls,
+        max_seconds=max_seconds,
+        ignore=reading.ignore,
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    with progress_bars() as show:
+        miner.fit(graphs, _targets(graphs, criterion), callback=show)
+    save_patterns(miner.patterns_, out_folder / "patterns.json")
+    report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
+    if as_json:
+        facts = {"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_}
+        print_json(facts | {"patterns": [_row(pattern) for pattern in miner.patterns_]})
+        return
+    if miner.patterns_:
+        out.print(_table(miner.patterns_))
+        out.print(f"\n{LEGEND} {what_chance_reaches(miner)}")
+    _tell_planted(dataset, miner.patterns_)
+    out.print(f"The report is {report}.", soft_wrap=True)
+
+
+def _table(patterns: list[Any]) -> Table:
+    classes = bool(patterns and patterns[0].contrast)
+    means = bool(patterns and patterns[0].difference)
+    table = Table(box=None)
+    table.add_column("")
+    table.add_column("pattern", overflow="fold", min_width=14)
+    of_one = bool(patterns and patterns[0].mni is not None)
+    for column in ("nodes", "min. image" if of_one else "graphs", "times", "edges", "new", "score"):
+        table.add_column(column, justify="right", no_wrap=True)
+    if classes:
+        table.add_column("more in class", no_wrap=True)
+    if means:
+        table.add_column("mean with, without", justify="right", no_wrap=True)
+    for k, pattern in enumerate(patterns, start=1):
+        more = "" if pattern.exhaustive else ">"
+        cells = [
+            str(k),
+            pattern.short_name,
+            str(pattern.size),
+            f"{pattern.support} ({pattern.frequency:.0%})" if pattern.mni is None else str(pattern.mni),
+            f"{more}{_times(pattern)}",
+            f"{pattern.edge_coverage:.0%}",
+            f"{pattern.gain:.0%}",
+            f"{pattern.score:.0f}",
+        ]
+        table.add_row(*cells, *([_preferred(pattern)] if classes else []), *([_means(pattern)] if means else []))
+    return table
+
+
+def _times(pattern: Any) -> int:  # noqa: ANN401
+    return len(pattern.occurrences) if pattern.num_occurrences is None else pattern.num_occurrences
+
+
+def _preferred(pattern: Any) -> str:  # noqa: ANN401
+    """The class with the highest odds ratio, where it differs from the others by more than chance."""
+    best = max(pattern.contrast, key=lambda contrast: contrast.odds_ratio)
+    if best.corrected > 0.05:
+        return "-"
+    return f"{best.name} ({best.odds_ratio:.2g} x)"
+
+
+def _means(pattern: Any) -> str:  # noqa: ANN401
+    """Mean targets of graphs with the pattern and of the others, where they differ by more than chance."""
+    with_pattern, without, _, corrected = pattern.difference
+    if with_pattern is None or without is None or corrected > 0.05:
+        return "-"
+    return f"{with_pattern:.3g}, {without:.3g}"
+
+
+def _tell_planted(dataset: str, patterns: list[Any]) -> None:
+    """For data sets made with known groups: say which were found."""
+    from rwkplus.datasets import REGISTRY
+
+    entry = REGISTRY.get(dataset)
+    if entry is None or entry.planted is None:
+        return
+    findings = find_known(patterns, entry.planted())
+    found = sum(finding is not None for finding in findings.values())
+    out.print(f"\nGroups planted in this database, {found} of {len(findings)} found:")
+    for name, finding in findings.items():
+        if finding is None:
+            out.print(f"  {name}: not found")
+        else:
+            more = f", which has {finding.further_nodes} more" if finding.further_nodes else ""
+            place = f"pattern {finding.pattern + 1}{more}"
+            out.print(f"  {name}: {place} ({patterns[finding.pattern].short_name})")
+    out.print()
+
+
+def _targets(table: Any, criterion: str) -> Any:  # noqa: ANN401
+    """Classes of the graphs, where there are a few of them, or a single real target."""
+    from rwkplus.table.graph_table import classes_of
+
+    classes = classes_of(table)
+    if classes is not None:
+        return classes if criterion == "contrast" or 2 <= len(set(classes) - {None}) <= 20 else None
+    return table.y if table.y is not None and table.y.ndim == 1 else None
+
+
+def _row(pattern: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {
+        "pattern": pattern.short_name,
+        "nodes": pattern.size,
+        "support": pattern.support,
+        "frequency": pattern.frequency,
+        "occurrences": _times(pattern),
+        "mni": pattern.mni,
+        "exhaustive": pattern.exhaustive,
+        "edge_coverage": pattern.edge_coverage,
+        "gain": pattern.gain,
+        "score": pattern.score,
+        "contrast": [contrast._asdict() for contrast in pattern.contrast],
+        "difference": None if pattern.difference is None else pattern.difference._asdict(),
+    }
+
+
+def _range(option: str, text: str) -> Any:  # noqa: ANN401
+    if text == "auto":
+        return text
+    try:
+        numbers = [int(part) for part in text.split("-")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise ParameterError(f"{option} must be a number, a range such as 3-8, or auto; got {text!r}.")
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
+class Finding(NamedTuple):
+    """Where a known group turned up."""
+
+    pattern: int  # index of the smallest pattern that contains it
+    further_nodes: int  # nodes that this pattern has beyond the group
+
+
+def find_known(patterns: "Sequence[Pattern]", groups: "Mapping[str, nx.Graph]") -> dict[str, Finding | None]:
+    """Look for known groups, as graphs with attribute ``label``, among mined patterns; None where none has it."""
+    from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
+
+    nodes, edges = categorical_node_match("label", None), categorical_edge_match("label", None)
+    findings = {}
+    for name, group in groups.items():
+        found = [
+            Finding(k, pattern.size - len(group))
+            for k, pattern in enumerate(patterns)
+            if GraphMatcher(pattern.to_networkx(), group, nodes, edges).subgraph_is_monomorphic()
+        ]
+        findings[name] = min(found, key=lambda finding: finding.further_nodes, default=None)
+    return findings
