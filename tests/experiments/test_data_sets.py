@@ -30,9 +30,7 @@ def test_what_is_not_at_hand_says_so_and_numbers_of_the_paper_stand_where_ours_d
     assert all(data_sets_table(number, rows) in page for number in TABLES)
 
 
-@pytest.mark.parametrize(
-    ("name", "edges"), [("Cora", [[0, 1, 1, 2], [1, 0, 2, 1]]), ("Actor", [[0, 1, 1], [1, 2, 1]])]
-)
+@pytest.mark.parametrize(("name", "edges"), [("Cora", [[0, 1, 1, 2], [1, 0, 2, 1]]), ("Actor", [[0, 1, 1], [1, 2, 1]])])
 def test_undirected_edges_count_once_and_directed_ones_as_they_come(monkeypatch, name, edges):
     graph = Data(edge_index=torch.tensor(edges), num_nodes=3, y=torch.tensor([0, 1, 1]))
     monkeypatch.setattr(data_sets, "load_nodes", lambda name: graph)

@@ -36,7 +36,7 @@ def test_the_table_shows_means_over_seeds_and_paired_differences(folder):
 
 def test_pages_are_written_only_from_results_that_exist(folder, tmp_path):
     written = write_tables(tmp_path / "docs", folder)
-    assert [path.name for path in written] == ["kernels.md", "speed.md"]
+    assert [path.name for path in written if path.suffix == ".md"] == ["kernels.md", "speed.md"]
     assert "| theirs | 1,234 |" in written[1].read_text()
     assert write_tables(tmp_path / "empty", tmp_path / "nothing") == []
 
