@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
+from torch_geometric.data import Batch
 
-from rwkplus.descriptive.views import View, ViewedGraphs
+from rwkplus.descriptive.views import CountedWalks, View, ViewedGraphs, as_counts
 from rwkplus.functional.objectives import diversity_penalty, feature_penalty, sparsity_penalty
 from rwkplus.io.pyg import as_batch
 from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
@@ -23,6 +24,7 @@ Loss = Literal["log", "raw"]
 DiversityLoss = Literal["raw", "log", "cosine"]
 Average = Literal["database", "graph"]
 Precision = Literal["float32", "float64"]
+Seen = ViewedGraphs | CountedWalks
 CHOICES = {"loss": Loss, "diversity_loss": DiversityLoss, "average": Average, "dtype": Precision}
 
 
@@ -50,7 +52,7 @@ class Objective:
     feature_sparsity: float = 0.0
     """Weight of the L1 norm of the features."""
 
-    def __call__(self, model: KernelLayer, graphs: ViewedGraphs, restarts: int) -> Tensor:
+    def __call__(self, model: KernelLayer, graphs: Seen, restarts: int) -> Tensor:
         """Loss of every restart, ``(R,)``: hidden graphs are the restarts' sets one after the other."""
         loss = -self.similarity(model, graphs)
         hidden = model.hidden
@@ -64,10 +66,9 @@ class Objective:
             total = total + self.diversity * self._overlap(model, adj, restarts)
         return total
 
-    def similarity(self, model: KernelLayer, graphs: ViewedGraphs) -> Tensor:
+    def similarity(self, model: KernelLayer, graphs: Seen) -> Tensor:
         """Similarity of each hidden graph to the database: ``(K,)``."""
-        scores = model.view_scores(graphs.x, graphs.edge_index, graphs.batch, graphs.edge_weight, graphs.num_graphs)
-        return similarity(scores, graphs.count, self.loss, self.average)
+        return similarity(graphs.scores(model), graphs.count, self.loss, self.average)
 
     def _overlap(self, model: KernelLayer, adj: Tensor, restarts: int) -> Tensor:
         overlap = adj.new_zeros(restarts)
@@ -191,10 +192,8 @@ class DescriptiveKCN(BaseEstimator):
         self._check()
         batch = as_batch(X, ignore=self.ignore)
         seed = seed_of(self.random_state)
-        dtype, generator = getattr(torch, self.dtype), torch.Generator().manual_seed(seed)
-        colors = {"dim": self.structural_dim, "whiten": self.whiten, "dtype": dtype}
-        seen = ViewedGraphs.of(batch, self.views, generator=generator, **colors).merged()
-        model = self._model(seen.widths, seed)
+        widths, seen = self._see(batch, seed)
+        model = self._model(widths, seed)
         names = ("loss", "average", "diversity", "diversity_loss", "sparsity", "feature_sparsity")
         objective = Objective(**{name: getattr(self, name) for name in names})
         history = _train(model, seen, objective, self.n_restarts, self.epochs, self.lr, self.momentum, callback)
@@ -223,6 +222,17 @@ class DescriptiveKCN(BaseEstimator):
     def initial_graphs(self, widths: Sequence[int]) -> HiddenGraphs:
         """Hidden graphs of all restarts before training, for views of ``widths`` features: ``(R k, M, ...)``."""
         return self._model(tuple(widths), seed_of(self.random_state)).hidden
+
+    def _see(self, batch: Batch, seed: int) -> tuple[tuple[int, ...], Seen]:
+        """Widths of the views, and the graphs in the shorter of two forms that give the same scores."""
+        dtype, generator = getattr(torch, self.dtype), torch.Generator().manual_seed(seed)
+        colors = {"dim": self.structural_dim, "whiten": self.whiten, "dtype": dtype}
+        viewed = ViewedGraphs.of(batch, self.views, generator=generator, **colors).merged()
+        if as_counts(batch, self.views):
+            counted = CountedWalks.of(batch, self.steps, match_all=self.kernel == "rwk+", dtype=dtype)
+            if counted.size < viewed.x.size(0):
+                return viewed.widths, counted
+        return viewed.widths, viewed
 
     def _model(self, widths: tuple[int, ...], seed: int) -> KernelLayer:
         model = KernelLayer(
@@ -262,7 +272,7 @@ def _draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 
 
 def _train(
     model: KernelLayer,
-    graphs: ViewedGraphs,
+    graphs: Seen,
     objective: Objective,
     restarts: int,
     epochs: int,

@@ -32,6 +32,7 @@ from rwkplus.functional.objectives import (
 from rwkplus.functional.walks import node_ranks
 from rwkplus.io.pyg import from_pyg, is_one_hot, label_numbers
 from rwkplus.kernels.walk_sequences import Level, SequenceTree, count_walks
+from rwkplus.nn.kernel_conv import KernelLayer
 from rwkplus.table import Reader
 from rwkplus.table.arrays import GraphArrays, Ints
 from rwkplus.types import check_choice
@@ -115,6 +116,10 @@ class ViewedGraphs:
         """Number of distinct graphs."""
         return self.count.numel()
 
+    def scores(self, layer: KernelLayer) -> Tensor:
+        """Kernel of every graph with every hidden graph, view by view: ``(V, B, K)``."""
+        return layer.view_scores(self.x, self.edge_index, self.batch, self.edge_weight, self.num_graphs)
+
     def merged(self) -> Self:
         """Keep one of every group of identical graphs and count the others with it: exact for any mean over graphs.
 
@@ -157,6 +162,54 @@ class ViewedGraphs:
         if self.edge_weight is not None:
             parts.append(self.edge_weight[edges][order])
         return repr([part.shape for part in parts]).encode() + b"".join(part.numpy().tobytes() for part in parts)
+
+
+@dataclass(frozen=True)
+class CountedWalks:
+    """Labeled graphs as the numbers of their walks by label sequence, which are all that kernels of labels see."""
+
+    prefixes: tuple[PrefixLevel, ...]
+    sequences: tuple[PrefixLevel, ...]
+    counts: tuple[Tensor, ...]  # walks of 0, 1, ... edges, of every graph along every sequence: (B, S) each
+    count: Tensor  # (B,): one each
+
+    @classmethod
+    def of(cls, batch: Batch, steps: int, *, match_all: bool, dtype: torch.dtype = torch.float32) -> Self:
+        """Count the walks of up to ``steps`` edges of graphs with one-hot labels."""
+        table = from_pyg(batch)
+        arrays = replace(Reader.fit(table).read(table), label=label_numbers(batch.x).numpy(), num_labels=batch.x.size(1))
+        walks = count_walks(arrays, steps, match_all=match_all)
+        at_start = _joins(walks.tree.sequences[0].label, batch.x.size(1))  # a column for every label, met or not
+        return cls(
+            tuple(_level(level) for level in walks.tree.prefixes),
+            tuple(_level(level) for level in walks.tree.sequences[1:]),
+            tuple(
+                torch.from_numpy(counts.toarray()).to(dtype)
+                for counts in (walks.counts[0] @ at_start, *walks.counts[1:])
+            ),
+            torch.ones(batch.ptr.numel() - 1, dtype=dtype),
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of sequences and prefixes, which a network pays for as it does for nodes."""
+        return sum(level.prefix.numel() for level in (*self.prefixes, *self.sequences))
+
+    def scores(self, layer: KernelLayer) -> Tensor:
+        """The same as :meth:`ViewedGraphs.scores` of the view ``"labels"``: ``(1, B, K)``."""
+        (hidden_x,) = layer.hidden.views
+        y0 = hidden_x.permute(2, 0, 1)
+        levels = self.prefixes, self.sequences
+        kinds = sequence_walks(y0, layer.hidden.adj, *levels, match_all=layer.kernel == "rwk+")
+        if layer.include_zero_step:
+            kinds.insert(0, y0.square().sum(-1))
+        scores = [count @ kind for count, kind in zip(self.counts[-len(kinds) :], kinds, strict=True)]
+        return layer.combined(torch.stack(scores)).unsqueeze(0)
+
+
+def as_counts(batch: Batch, views: Sequence[View]) -> bool:
+    """Whether :class:`CountedWalks` can stand for graphs: colors are labels, and edges count alike."""
+    return tuple(views) == ("labels",) and is_one_hot(batch.x) and batch.get("edge_weight") is None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import elu, leaky_relu, relu
+from torch.nn.functional import elu, leaky_relu, normalize, relu
 
 from rwkplus.errors import ParameterError
 from rwkplus.functional.walks import node_ranks, sparse_product
@@ -38,8 +38,9 @@ def structural_colors(
             (no weights, no input).
         dim: Number of colors.
         layers: Layers of the network.
-        whiten: Make the colors' directions equally strong and mutually orthogonal. Where there are no more distinct
-            nodes than ``dim``, colors are then as different from one another as those of the identity.
+        whiten: Make the colors' directions equally strong and mutually orthogonal, and each node's colors of length 1.
+            Where there are no more distinct nodes than ``dim``, colors are then as different from one another as those
+            of the identity.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -102,12 +103,10 @@ def return_probabilities(
 
 
 def _whitened(colors: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
-    """Replace the singular values of ``colors`` by 1, in the scale of rows of length 1 on average."""
+    """Replace the singular values of ``colors`` by 1, then scale every row that is not zero to length 1."""
     u, s, vh = torch.linalg.svd(colors, full_matrices=False)
     kept = s > s.max() * 1e-5 if s.numel() else s > 0
-    rank = max(int(kept.sum()), 1)
-    white: Tensor = (u[:, kept] @ vh[kept]) * math.sqrt(colors.size(0) / rank)
-    return white
+    return normalize(u[:, kept] @ vh[kept], dim=1)
 
 
 def _attend(x: Tensor, edge_index: Tensor, dim: int, generator: torch.Generator) -> Tensor:

@@ -119,6 +119,8 @@ def sequence_walks(
     hidden_adj: Float[Tensor, "K M M"],
     prefixes: Sequence[PrefixLevel],
     sequences: Sequence[PrefixLevel],
+    *,
+    match_all: bool = True,
 ) -> list[Float[Tensor, "S K"]]:
     r"""Walk features of hidden graphs: how much of each hidden graph walks along each color sequence.
 
@@ -130,6 +132,8 @@ def sequence_walks(
         hidden_adj: Adjacencies of the hidden graphs.
         prefixes: Sequences of 0, 1, ... edges that longer ones begin with.
         sequences: Sequences of 1, 2, ... edges to score.
+        match_all: Match every node of a walk, else only its ends, and the result is that of
+            :func:`rwkplus.functional.rwk_minus`: of sequences, only the first and last color are read.
     """
     walked, features = y0.index_select(0, prefixes[0].color), []
     for step, ends in enumerate(sequences, start=1):
@@ -137,7 +141,9 @@ def sequence_walks(
         features.append((reached.index_select(0, ends.prefix) * y0.index_select(0, ends.color)).sum(-1))
         if step < len(sequences):
             level = prefixes[step]
-            walked = reached.index_select(0, level.prefix) * y0.square().index_select(0, level.color)
+            walked = reached.index_select(0, level.prefix)
+            if match_all:
+                walked = walked * y0.square().index_select(0, level.color)
     return features
 
 

@@ -77,6 +77,8 @@ class Targets:
             real = np.array([float(value) if there else np.nan for value, there in zip(listed, known, strict=True)])
             if not np.isfinite(real[known]).all():
                 raise ParameterError("y contains infinite numbers.", "Remove or impute these targets first.")
+            if known.any() and np.ptp(real[known]) == 0:
+                raise ParameterError(f"all targets are {real[known][0]:g}: there is nothing to contrast.")
             return cls(real, ())
         names = [_name(value) for value, there in zip(listed, known, strict=True) if there]
         classes, members = np.unique(names, return_inverse=True)

@@ -65,17 +65,38 @@ def weighted_edit_distance(
         >>> weighted_edit_distance(path, None, nx.complete_graph(3), compare_labels=False)
         1.0
     """
-    weights, wrong, edges = _costs(weights, labels, target, compare_labels)
+    costs = _costs(weights, labels, target, compare_labels)
+    return _exact(*costs)[0] if len(target) <= EXACT_UP_TO else _bounds(*costs)[1]
+
+
+def cheapest_assignment(
+    weights: ArrayLike, labels: Sequence[Hashable] | None, target: nx.Graph, *, compare_labels: bool
+) -> Ints:
+    """Place in ``target`` that each node takes in :func:`weighted_edit_distance`: ``(M,)``; the first of equals.
+
+    Up to ``EXACT_UP_TO`` nodes.
+
+    >>> path = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    >>> cheapest_assignment(path, None, nx.path_graph(3), compare_labels=False)
+    array([0, 2, 1])
+    """
+    if len(target) > EXACT_UP_TO:
+        raise ParameterError(f"assignments are searched up to {EXACT_UP_TO} nodes, the target has {len(target)}.")
+    return _exact(*_costs(weights, labels, target, compare_labels))[1]
+
+
+def _exact(weights: Floats, wrong: Floats, edges: Floats) -> tuple[float, Ints]:
+    """Cost and order of the cheapest of all assignments."""
     size = len(weights)
-    if size > EXACT_UP_TO:
-        return _bounds(weights, wrong, edges)[1]
     orders = _orders(size)
     upper = np.triu_indices(size, 1)
     present = edges[orders[:, upper[0]], orders[:, upper[1]]]
     mismatches = wrong[np.arange(size), orders].sum(1)
     values = weights[upper]
     # Sum of w over absent target edges and 1 - w over present ones.
-    return float((values.sum() + present @ (1 - 2 * values) + mismatches).min())
+    costs = values.sum() + present @ (1 - 2 * values) + mismatches
+    cheapest = int(costs.argmin())
+    return float(costs[cheapest]), orders[cheapest]
 
 
 def edit_distance_bounds(

@@ -20,7 +20,7 @@ from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import Controls, Search, labelled_shapes
 from rwkplus.mining.search.growth import Beam, Grown
-from rwkplus.mining.search.guided import GuidedSearch, Rounds
+from rwkplus.mining.search.guided import GuidedSearch, Rounds, SizedControls
 from rwkplus.mining.search.large_graph import BlockSearch, LargeSearch
 from rwkplus.mining.search.occurrences import Found, Shape, covered, find_occurrences, used_entries
 from rwkplus.mining.search.whole_graph import count_whole
@@ -46,6 +46,7 @@ SMALLEST = {"maximal": 3, "blocks": 2, "contrast": 2}
 """Nodes; of a single edge, labels and degrees explain all, so that there is no evidence for it."""
 CANDIDATES = ("grown", "sampled", "gradient")
 FEWEST_IN_CLASS = 3
+FEWEST_TARGETS = 4
 SEARCHED = (300, 3_000)
 """Graphs to search in: fewest and most by default. In a large database, few graphs are another choice each time."""
 CONTRASTED = 6
@@ -77,7 +78,8 @@ class PatternMiner(Miner):
         criterion: ``"maximal"``: patterns as large as the evidence carries, tolerant to distorted copies.
             ``"blocks"``: small building blocks that together explain most of the edges. ``"contrast"``: patterns that
             tell most of ``y``: which one class has more often, or which go with a high or low target; each is searched
-            for in graphs that have none of those before.
+            for among graphs that those before do not tell apart, as in a decision tree. Large patterns have more rivals
+            and must tell more. Nodes and edges that nine tenths of the graphs with a pattern share are added to it.
         colors: ``"auto"``: labels; all nodes are alike where there are none. ``"structural"``: classes of nodes by
             their place in the graph.
         n_colors: Classes to cut structural colors, and columns of several numbers a row, into.
@@ -99,7 +101,7 @@ class PatternMiner(Miner):
     Attributes:
         patterns_: The patterns, in the order they were found.
         control_: Best scores on rewired databases.
-        threshold_: Score a pattern had to beat.
+        threshold_: Score a pattern had to beat; of contrasts the largest, small ones had to beat less.
         explained_: Share of all edges that the first 1, 2, ... patterns cover.
         saved_: Nats of description length that the first 1, 2, ... patterns save.
         training_: Explained share of walk features by epoch, where candidates come from gradients.
@@ -181,22 +183,22 @@ class PatternMiner(Miner):
         database = reader.read(table)
         settings.check_against(database)
         if guiding is not None:
-            found, control, training = self._guided(settings, database, guiding)
+            plan = self._guided(settings, database, guiding)
         elif database.num_graphs == 1:
-            found, control, training = self._in_one_graph(settings, database)
+            plan = self._in_one_graph(settings, database)
         else:
-            found, control, training = self._unguided(settings, database, reader, table)
-        controls = Controls(control, self.n_controls, self.n_jobs, callback, settings.deadline)
+            plan = self._unguided(settings, database, reader, table)
+        kind = Controls if guiding is None else SizedControls
+        controls = kind(plan.control, self.n_controls, self.n_jobs, callback, settings.deadline)
         tally = Tally(reader, table, database, self.criterion, self.n_jobs)
-        patterns, interrupted = _collected(found(controls), tally, settings, callback)
+        patterns, interrupted = _collected(plan.found(controls), tally, settings, callback)
         if interrupted:
             warnings.warn(f"stopped early: {len(patterns)} patterns so far.", RWKPlusWarning, stacklevel=2)
         elif not patterns:
             warnings.warn(settings.why_none, stacklevel=2)
-        honest = [controls.chance_of(pattern.score) for pattern in patterns] if guiding is not None else None
-        self.patterns_ = with_contrasts(patterns, targets, honest)
+        self.patterns_ = with_contrasts(patterns, targets, plan.chances)
         self.reader_, self.seed_, self.interrupted_ = reader, settings.seed, interrupted
-        self.control_, self.threshold_, self.training_ = controls.scores, controls.threshold, training
+        self.control_, self.threshold_, self.training_ = controls.scores, controls.threshold, plan.training
         self.saved_ = np.cumsum([pattern.score for pattern in patterns])
         self.explained_ = np.cumsum([pattern.gain for pattern in patterns])
         return self
@@ -235,7 +237,7 @@ class PatternMiner(Miner):
         """Search for what tells targets apart."""
         search = GuidedSearch(settings.beam(self, database.num_graphs), settings.sizes[0], settings.seed)
         rounds = Rounds(search, database, targets, settings.contrasted)
-        return _Plan(rounds.patterns, rounds.control, np.empty(0))
+        return _Plan(rounds.patterns, rounds.control, np.empty(0), rounds.chances)
 
     def _given(
         self, settings: "_Settings", sample: MiningDatabase, reader: PatternReader, table: GraphTable, chosen: Ints
@@ -271,9 +273,10 @@ class PatternMiner(Miner):
 class _Plan(NamedTuple):
     """How to come by patterns."""
 
-    found: Callable[[Controls], Iterable[Grown]]
-    control: Callable[[int], float]
+    found: Callable[[Any], Iterable[Grown]]
+    control: Callable[[int], Any]
     training: NDArray[np.float64]
+    chances: Sequence[float] | None = None  # of each pattern found, that chance tells as much, where it is known
 
 
 def _collected(
@@ -414,12 +417,22 @@ class _Settings:
                 Remedy("Give {y}, one for each graph.", y=...),
                 Remedy("Or search without: {criterion}.", criterion="maximal"),
             )
-        sizes = np.bincount(targets.values[targets.known]) if targets.classes else np.array([targets.known.size])
-        if (sizes >= FEWEST_IN_CLASS).sum() < min(2, sizes.size) or (not targets.classes and sizes[0] < 4):
+        if not targets.classes and targets.known.size < FEWEST_TARGETS:
+            raise ParameterError(f"{targets.known.size} graphs have a target: a contrast needs {FEWEST_TARGETS}.")
+        sizes = np.bincount(targets.values[targets.known]) if targets.classes else np.zeros(0)
+        small = int((sizes < FEWEST_IN_CLASS).sum())
+        if targets.classes and sizes.size - small < 2:
+            largest = ", ".join(map(str, np.sort(sizes)[::-1][:3]))
             raise ParameterError(
-                f"the classes of y have {', '.join(map(str, sizes))} graphs: a contrast needs {FEWEST_IN_CLASS} of two."
-                if targets.classes
-                else f"{sizes[0]} graphs have a target: a contrast needs 4."
+                f"y has {sizes.size} classes, the largest of {largest} graphs: a contrast needs {FEWEST_IN_CLASS} of "
+                "two."
+            )
+        if small:
+            warnings.warn(
+                f"{small} of {sizes.size} classes of y have fewer than {FEWEST_IN_CLASS} graphs: the search leaves "
+                "them out.",
+                RWKPlusWarning,
+                stacklevel=3,
             )
         return targets
 

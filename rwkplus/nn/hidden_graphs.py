@@ -5,13 +5,14 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from rwkplus.errors import ParameterError
 from rwkplus.types import check_choice, check_integer
 
 AdjacencyMap = Literal["sigmoid", "relu", "discrete"]
-FeatureMap = Literal["raw", "softmax", "sigmoid"]
+FeatureMap = Literal["raw", "softmax", "sigmoid", "unit"]
 LAZY = -1
 """A number of features to be read off the first input, as in PyG."""
 
@@ -26,7 +27,8 @@ class HiddenGraphs(nn.Module):
             for :meth:`initialize`.
         adjacency: ``"sigmoid"`` weights in (0, 1), ``"relu"`` as in RWNN, or ``"discrete"`` weights 0 and 1 that learn
             through the sigmoid: an edge is there where its sigmoid is above 1/2, and has the gradient of the sigmoid.
-        features: ``"raw"``, ``"softmax"`` (a distribution over colors) or ``"sigmoid"``; one for all views or one each.
+        features: ``"raw"``, ``"softmax"`` (a distribution over colors), ``"sigmoid"`` or ``"unit"`` (of length 1 and
+            any sign, as structural colors are); one for all views or one each.
         num_edge_features: Colors C of an edge, raw; 0 for none.
         generator: Source of the initial values, also of those that come late; torch's global one by default.
 
@@ -177,6 +179,8 @@ def _weights(logits: Tensor, how: AdjacencyMap) -> Tensor:
 def _mapped(logits: Tensor, how: FeatureMap) -> Tensor:
     if how == "softmax":
         return logits.softmax(-1)
+    if how == "unit":
+        return normalize(logits, dim=-1)
     return logits.sigmoid() if how == "sigmoid" else logits
 
 

@@ -53,9 +53,13 @@ def what_chance_reaches(miner: PatternMiner) -> str:
     """One sentence about the control."""
     if miner.n_controls == 0:
         return "There was no control against chance."
-    how = "Permuting y" if miner.criterion == "contrast" else "Rewiring the graphs at random"
+    if miner.criterion == "contrast":
+        return (
+            f"Permuting y reaches a score of {miner.threshold_:.0f} nats with large patterns and less with small ones; "
+            "patterns had to beat what it reaches at their size."
+        )
     beaten = "the first block had" if miner.criterion == "blocks" else "patterns had"
-    return f"{how} reaches a score of {miner.threshold_:.0f} nats; {beaten} to beat that."
+    return f"Rewiring the graphs at random reaches a score of {miner.threshold_:.0f} nats; {beaten} to beat that."
 
 
 def _curves(miner: PatternMiner) -> list[Figure]:

@@ -69,8 +69,19 @@ def test_attention_weights_of_a_node_add_up_to_one():
 def test_whitened_colors_of_few_nodes_are_as_different_as_the_identity():
     colors = structural_colors(edges(PATH), 4, generator=generator(), whiten=True)
     torch.testing.assert_close(colors @ colors.t(), torch.eye(4), atol=1e-5, rtol=0)
-    many = _whitened(torch.rand(40, 3, generator=generator()))
-    torch.testing.assert_close(many.t() @ many, 40 / 3 * torch.eye(3), atol=1e-4, rtol=0)
+
+
+def test_whitened_colors_have_length_one_and_no_preferred_direction():
+    drawn = torch.rand(400, 3, generator=generator())  # mostly along (1, 1, 1)
+    many = _whitened(drawn)
+    torch.testing.assert_close(many.norm(dim=1), torch.ones(400))
+    shares = [torch.linalg.svdvals(colors).square() / colors.square().sum() for colors in (drawn, many)]
+    assert shares[0].max() > 0.7
+    assert shares[1].max() < 0.4
+
+
+def test_nodes_without_colors_stay_without_when_whitened():
+    assert torch.equal(_whitened(torch.zeros(2, 3)), torch.zeros(2, 3))
 
 
 def test_whitening_does_not_depend_on_copies():

@@ -1,3 +1,4 @@
+import warnings
 from itertools import product
 
 import networkx as nx
@@ -12,7 +13,7 @@ from rwkplus.datasets.generators import planted_database
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.contrast import Targets, class_contrasts, mean_differences
-from rwkplus.mining.search.guided import Telling
+from rwkplus.mining.search.guided import ALPHA, SizedControls, Telling
 
 
 def test_counts_odds_and_probability_of_a_small_table():
@@ -87,7 +88,14 @@ def test_several_real_targets_say_nothing_of_patterns_and_cannot_guide():
         PatternMiner(1, criterion="contrast").fit(graphs, y)
 
 
-@pytest.mark.parametrize(("y", "named"), [([None, np.nan], "all y are missing"), ([0.5, np.inf], "infinite")])
+@pytest.mark.parametrize(
+    ("y", "named"),
+    [
+        ([None, np.nan], "all y are missing"),
+        ([0.5, np.inf], "infinite"),
+        ([0.5, 0.5], r"all targets are 0\.5: there is nothing to contrast"),
+    ],
+)
 def test_targets_that_say_nothing_are_refused(y, named):
     with pytest.raises(ParameterError, match=named):
         Targets.of(y, 2)
@@ -132,6 +140,42 @@ def test_the_score_of_real_targets_is_the_likelihood_ratio_of_two_means(y, data)
     assert telling.scores(telling.weights[has].sum(0)[None])[0] == pytest.approx(expected, rel=1e-3, abs=1e-6)
 
 
+@given(st.lists(st.floats(-5, 5), min_size=4, max_size=12), st.sampled_from([0, 3]), st.data())
+def test_likelihoods_of_graphs_add_up_to_the_score(y, num_classes, data):
+    y = np.array(y) if num_classes == 0 else np.abs(np.array(y)).astype(int) % num_classes
+    has = np.array(data.draw(st.lists(st.booleans(), min_size=y.size, max_size=y.size)))
+    if not 0 < has.sum() < y.size or (y.std() < 1e-3 and not num_classes):
+        return
+    telling = Telling.of(y, num_classes)
+    more = telling.likelihoods(has) - telling.likelihoods(np.zeros(y.size, bool))
+    score = telling.scores(telling.weights[has].sum(0)[None])[0]
+    assert min(more.sum(), 10) == pytest.approx(min(score, 10), rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("controls", [1, 3, 10])
+def test_chance_beats_its_own_controls_as_often_as_it_is_said_to(controls):
+    rng = np.random.default_rng(controls)
+    rivals = np.log([10, 300, 4000])
+
+    def search(_=0):
+        return np.maximum.accumulate(rng.gumbel(rivals))
+
+    def lowest_chance():
+        made = SizedControls(search, most=controls)
+        made.found = [search() for _ in range(controls)]
+        return min(made.chance_at(score, level) for level, score in enumerate(search()))
+
+    alarms = np.mean([lowest_chance() <= 5 * ALPHA for _ in range(600)])
+    assert 2 * ALPHA < alarms < 8 * ALPHA
+
+
+def test_searches_of_other_lengths_are_compared_by_what_they_reached_last():
+    controls = SizedControls(lambda number: np.arange(1.0, number + 3), most=2)
+    assert controls.beaten_at(30.0, level=7)
+    assert controls.chance_at(30.0, level=7) == controls.chance_at(30.0, level=2) > controls.chance_at(30.0, level=0)
+    assert controls.scores.tolist() == [2.0, 3.0]
+
+
 def rare_class(seed, num_graphs=300, positive=40):
     """Of the first graphs, half hide a square that no other graph has; a triangle is everywhere."""
     rng = np.random.default_rng(seed)
@@ -172,6 +216,37 @@ def test_targets_that_are_high_where_a_pattern_is_guide_the_search_too():
     assert first.difference.with_pattern > first.difference.without + 2
 
 
+def test_one_target_beyond_all_others_does_not_guide():
+    graphs, _ = rare_class(4, num_graphs=100)
+    y = np.random.default_rng(4).normal(size=100)
+    y[7] = 1e9
+    with pytest.warns(RWKPlusWarning, match="no pattern tells more of y than chance does"):
+        assert not PatternMiner(1, criterion="contrast").fit(graphs, y).patterns_
+
+
+def arms(*others):
+    """A chain of carbon and nitrogen with further nodes at the nitrogen."""
+    graph = nx.path_graph(4)
+    nx.set_node_attributes(graph, dict(enumerate("CCCN")), "label")
+    for node, label in enumerate(others, start=4):
+        graph.add_node(node, label=label)
+        graph.add_edge(3, node)
+    return graph
+
+
+def test_a_single_edge_may_be_all_there_is_to_tell():
+    graphs = [arms("O" if i % 4 < 2 else "S", "H" if i % 2 else "P") for i in range(60)]
+    first = PatternMiner(1, 2, criterion="contrast").fit(graphs, [i % 2 for i in range(60)]).patterns_[0]
+    assert (sorted(first.labels), first.support) in ((["H", "N"], 30), (["N", "P"], 30))
+
+
+def test_what_nearly_all_graphs_with_a_pattern_share_is_added():
+    graphs = [arms("O", "O") if i % 20 else arms("O") for i in range(60)] + [arms() for _ in range(60)]
+    y = [int(i % 6 > 0) for i in range(60)] + [int(i % 6 == 0) for i in range(60)]
+    first = PatternMiner(1, criterion="contrast").fit(graphs, y).patterns_[0]
+    assert sorted(first.labels).count("O") == 2
+
+
 def test_missing_classes_are_left_out_and_counted():
     graphs, y = rare_class(3)
     some = [None if i % 10 == 0 else int(value) for i, value in enumerate(y)]
@@ -184,10 +259,31 @@ def test_missing_classes_are_left_out_and_counted():
     ("y", "named"),
     [
         (None, "needs a class or a target"),
-        ([1] + [0] * 19, "a contrast needs 3 of two"),
+        ([1] + [0] * 19, "y has 2 classes, the largest of 19, 1 graphs: a contrast needs 3 of two"),
+        (list(range(20)), "y has 20 classes, the largest of 1, 1, 1 graphs: a contrast needs 3 of two"),
         ([0.5, 1.5, *[None] * 18], "2 graphs have a target"),
     ],
 )
 def test_what_cannot_guide_is_refused_before_the_work(y, named):
     with pytest.raises(ParameterError, match=named):
         PatternMiner(1, criterion="contrast").fit(planted_molecules(20), y)
+
+
+def test_classes_too_small_to_be_contrasted_are_told():
+    graphs, y = rare_class(5, num_graphs=100)
+    y[-1] = 2
+    with pytest.warns(RWKPlusWarning, match="1 of 3 classes of y have fewer than 3 graphs"):
+        miner = PatternMiner(1, criterion="contrast").fit(graphs, y)
+    assert [part.name for part in miner.patterns_[0].contrast] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("values", [np.ones(10_000), np.random.default_rng(0).permutation(10_000) + 0.5])
+def test_attributes_that_say_nothing_do_not_stop_a_contrast(values):
+    graphs, y = rare_class(6, num_graphs=100)
+    rows = iter(values.tolist())
+    for graph in graphs:
+        nx.set_node_attributes(graph, {v: next(rows) for v in graph}, "amount")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RWKPlusWarning)  # that a column has one value only
+        first = PatternMiner(1, criterion="contrast").fit(graphs, y).patterns_[0]
+    assert sorted(first.labels) == ["0", "1", "2", "3"]

@@ -6,7 +6,12 @@ import pytest
 
 from experiments.testbeds import prism, tailed_triangle
 from rwkplus.errors import ParameterError, ShapeError
-from rwkplus.mining.edit_distance import edit_distance_bounds, normalize_weights, weighted_edit_distance
+from rwkplus.mining.edit_distance import (
+    cheapest_assignment,
+    edit_distance_bounds,
+    normalize_weights,
+    weighted_edit_distance,
+)
 
 
 def random_pair(size, seed):
@@ -37,6 +42,17 @@ def test_equals_explicit_loops_over_all_assignments(size, seed, compare_labels):
     weights, labels, target = random_pair(size, seed)
     distance = weighted_edit_distance(weights, labels, target, compare_labels=compare_labels)
     assert distance == pytest.approx(by_loops(weights, labels, target, compare_labels), abs=1e-12)
+    order = cheapest_assignment(weights, labels, target, compare_labels=compare_labels)
+    assert sorted(order) == list(target)
+    edges = nx.to_numpy_array(target, weight=None)[np.ix_(order, order)]
+    wrong = sum(label != target.nodes[place]["label"] for label, place in zip(labels, order, strict=True))
+    paid = np.abs(weights - edges).sum() / 2 + compare_labels * wrong
+    assert paid == pytest.approx(distance, abs=1e-12)
+
+
+def test_assignments_of_large_graphs_are_not_searched():
+    with pytest.raises(ParameterError, match="up to 8 nodes, the target has 9"):
+        cheapest_assignment(np.zeros((9, 9)), None, nx.path_graph(9), compare_labels=False)
 
 
 @pytest.mark.parametrize("size", [4, 6, 7])

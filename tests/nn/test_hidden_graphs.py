@@ -39,6 +39,15 @@ def test_features_are_mapped_view_by_view():
     assert torch.equal(hidden.x, torch.cat([first, second], -1))
 
 
+def test_unit_features_have_length_one_and_keep_their_signs():
+    hidden = HiddenGraphs(2, 3, 4, features="unit", generator=generator())
+    with torch.no_grad():
+        hidden.node_logits[0][:, :, 0] = -1
+    torch.testing.assert_close(hidden.x.norm(dim=-1), torch.ones(2, 3))
+    assert (hidden.x[..., 0] < 0).all()
+    assert (hidden.x[..., 1:] > 0).all()
+
+
 def test_initial_values_come_from_the_generator_and_not_from_later_views():
     one, same, other = (
         HiddenGraphs(2, 3, widths, generator=generator(s)) for widths, s in ((4, 1), ((4, 2), 1), (4, 2))

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -128,7 +129,7 @@ class Controls:
     """What chance achieves: best scores on rewired databases, as many as it takes to tell whether a pattern beats them.
 
     Args:
-        control: Gives the score of the control with a number.
+        control: Gives the score of the control with a number, or several.
         most: How many at most; without any, everything beats chance.
         n_jobs: Parallel jobs, through joblib.
         callback: Called after every control.
@@ -143,7 +144,7 @@ class Controls:
 
     def __init__(
         self,
-        control: Callable[[int], float],
+        control: Callable[[int], Any],
         most: int,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -154,7 +155,16 @@ class Controls:
         self.n_jobs = n_jobs
         self.callback = callback
         self.deadline = deadline
-        self.scores: NDArray[np.float64] = np.zeros(0)
+        self.found: list[Any] = []
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Best score of every control.
+
+        >>> Controls(lambda number: 9.0, most=0).scores
+        array([], dtype=float64)
+        """
+        return np.array([np.max(found) for found in self.found], np.float64)
 
     @property
     def threshold(self) -> float:
@@ -167,34 +177,26 @@ class Controls:
 
     def beaten_by(self, score: float) -> bool:
         """Whether chance hardly ever reaches a score; further controls are made while that is unclear."""
-        while self.scores.size < self.most and not self._is_clear(score) and time.monotonic() <= self.deadline:
-            fewest = max(FEWEST_CONTROLS - self.scores.size, effective_n_jobs(self.n_jobs))
-            numbers = range(self.scores.size, min(self.scores.size + fewest, self.most))
-            jobs = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(self.control)(k) for k in numbers)
-            for found in jobs:
-                self.scores = np.append(self.scores, found)
-                if self.callback is not None:
-                    self.callback(Progress("controls", self.scores.size, self.most, {"score": float(found)}))
+        self.make_until(lambda: self._is_clear(score))
         return score > self.threshold
 
-    def chance_of(self, score: float) -> float:
-        """Probability that chance reaches a score, by a Gumbel distribution fitted to the controls.
-
-        >>> controls = Controls(lambda number: 9.0 + number, most=3)
-        >>> controls.beaten_by(30.0), controls.chance_of(30.0) < 1e-8
-        (True, True)
-        """
-        if self.scores.size < 2:
-            return float("nan")
-        scale = _scale(self.scores)
-        location = float(self.scores.mean()) - np.euler_gamma * scale
-        return float(-np.expm1(-np.exp(-(score - location) / scale)))
+    def make_until(self, clear: Callable[[], bool]) -> None:
+        """Make controls, a few to begin with, until it is clear what they say; as many as there may be at most."""
+        while len(self.found) < self.most and time.monotonic() <= self.deadline:
+            if len(self.found) >= FEWEST_CONTROLS and clear():
+                return
+            fewest = max(FEWEST_CONTROLS - len(self.found), effective_n_jobs(self.n_jobs))
+            numbers = range(len(self.found), min(len(self.found) + fewest, self.most))
+            jobs = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(self.control)(k) for k in numbers)
+            for found in jobs:
+                self.found.append(found)
+                if self.callback is not None:
+                    values = {"score": float(np.max(found))}
+                    self.callback(Progress("controls", len(self.found), self.most, values))
 
     def _is_clear(self, score: float) -> bool:
         """Whether further controls would hardly carry the threshold across a score."""
-        if self.scores.size < FEWEST_CONTROLS:
-            return False
-        return bool(abs(score - self.threshold) > FAR * _scale(self.scores) / np.sqrt(self.scores.size))
+        return bool(abs(score - self.threshold) > FAR * _scale(self.scores) / np.sqrt(len(self.found)))
 
 
 def control_threshold(scores: NDArray[np.float64]) -> float:

@@ -2,16 +2,18 @@
 
 The score is the log-likelihood ratio that having a pattern tells something of the target: for classes the information
 gain times the number of graphs, for real targets the same of two means. What an extension can reach at best is known:
-it occurs in some of the same graphs, and most telling would be those of one class.
+it occurs in some of the same graphs, and most telling would be those of one class. Of the best patterns of each size,
+that which chance hardly reaches is chosen, and completed by what its graphs share.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import logsumexp, ndtri, xlogy
 
 from rwkplus.loops.embeddings import Floats, Ints, totals_by_mark
 from rwkplus.mining.contrast import Targets
@@ -33,6 +35,12 @@ from rwkplus.mining.search.growth import (
 from rwkplus.mining.search.occurrences import Shape, exact_embeddings
 
 NO_GAIN = 1e-9
+ALPHA = 0.01
+"""Share of searches on permuted targets that may find a pattern as telling."""
+UNCLEAR = 3.0
+"""Nats around the threshold, times the root of the number of controls, in which further controls may decide."""
+SHARED = 0.9
+"""Share of the graphs with a pattern that must have what completes it."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +64,30 @@ class Telling:
         centered = (target - target.mean()) / (target.std() or 1.0)
         return cls(np.column_stack([ones, centered, centered**2]), 0)
 
+    @cached_property
+    def everything(self) -> Floats:
+        """Weights of all graphs, added up.
+
+        >>> Telling.of(np.array([0, 1, 1]), num_classes=2).everything
+        array([3., 1., 2.])
+        """
+        return np.asarray(self.weights.sum(0))
+
+    @cached_property
+    def _kept(self) -> NDArray[np.bool_]:
+        """Classes of the graphs that the most telling extensions keep: one, or all but one."""
+        one = np.eye(self.num_classes, dtype=bool)
+        return one if self.num_classes == 2 else np.vstack([one, ~one])
+
     def scores(self, totals: Floats) -> Floats:
         """Nats that patterns tell, from the weights of the graphs that have them: ``(k, W)`` to ``(k,)``."""
-        everything = self.weights.sum(0)
+        everything = self.everything
         size, have = everything[0], totals[:, 0]
         if self.num_classes:
-            rest = everything - totals
-            inside, outside = (xlogy(part[:, 1:], part[:, 1:]).sum(1) for part in (totals, rest))
-            lost = xlogy(have, have) + xlogy(size - have, size - have)
-            nats = inside + outside - lost + xlogy(size, size) - xlogy(everything[1:], everything[1:]).sum()
-            return np.asarray(np.maximum(nats, 0.0))
+            parts = np.stack([totals, everything - totals, np.broadcast_to(everything, totals.shape)])
+            nats = xlogy(parts, parts)
+            inside, outside, before = nats[:, :, 1:].sum(2) - nats[:, :, 0]
+            return np.asarray(np.maximum(inside + outside - before, 0.0))
         between = np.where(
             (have > 0) & (have < size), totals[:, 1] ** 2 * size / np.maximum(have * (size - have), 1), 0.0
         )
@@ -80,60 +102,89 @@ class Telling:
         """
         if not self.num_classes:
             return np.full(len(totals), np.inf)
-        best = np.zeros(len(totals))
-        for k in range(self.num_classes):
-            for kept in (np.arange(self.num_classes) == k, np.arange(self.num_classes) != k):
-                part = totals[:, 1:] * kept
-                best = np.maximum(best, self.scores(np.column_stack([part.sum(1), part])))
-        return best
+        parts = (totals[:, 1:] * self._kept[:, None]).reshape(-1, self.num_classes)
+        best = self.scores(np.column_stack([parts.sum(1), parts])).reshape(len(self._kept), -1)
+        return np.asarray(best.max(0))
 
     def permuted(self, rng: np.random.Generator) -> "Telling":
         """Targets given to graphs at random."""
         return replace(self, weights=rng.permutation(self.weights))
 
+    def likelihoods(self, has: NDArray[np.bool_]) -> Floats:
+        """Log-likelihood of the target of every graph, once it is known which graphs have a pattern: ``(B,)``.
+
+        >>> telling = Telling.of(np.array([0, 0, 1, 1]), num_classes=2)
+        >>> telling.likelihoods(np.array([True, False, False, False])).round(2).tolist()
+        [0.0, -1.1, -0.41, -0.41]
+        """
+        nats = np.zeros(has.size)
+        if self.num_classes:
+            for part in (has, ~has):
+                classes = self.weights[part, 1:]
+                nats[part] = np.log(classes @ classes.mean(0)) if len(classes) else 0.0
+            return nats
+        target = self.weights[:, 1]
+        for part in (has, ~has):
+            nats[part] = (target[part] - (target[part].mean() if part.any() else 0.0)) ** 2
+        variance = max(float(nats.mean()), 1e-12)
+        return np.asarray(-nats / (2 * variance) - np.log(variance) / 2)
+
 
 @dataclass(frozen=True)
 class GuidedSearch:
-    """Finds the most telling pattern of a database."""
+    """Finds the most telling patterns of a database."""
 
     beam: Beam
     min_size: int
     seed: int
 
-    def best(self, database: MiningDatabase, telling: Telling) -> Grown | None:
-        """Return the most telling pattern, with all edges that the graphs that have it share; None without any."""
-        best: Grown | None = None
-        for grown in self._grown(database, telling):
-            if grown.shape.size >= self.min_size and grown.score > (NO_GAIN if best is None else best.score + NO_GAIN):
-                best = grown
+    def best(self, database: MiningDatabase, telling: Telling) -> list[Grown | None]:
+        """The most telling pattern of one edge, of one step more, ...; None where none is large enough."""
+        best: list[Grown | None] = []
+        for front in self._fronts(database, telling):
+            fitting = [grown for grown in front if grown.shape.size >= self.min_size and grown.score > NO_GAIN]
+            best.append(max(fitting, key=lambda grown: grown.score, default=None))
         return best
 
-    def completed(self, database: MiningDatabase, grown: Grown) -> Grown:
-        """Add what all graphs that have the pattern share beyond chance: the same graphs have more in common."""
-        chance = Chance.of(database)
+    def completed(self, database: MiningDatabase, telling: Telling, grown: Grown) -> Grown:
+        """Add what nearly all graphs that have the pattern share beyond chance, as long as it tells hardly less."""
+        chance, found = Chance.of(database), grown
+        nats = telling.likelihoods(_having(database, found))
         while True:
-            base = replace(grown, score=0.0)
+            base, rng = replace(grown, score=0.0), np.random.default_rng(self.seed)
             shared = [
-                e for e in extensions(database, chance, base, self.beam) if e.support == grown.support and e.score > 0
+                e
+                for e in extensions(database, chance, base, self.beam)
+                if e.support >= SHARED * found.support and e.score > 0
             ]
             if not shared:
                 return grown
             best = max(shared, key=lambda extension: extension.score)
-            rng = np.random.default_rng(self.seed)
             more = best.carry_out(database.rows.graph, self.beam.max_per_graph, rng)
-            grown = replace(more, score=grown.score)
+            has = _having(database, more)
+            lost = nats - telling.likelihoods(has)
+            if lost.sum() > lost.std() * np.sqrt(lost.size):  # more than a standard error
+                return grown
+            grown = replace(more, score=float(telling.scores(telling.weights[has].sum(0)[None])[0]))
 
-    def control(self, database: MiningDatabase, telling: Telling, number: int) -> float:
-        """Best score where targets are given to graphs at random: what chance alone achieves."""
+    def control(self, database: MiningDatabase, telling: Telling, number: int) -> Floats:
+        """Best scores by steps where targets are given to graphs at random: what chance alone achieves."""
         best = self.best(database, telling.permuted(np.random.default_rng([self.seed, number])))
-        return 0.0 if best is None else best.score
+        return np.maximum.accumulate([0.0, *(0.0 if grown is None else grown.score for grown in best)])[1:]
 
-    def _grown(self, database: MiningDatabase, telling: Telling) -> Iterator[Grown]:
+    def _fronts(self, database: MiningDatabase, telling: Telling) -> Iterator[list[Grown]]:
         """Patterns of the beam, level by level; those that cannot become the best any more are left."""
         rng, beam = np.random.default_rng(self.seed), self.beam
         chance = Chance.of(database)
-        front, best = single_edges(database, beam.min_support), 0.0
+        front = [
+            replace(grown, score=float(telling.scores(telling.weights[_having(database, grown)].sum(0)[None])[0]))
+            for grown in single_edges(database, beam.min_support)
+        ]
+        best = max((grown.score for grown in front if grown.shape.size >= self.min_size), default=0.0)
         while front:
+            yield front
+            if beam.expired:
+                return
             ahead: list[tuple[float, Extension]] = []
             for grown in front:
                 for bound, extension in self._extensions(database, chance, telling, grown, best - NO_GAIN):
@@ -144,9 +195,6 @@ class GuidedSearch:
             by_bound = first_of_each_shape((e for _, e in sorted(ahead, key=lambda pair: -pair[0])), beam.width // 2)
             chosen = {extension.shape.fingerprint: extension for extension in (*by_bound, *by_score)}
             front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in chosen.values()]
-            yield from front
-            if beam.expired:
-                return
 
     def _extensions(
         self, database: MiningDatabase, chance: Chance, telling: Telling, grown: Grown, reached: float
@@ -180,17 +228,94 @@ class GuidedSearch:
                 yield bounds[n], Extension(grown, steps[n], int(totals[n, 0]), float(scores[n]), 0.0, extend)
 
 
+class SizedControls(Controls):
+    r"""What chance achieves with patterns of every size: small ones have few rivals, large ones have many.
+
+    By chance, having a pattern tells ``s`` nats with probability ``exp(-s)``, and the best of ``N`` patterns does with
+    ``N`` times that; nobody knows ``N``. Where ``n`` permuted searches reached ``m`` nats each, the *wait*
+    :math:`n \log(1 + e^{-s} / \sum e^{-m})` of another one is exponential with mean 1, whatever ``N`` is. Looking at
+    all sizes has its price, too: the shortest wait of a search is compared with those of the permuted searches, each
+    beside the others, in the same way.
+
+    >>> controls = SizedControls(lambda number: np.array([2.0, 6.0]), most=3)
+    >>> controls.beaten_at(9.0, level=0), controls.beaten_at(9.0, level=1)
+    (True, False)
+    """
+
+    def beaten_at(self, score: float, level: int) -> bool:
+        """Whether chance hardly ever reaches a score with as many steps, or fewer."""
+        self.make_until(lambda: abs(score - self._threshold(level)) > UNCLEAR / np.sqrt(len(self.found)))
+        return not self.found or self.chance_at(score, level) <= ALPHA
+
+    def chance_at(self, score: float, level: int) -> float:
+        """Share of searches on permuted targets that would find a pattern as telling for its size; nan without any."""
+        if not self.found:
+            return float("nan")
+        return float(-np.expm1(-len(self.found) * np.logaddexp(0.0, -self.beyond_chance(score, level))))
+
+    def beyond_chance(self, score: float, level: int) -> float:
+        """Nats that remain of a score when what chance reaches with as many steps is taken off."""
+        if not self.found:
+            return score
+        by_level, waits = self._by_level
+        return float(waits - _log_wait(-score - by_level[min(level, by_level.size - 1)], len(self.found)))
+
+    @property
+    def threshold(self) -> float:
+        """Score that suffices, whatever the size.
+
+        >>> SizedControls(lambda number: np.zeros(1), most=0).threshold
+        0.0
+        """
+        return max(self._threshold(-1), 0.0) if self.found else 0.0
+
+    def _threshold(self, level: int) -> float:
+        """The score whose chance is ``ALPHA``."""
+        (by_level, waits), n = self._by_level, len(self.found)
+        wait = np.expm1(-np.log1p(-ALPHA) / n) * np.exp(waits)
+        return float(-np.log(np.expm1(wait / n)) - by_level[min(level, by_level.size - 1)])
+
+    @property
+    def _by_level(self) -> tuple[Floats, float]:
+        """The logarithm of the sum of ``exp(-m)`` for every number of steps, and that of the sum of shortest waits."""
+        n, longest = len(self.found), max(map(len, self.found))
+        logs = -np.array([[*part, *[part[-1]] * (longest - len(part))] for part in self.found])
+        if n == 1:  # nothing to compare it with: every size counts in full
+            return logs[0], -float(np.log(longest))
+        others = np.array([logsumexp(np.delete(logs, k, 0), axis=0) for k in range(n)])
+        return logsumexp(logs, axis=0), float(logsumexp(_log_wait(logs - others, n - 1).min(1)))
+
+
+def _log_wait(ratio: Floats, n: int) -> Floats:
+    """Logarithm of ``n log(1 + exp(ratio))``."""
+    return np.asarray(np.log(n) + np.where(ratio < -30, ratio, np.log(np.logaddexp(0.0, np.maximum(ratio, -30)))))
+
+
+class Candidate(NamedTuple):
+    """A pattern that tells something of the targets of some graphs."""
+
+    grown: Grown
+    among: NDArray[np.bool_]
+    beyond: float  # nats beyond what chance reaches
+    chance: float  # share of searches on permuted targets that would find a pattern as telling
+
+
 @dataclass(frozen=True)
 class Rounds:
-    """One telling pattern after the other, each searched for in graphs that have none of those before."""
+    """One telling pattern after the other, each among graphs that those before do not tell apart.
+
+    Together they are the inner nodes of a decision tree that grows where a pattern is most surprising.
+    """
 
     search: GuidedSearch
     database: MiningDatabase
     targets: Targets
     most_graphs: int
+    chances: list[float] = field(default_factory=list)
+    """Of each pattern that was found, how likely chance is to find one as telling."""
 
-    def control(self, number: int) -> float:
-        """What chance achieves in the first round."""
+    def control(self, number: int) -> Floats:
+        """What chance achieves among all graphs."""
         return self.search.control(*self.part(self.chosen(self.first, np.random.default_rng(self.search.seed))), number)
 
     @property
@@ -200,24 +325,49 @@ class Rounds:
         left[self.targets.known] = True
         return left
 
-    def patterns(self, controls: "Controls") -> Iterator[Grown]:
+    def patterns(self, controls: SizedControls) -> Iterator[Grown]:
         """Yield patterns that tell more than chance does."""
-        left = self.first
         rng = np.random.default_rng(self.search.seed)
-        while (chosen := self.chosen(left, rng)).size:
-            sample, telling = self.part(chosen)
-            best = self.search.best(sample, telling)
-            if best is None or not controls.beaten_by(best.score):
-                return
-            best = self.search.completed(sample, best)
-            yield best
+        seen: set[tuple[int, int, int]] = set()
+        candidates = [self._candidate(self.first, rng, controls)]
+        while waiting := [part for part in candidates if part is not None]:
+            best = max(waiting, key=lambda candidate: candidate.beyond)
+            if best.grown.shape.fingerprint not in seen:
+                self.chances.append(best.chance)
+                yield best.grown
             if self.search.beam.expired:
                 return
-            left[graphs_with(self.database, best.shape)] = False
+            seen.add(best.grown.shape.fingerprint)
+            graphs = np.flatnonzero(best.among)
+            has = np.zeros_like(best.among)
+            has[graphs[graphs_with(self.database.graphs_subset(graphs), best.grown.shape)]] = True
+            parts = (best.among & has, best.among & ~has)
+            candidates = [part for part in waiting if part is not best]
+            candidates += [self._candidate(part, rng, controls) for part in parts]
+
+    def _candidate(
+        self, among: NDArray[np.bool_], rng: np.random.Generator, controls: SizedControls
+    ) -> Candidate | None:
+        """The most surprising pattern, completed; None where chance may find one as telling."""
+        chosen = self.chosen(among, rng)
+        if not chosen.size:
+            return None
+        sample, telling = self.part(chosen)
+        found = [(level, grown) for level, grown in enumerate(self.search.best(sample, telling)) if grown is not None]
+        if not found:
+            return None
+        controls.make_until(lambda: True)
+        level, best = max(found, key=lambda pair: controls.beyond_chance(pair[1].score, pair[0]))
+        if not controls.beaten_at(best.score, level):
+            return None
+        completed = self.search.completed(sample, telling, best)
+        score = min(best.score, completed.score)
+        return Candidate(completed, among, controls.beyond_chance(score, level), controls.chance_at(score, level))
 
     def part(self, chosen: Ints) -> tuple[MiningDatabase, Telling]:
-        """Some of the graphs with their targets."""
-        telling = Telling.of(self.targets.values[chosen], len(self.targets.classes))
+        """Some of the graphs with their targets; of real ones with their normal scores, which have no outliers."""
+        values = self.targets.values[chosen]
+        telling = Telling.of(values if self.targets.classes else normal_scores(values), len(self.targets.classes))
         return self.database.graphs_subset(chosen), telling
 
     def chosen(self, left: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
@@ -234,6 +384,24 @@ class Rounds:
             room = (self.most_graphs - sum(map(len, chosen))) // (len(members) - rest)
             chosen.append(rng.permutation(part)[: max(room, self.search.beam.min_support)])
         return np.sort(np.concatenate(chosen))
+
+
+def normal_scores(values: Floats) -> Floats:
+    """What values of these ranks would be if they were normally distributed; equal values stay equal.
+
+    >>> normal_scores(np.array([1.0, 2.0, 1e9])).round(2).tolist()
+    [-0.97, 0.0, 0.97]
+    """
+    from scipy.stats import rankdata  # slow to import, and few need it
+
+    return np.asarray(ndtri((rankdata(values) - 0.5) / values.size))
+
+
+def _having(database: MiningDatabase, grown: Grown) -> NDArray[np.bool_]:
+    """Which graphs have a pattern."""
+    has = np.zeros(database.num_graphs, bool)
+    has[database.rows.graph[grown.embeddings.max(1)]] = True
+    return has
 
 
 def graphs_with(database: MiningDatabase, shape: Shape) -> Ints:
