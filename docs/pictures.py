@@ -8,12 +8,11 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from html import escape
 from pathlib import Path
 
 from PIL import Image
-from rdkit import RDConfig, RDLogger
-from rdkit.Chem import MolFromSmiles
 
 from rwkplus import GraphTable, PatternMiner, SurpriseDetector, load_graphs
 from rwkplus.drawing import draw, label_colors
@@ -37,11 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--site", type=Path, help="built site to photograph")
     site = parser.parse_args().site
-    RDLogger.DisableLog("rdApp.*")
-    lines = (Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi").read_text().splitlines()
-    molecules = [molecule for line in lines if (molecule := MolFromSmiles(line.split()[0]))]
-    write_whole(PICTURES / "patterns.svg", patterns(GraphTable.of(molecules[:1500])))
-    write_whole(PICTURES / "flagged.svg", flagged(GraphTable.of(molecules)))
+    medicines = load_graphs("medicines")
+    write_whole(PICTURES / "patterns.svg", patterns(medicines))
+    write_whole(PICTURES / "flagged.svg", flagged(medicines))
     if site:
         for name, (page, *window) in SCREENS.items():
             photograph(site / page, PICTURES / f"{name}.png", *window)
@@ -69,14 +66,17 @@ def row(pictures: list[tuple[str, str]]) -> str:
     return "".join([head, *parts, "</svg>\n"])
 
 
-def patterns(molecules: GraphTable) -> str:
-    """What a miner finds in real molecules, and the ring that frauds among the embedded payments have."""
-    miner = PatternMiner(n_patterns=4, n_controls=3, random_state=0).fit(molecules)
-    found = sorted(miner.patterns_, key=lambda pattern: len(set(pattern.labels)))[-2:]
+def patterns(medicines: GraphTable) -> str:
+    """What a miner finds in medicines, whose families it is not told, and the ring of frauds among payments."""
+    drawn = []
+    for pattern in PatternMiner(4, random_state=0).fit(medicines).patterns_:
+        families = Counter(medicines.y[i] for i in pattern.graphs)
+        family, count = families.most_common(1)[0]
+        others = "" if count == pattern.support else f" and {pattern.support - count} others"
+        drawn.append((pattern, f"in {count} of {Counter(medicines.y)[family]}\n{family}s{others}"))
     transfers = load_graphs("payment-cases")
     ring = PatternMiner(1, criterion="contrast", random_state=0).fit(transfers, transfers.y).patterns_[0]
     other, fraud = (f"{part.support} of {part.graphs}" for part in ring.contrast)
-    drawn = [(pattern, f"in {pattern.support:,} of\n{pattern.num_graphs:,} molecules") for pattern in found]
     drawn.append((ring, f"in {fraud} frauds,\n{other} other cases"))
     return row(
         [
@@ -86,23 +86,21 @@ def patterns(molecules: GraphTable) -> str:
     )
 
 
-def flagged(molecules: GraphTable) -> str:
-    """The molecules that are flagged first, of different kinds, with what makes them unusual drawn in full."""
-    detector = SurpriseDetector(contamination=0.003)
-    judged = detector.fit_judge(molecules)
+def flagged(medicines: GraphTable) -> str:
+    """Medicines that are flagged for different reasons, with what makes them unusual drawn in full."""
+    detector = SurpriseDetector(contamination=0.05)
+    judged = detector.fit_judge(medicines)
     order = sorted(judged.flagged.nonzero()[0].tolist(), key=lambda i: judged.scores[i])
-    drawn = []
-    seen = set()
+    drawn = {}
     for i, graph, why in zip(
-        order, detector.labelled(molecules[order]), detector.explain(molecules[order]), strict=True
+        order, detector.labelled(medicines[order]), detector.explain(medicines[order]), strict=True
     ):
-        reason = {graph.nodes[v]["label"] for v in why.nodes}
-        if len(reason) == 1 and not reason & seen and 6 <= len(graph) <= 24:
-            seen |= reason
-            colors = label_colors({label for _, label in graph.nodes(data="label")})
-            picture = draw(graph, colors, strength=dict.fromkeys(graph, 0.0) | why.strength, title=f"molecule {i}")
-            drawn.append((picture, f"molecule {i:,}: {reason.pop()}\nwhere few expect it"))
-    return row(drawn[:3])
+        name = str(medicines.graph_id(i))
+        reason = tuple(sorted({graph.nodes[v]["label"] for v in why.nodes}))
+        colors = label_colors({label for _, label in graph.nodes(data="label")})
+        picture = draw(graph, colors, strength=dict.fromkeys(graph, 0.0) | why.strength, title=name)
+        drawn.setdefault(reason, (picture, f"{name}:\nunusual {', '.join(reason)}"))
+    return row(list(drawn.values())[:5])
 
 
 def photograph(page: Path, path: Path, width: int, height: int, mode: str) -> None:

@@ -177,8 +177,9 @@ class CountedWalks:
     def of(cls, batch: Batch, steps: int, *, match_all: bool, dtype: torch.dtype = torch.float32) -> Self:
         """Count the walks of up to ``steps`` edges of graphs with one-hot labels."""
         table = from_pyg(batch)
-        label, num_labels = label_numbers(batch.x).numpy(), batch.x.size(1)
-        arrays = replace(Reader.fit(table).read(table), label=label, num_labels=num_labels)
+        arrays = replace(
+            Reader.fit(table).read(table), label=label_numbers(batch.x).numpy(), num_labels=batch.x.size(1)
+        )
         walks = count_walks(arrays, steps, match_all=match_all)
         at_start = _joins(walks.tree.sequences[0].label, batch.x.size(1))  # a column for every label, met or not
         return cls(

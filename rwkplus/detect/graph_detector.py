@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.drawing import graphs_to_draw
+from rwkplus.drawing import ExplanationDisplay, ScoresDisplay, graphs_to_draw
 from rwkplus.errors import ParameterError
 from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.loops.walk_loops import hash_graphs
@@ -194,6 +194,30 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         table = self._later(X)
         check_nodes(table)
         return self._explain(table)
+
+    def plot(self, X: Graphs, ax: Any = None) -> ScoresDisplay:  # noqa: ANN401
+        """Draw a histogram of the scores of graphs with the threshold (extra: ``plot``).
+
+        Args:
+            X: Graphs in any form.
+            ax: Axes to draw into; by default those of a new figure.
+
+        Returns:
+            The display, with ``figure_`` and ``ax_``.
+        """
+        return ScoresDisplay.from_estimator(self, X).plot(ax)
+
+    def plot_explanations(self, X: Graphs, axes: Any = None) -> ExplanationDisplay:  # noqa: ANN401
+        """Draw graphs, the most anomalous ones first, with their unusual parts (extra: ``plot``).
+
+        Args:
+            X: Graphs in any form; of more than twelve the most anomalous ones are drawn.
+            axes: Axes for each graph; by default those of a new figure.
+
+        Returns:
+            The display, with ``figure_`` and ``axes_``.
+        """
+        return ExplanationDisplay.from_estimator(self, X).plot(axes)
 
     @property
     def explains(self) -> bool:

@@ -178,19 +178,20 @@ def draw(
     >>> draw(nx.path_graph(3), {}, title="a path").count("<circle")
     3
     """
-    strong = _strengths(graph, highlighted, strength)
+    strong = strengths(graph, highlighted, strength)
     keys = keys or {}
     if is_molecule(graph):
         marked = strong if highlighted is not None or strength is not None else {}
         return depict(graph, colors, marked, title, keys)
-    sketch = _Sketch.best(graph, strong)
+    sketch = Sketch.best(graph, strong)
     parts = [*sketch.edges(), *sketch.nodes(colors, keys), *sketch.words()]
-    return f"{sketch.head(title)}{''.join(parts)}</svg>"
+    return f"{frame(*sketch.corners(), title)}{''.join(parts)}</svg>"
 
 
-def _strengths(
+def strengths(
     graph: nx.Graph, highlighted: Collection[Any] | None, strength: Mapping[Any, float] | None
 ) -> dict[Any, float]:
+    """How much each node stands out, between 0 and 1."""
     if strength is not None:
         return {v: min(max(strength[v], 0.0), 1.0) for v in graph}
     return {v: float(highlighted is None or v in highlighted) for v in graph}
@@ -205,8 +206,8 @@ class _Text(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Sketch:
-    """A drawing before it is written: where nodes, edges and words are."""
+class Sketch:
+    """A drawing before it is written, as SVG or into axes: where nodes, edges and words are."""
 
     graph: nx.Graph
     strong: Mapping[Any, float]
@@ -217,10 +218,10 @@ class _Sketch:
     trouble: int  # nodes that overlap, and words without a place
 
     @classmethod
-    def best(cls, graph: nx.Graph, strong: Mapping[Any, float]) -> "_Sketch":
+    def best(cls, graph: nx.Graph, strong: Mapping[Any, float]) -> "Sketch":
         """The smallest drawing in which everything has its place, or the one with the least trouble."""
         inside = _inside(graph, strong)
-        prominent = {v for v in graph if strong[v] >= FULL and _framed(inside[v])}
+        prominent = {v for v in graph if strong[v] >= FULL and framed(inside[v])}
         places = layout(graph, prominent if len(prominent) < len(graph) else ())
         sketches = []
         for scale in SCALES:
@@ -237,25 +238,25 @@ class _Sketch:
         strong: Mapping[Any, float],
         inside: Mapping[Any, Sequence[str]],
         scale: float,
-    ) -> "_Sketch":
+    ) -> "Sketch":
         at = {v: (x * scale, y * scale) for v, (x, y) in places.items()}
         radius = _radius(at)
         boxes = {v: _box(at[v], lines, radius) for v, lines in inside.items()}
         lines = _lines(graph, boxes, strong)
         cut = [
-            line.between(boxes[u], boxes[v], round_nodes=(not _framed(inside[u]), not _framed(inside[v])))
+            line.between(boxes[u], boxes[v], round_nodes=(not framed(inside[u]), not framed(inside[v])))
             for line, (u, v) in zip(lines, graph.edges(), strict=True)
         ]
         texts, missing = _beside_edges(graph, cut, boxes, strong)
         return cls(graph, strong, boxes, inside, cut, texts, 2 * _overlaps([*boxes.values()]) + missing)
 
-    def head(self, title: str) -> str:
-        """The frame around everything."""
+    def corners(self) -> tuple[Point, Point]:
+        """From where to where everything reaches."""
         boxes = np.array([*self.boxes.values(), *(text.box for text in self.texts)]).reshape(-1, 4)
         bent = [line.at(SHARES) for line in self.lines if line.bend]
         corners = np.concatenate([boxes[:, :2] - boxes[:, 2:], boxes[:, :2] + boxes[:, 2:], *bent])
         corners = corners if len(corners) else np.zeros((1, 2))
-        return frame(corners.min(0) - MARGIN, corners.max(0) + MARGIN, title)
+        return corners.min(0) - MARGIN, corners.max(0) + MARGIN
 
     def edges(self) -> Iterator[str]:
         """Lines and arrowheads, each with what the mouse tells."""
@@ -304,12 +305,13 @@ def _cut(word: str) -> str:
     return word if len(word) <= LONGEST else word[: LONGEST - 1] + "…"
 
 
-def _framed(lines: Sequence[str]) -> bool:
+def framed(lines: Sequence[str]) -> bool:
+    """Whether a node has a frame around words instead of being round."""
     return len(lines) > 1 or any(len(line) > SHORT for line in lines)
 
 
 def _box(place: Place, lines: Sequence[str], radius: float) -> _Box:
-    if not _framed(lines):
+    if not framed(lines):
         return _Box(*place, radius, radius)
     return _Box(*place, LETTER * max(map(len, lines)) / 2 + 6, LINE * len(lines) / 2 + 4)
 
@@ -430,7 +432,8 @@ def _edge(line: _Line, fields: Mapping[str, Any], opacity: float, loop: _Box | N
     start, end = line.at(first), line.at(last)
     head = ""
     if arrow:
-        head, end = _arrowhead(line, end)
+        corners, end = arrowhead(line)
+        head = f'<polygon points="{" ".join(map(_xy, corners))}" fill="currentColor" stroke="none"/>'
     if line.bend:
         weights = ((1 - first) * (1 - last), first * (1 - last) + last * (1 - first), first * last)
         x, y = np.tensordot(weights, np.array([line.start, line.control, line.end]), 1)
@@ -444,13 +447,13 @@ def _edge(line: _Line, fields: Mapping[str, Any], opacity: float, loop: _Box | N
     return f'<g{look}>{hint}<path d="{"".join(drawn)}"/>{head}</g>'
 
 
-def _arrowhead(line: _Line, tip: Point) -> tuple[str, Point]:
-    """A triangle that touches the last node, and where the line before it ends."""
+def arrowhead(line: _Line) -> tuple[NDArray[np.float64], Point]:
+    """Corners of a triangle that touches the last node, and where the line before it ends."""
+    tip = line.at(line.cut[1])
     along = tip - line.at(max(line.cut[1] - 0.1, 0.0))
     along /= max(float(np.hypot(*along)), 1e-9)
     back, aside = tip - along * ARROW, np.array([-along[1], along[0]]) * ARROW / 2
-    corners = " ".join(_xy(corner) for corner in (tip, back + aside, back - aside))
-    return f'<polygon points="{corners}" fill="currentColor" stroke="none"/>', tip - along * ARROW * 0.8
+    return np.stack([tip, back + aside, back - aside]), tip - along * ARROW * 0.8
 
 
 def _xy(point: Point) -> str:
@@ -463,7 +466,7 @@ def _node(
     color = colors.get(str(fields.get("label", "")), NONE)
     full = strength >= FULL
     fill = f'fill="{color}" stroke="{color}"' + ("" if full else f' fill-opacity="{0.08 + 0.45 * strength:.2f}"')
-    size = 10 if _framed(lines) else round(0.95 * box.half_width, 1)
+    size = 10 if framed(lines) else round(0.95 * box.half_width, 1)
     look = f' fill="{ink(color) if full else "currentColor"}" stroke="none" text-anchor="middle" font-size="{size}"'
     text = _written(box, lines, look) if any(lines) and size >= 6 else ""
     hint = told(fields.get("label"), fields.get("name"), fields.get("conditions"))
@@ -472,7 +475,7 @@ def _node(
 
 def _shape(box: _Box, lines: Sequence[str], look: str) -> str:
     """A circle, or a frame around words."""
-    if not _framed(lines):
+    if not framed(lines):
         return f'<circle cx="{box.x:.1f}" cy="{box.y:.1f}" r="{box.half_width}" {look}/>'
     x, y, width, height = box.x - box.half_width, box.y - box.half_height, 2 * box.half_width, 2 * box.half_height
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="8" {look}/>'

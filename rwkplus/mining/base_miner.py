@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from rwkplus.drawing import PatternDisplay
 from rwkplus.errors import DataError, GraphError, MissingExtraError, RWKPlusWarning
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.patterns import Pattern
@@ -230,6 +231,18 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
             setattr(self, name, array(arrays, name, "f", dimensions))
         if self.explained_.size != len(self.patterns_):
             raise ValueError("it explains edges by other patterns than it holds")
+
+    def plot(self, axes: Any = None) -> PatternDisplay:  # noqa: ANN401
+        """Draw the patterns beside one another (extra: ``plot``).
+
+        Args:
+            axes: Axes for each pattern; by default those of a new figure.
+
+        Returns:
+            The display, with ``figure_`` and ``axes_``; its ``plot_shares`` draws what the patterns explain.
+        """
+        check_is_fitted(self, "explained_")
+        return PatternDisplay.from_estimator(self).plot(axes)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401
         tags = super().__sklearn_tags__()

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-
-from rwkplus.drawing import label_colors, layout
+from rwkplus.drawing import label_colors
 from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.mining.pattern_parts import Condition
 
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
 BONDS = {None: "~", "-": "-", "=": "=", "#": "#", ":": ":", "~": "!-&!=&!#&!:"}
 """SMARTS of the labels that bonds have; without labels, all bonds are alike."""
 ORDERS = {"-": "SINGLE", "=": "DOUBLE", "#": "TRIPLE", ":": "AROMATIC"}
-BEND = 0.2
-"""How far parallel edges bend away from each other in a plot."""
 
 
 def query_molecule(pattern: "Pattern") -> Any:  # noqa: ANN401
@@ -134,40 +130,6 @@ def _escaped(letter: str) -> str:
 
 def plot(pattern: "Pattern", ax: Any = None) -> Any:  # noqa: ANN401
     """Draw the pattern into axes of matplotlib."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise MissingExtraError("plots need matplotlib.", "Install it: pip install 'rwkplus[plot]'.") from error
-    axes = plt.subplots(figsize=(4, 4))[1] if ax is None else ax
-    graph = pattern.to_networkx()
-    places = {v: (x, -y) for v, (x, y) in layout(graph).items()}
-    colors = label_colors(pattern.labels)
-    short = all(len(label) <= 3 for label in pattern.labels)
-    nx.draw_networkx_nodes(graph, places, ax=axes, node_size=700, node_color=[colors[own] for own in pattern.labels])
-    words = {v: "\n".join(_words(fields)) for v, fields in graph.nodes(data=True)}
-    inside = short and not any(pattern.node_conditions)
-    below = places if inside else {v: (x, y - 18) for v, (x, y) in places.items()}
-    style = {"font_color": "white"} if inside else {"font_size": 9, "verticalalignment": "top"}
-    nx.draw_networkx_labels(graph, below, _plain(words), ax=axes, **style)
-    crowded = graph.is_multigraph() or any(graph.has_edge(v, u) for u, v in graph.edges() if graph.is_directed())
-    most = max((graph.number_of_edges(u, v) for u, v in graph.edges()), default=1)
-    bent = [f"arc3,rad={BEND * (k + 1)}" for k in range(most)] if crowded else "arc3"
-    nx.draw_networkx_edges(graph, places, ax=axes, node_size=700, arrows=True, connectionstyle=bent)
-    keys = {"keys": True} if graph.is_multigraph() else {}
-    told = {tuple(edge): "\n".join(_words(fields)) for *edge, fields in graph.edges(data=True, **keys)}
-    if any(told.values()):
-        look = {"font_size": 8, "rotate": False, "connectionstyle": bent}
-        nx.draw_networkx_edge_labels(graph, places, _plain(told), ax=axes, **look)
-    axes.margins(0.25)
-    axes.set_axis_off()
-    return axes
+    from rwkplus.drawing.plots import plot_graph
 
-
-def _words(fields: dict[str, Any]) -> list[str]:
-    """Label and conditions, each on a line; a single bond needs no word."""
-    return [str(fields[name]) for name in ("label", "conditions") if fields.get(name) not in (None, "-")]
-
-
-def _plain(words: dict[Any, str]) -> dict[Any, str]:
-    """Dollar signs are money, not formulas."""
-    return {key: text.replace("$", r"\$") for key, text in words.items()}
+    return plot_graph(pattern.to_networkx(), label_colors(pattern.labels), ax)

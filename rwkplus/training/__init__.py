@@ -16,7 +16,7 @@ from rwkplus.training.estimators import (
 from rwkplus.training.large_graphs import Cutting, train_sampled
 from rwkplus.training.layerwise import layerwise_outputs
 from rwkplus.training.loop import Settings
-from rwkplus.training.matches import HiddenGraphMatches, match_hidden_graphs
+from rwkplus.training.matches import HiddenGraphMatches, hidden_graphs, match_hidden_graphs
 from rwkplus.training.nodes import NodeClassifier, train_nodes
 from rwkplus.training.run_folder import Checkpoints, Place, train
 
@@ -36,6 +36,7 @@ __all__ = [
     "Settings",
     "TrainedNetwork",
     "cross_validate",
+    "hidden_graphs",
     "layerwise_outputs",
     "match_hidden_graphs",
     "train",

@@ -1,6 +1,7 @@
 """What a trained network looks at: its hidden graphs, and the nodes whose neighborhoods match them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -8,12 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rwkplus.drawing import HiddenGraphsDisplay
 from rwkplus.errors import ParameterError
 from rwkplus.nn.kernel_conv import KernelConv
 from rwkplus.table import Graphs
 from rwkplus.table.reader import Colors
 from rwkplus.training.dataset import Inputs, outputs_of
-from rwkplus.training.estimators import TrainedNetwork
+from rwkplus.training.estimators import NetworkEstimator, TrainedNetwork
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,10 @@ class HiddenGraphMatches:
     """Complete graphs; nodes carry the ``label`` they respond to most, edges their ``weight``, at most 1."""
     scores: list[NDArray[np.float64]]
     """Kernel of every node's egonet with every hidden graph, graph by graph: ``(n, K)`` each."""
+
+    def plot(self, axes: Any = None) -> HiddenGraphsDisplay:  # noqa: ANN401
+        """Draw the hidden graphs beside one another, into given axes or a new figure (extra: ``plot``)."""
+        return HiddenGraphsDisplay.from_predictions(self.hidden).plot(axes)
 
     def strongest(self, k: int, count: int) -> list[int]:
         """Graphs with the nodes that match hidden graph ``k`` best."""
@@ -36,6 +42,19 @@ class HiddenGraphMatches:
         high = max(float(score[:, k].max()) for score in self.scores if len(score))
         scaled = (self.scores[graph][:, k] - low) / max(high - low, 1e-12)
         return dict(enumerate(scaled.tolist()))
+
+
+def hidden_graphs(model: NetworkEstimator | TrainedNetwork) -> list[nx.Graph]:
+    """The hidden graphs of the first kernel layer of a trained network, as :class:`HiddenGraphMatches` has them."""
+    trained = model.trained_ if isinstance(model, NetworkEstimator) else model
+    return _hidden_graphs(trained, _first_layer(trained))
+
+
+def _first_layer(trained: TrainedNetwork) -> KernelConv:
+    conv = next((module for module in trained.model.modules() if isinstance(module, KernelConv)), None)
+    if conv is None or not isinstance(trained.inputs, Inputs):
+        raise ParameterError(f"{trained.name} has no KernelConv: only such networks tell which nodes matched.")
+    return conv
 
 
 def match_hidden_graphs(trained: TrainedNetwork, X: Graphs) -> HiddenGraphMatches:
@@ -54,9 +73,7 @@ def match_hidden_graphs(trained: TrainedNetwork, X: Graphs) -> HiddenGraphMatche
         >>> len(found.hidden), [score.shape for score in found.scores]
         (2, [(3, 2), (2, 2)])
     """
-    conv = next((module for module in trained.model.modules() if isinstance(module, KernelConv)), None)
-    if conv is None or not isinstance(trained.inputs, Inputs):
-        raise ParameterError(f"{trained.name} has no KernelConv: only such networks tell which nodes matched.")
+    conv = _first_layer(trained)
     tensors = trained.inputs.read(X)
     seen: list[Tensor] = []
     handle = conv.register_forward_hook(lambda _module, _inputs, output: seen.append(output.cpu()))

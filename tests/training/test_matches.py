@@ -12,7 +12,7 @@ from rwkplus.nn import EgoNets
 from rwkplus.reports import network_report
 from rwkplus.reports.network import EXAMPLES
 from rwkplus.training import Settings, train
-from rwkplus.training.matches import match_hidden_graphs
+from rwkplus.training.matches import hidden_graphs, match_hidden_graphs
 
 GRAPHS = functional_groups(24).to_pyg()
 SETTINGS = Settings(epochs=2, batch_size=12, threads=1)
@@ -47,6 +47,14 @@ def test_hidden_graphs_carry_the_label_they_respond_to(trained):
     weights = [weight for *_, weight in found.hidden[1].edges(data="weight")]
     assert len(weights) == 6
     assert max(weights) == pytest.approx(1)
+
+
+def test_hidden_graphs_alone_and_drawn(trained):
+    pytest.importorskip("matplotlib").use("agg")
+    found = match_hidden_graphs(trained, GRAPHS)
+    alone = hidden_graphs(trained)
+    assert [list(graph.edges(data=True)) for graph in alone] == [list(graph.edges(data=True)) for graph in found.hidden]
+    assert len(found.plot().axes_) == 3
 
 
 def test_strength_runs_from_zero_to_one_over_all_graphs(trained):
