@@ -42,8 +42,8 @@ _HOMES = {
     "training": ("GraphClassifier", "GraphRegressor", "NodeClassifier"),
 }
 _ROOMS = (
-    "cli", "datasets", "descriptive", "detect", "drawing", "errors", "files", "functional", "io", "kernels", "large",
-    "loops", "mining", "models", "nn", "reports", "saving", "table", "training", "types",
+    "cli", "datasets", "descriptive", "detect", "drawing", "errors", "files", "functional", "hub", "io", "kernels",
+    "large", "loops", "mining", "models", "nn", "reports", "saving", "table", "training", "types",
 )  # fmt: skip
 
 

@@ -20,6 +20,8 @@ from rwkplus.files import damaged, from_json, json_values, read_record, read_ten
 from rwkplus.types import check_integer
 
 FORMAT = "rwkplus, version 3"
+MODEL_FILE = "model.safetensors"
+"""What commands and the Hub call the one file of a folder."""
 KINDS = {
     "RandomWalkKernel": "rwkplus.kernels",
     "RandomWalkFeatures": "rwkplus.kernels",

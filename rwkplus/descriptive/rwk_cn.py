@@ -15,8 +15,7 @@ from torch_geometric.data import Batch
 from rwkplus.descriptive.views import CountedWalks, View, ViewedGraphs, as_counts
 from rwkplus.functional.objectives import diversity_penalty, feature_penalty, sparsity_penalty
 from rwkplus.io.pyg import as_batch
-from rwkplus.nn.hidden_graphs import AdjacencyMap, FeatureMap, HiddenGraphs
-from rwkplus.nn.kernel_conv import KernelLayer
+from rwkplus.nn.kernel_conv import AdjacencyMap, FeatureMap, HiddenGraphs, KernelLayer
 from rwkplus.table import Graphs
 from rwkplus.types import Callback, Progress, check_choice, check_integer, seed_of
 

@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor, einsum
+from torch.nn.functional import pad
 
 from rwkplus.errors import ShapeError
 from rwkplus.tensors import can_look, check_edge_index
@@ -74,11 +75,13 @@ def closed_walks(
     node keeps them apart.
     """
     sizes = torch.bincount(batch, minlength=num_graphs)
-    rank = node_ranks(batch)
-    same_hidden = torch.eye(y0.size(2), dtype=y0.dtype, device=y0.device)
+    starts = torch.arange(int(pad(sizes, (0, 1)).max()), device=y0.device)
+    rank = node_ranks(batch).view(-1, 1)
+    same_hidden = torch.eye(y0.size(2), dtype=y0.dtype, device=y0.device).unsqueeze(1)
     returned = [torch.zeros_like(y0) for _ in range(steps)]
-    for i in range(int(sizes.max()) if num_graphs else 0):
-        start = (rank == i).to(y0.dtype).view(-1, 1, 1, 1) * same_hidden
+    # One start at a time needs the least memory, but compilers cannot count loops that depend on the data.
+    for some in [starts] if torch.compiler.is_compiling() else starts.split(1):
+        start = ((rank == some).to(y0.dtype).view(-1, 1, 1, some.numel(), 1) * same_hidden).flatten(3)
         walks = walk_steps(y0.unsqueeze(-1), propagate, steps, match_all=match_all, start=start)
         for step, matched in enumerate(walks):
             returned[step] = returned[step] + (matched * start).sum(-1)

@@ -9,10 +9,9 @@ from torch_geometric.nn import MLP, global_add_pool
 from rwkplus.errors import ParameterError
 from rwkplus.functional.kernels import Egonets
 from rwkplus.models.registry import Network, graphs_of, takes_kernel_options
-from rwkplus.nn.egonets import extract_egonets
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv, KernelLayer, KernelOptions
 from rwkplus.nn.norms import FixedScale
-from rwkplus.nn.transforms import EgoNets, egonets_of
+from rwkplus.nn.transforms import EgoNets, egonets_of, extract_egonets
 from rwkplus.tensors import learns
 from rwkplus.types import check_choice, check_integer, check_share
 

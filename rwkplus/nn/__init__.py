@@ -4,12 +4,10 @@ Parameters and state live here, formulas in :mod:`rwkplus.functional`. Imports t
 """
 
 import rwkplus.tensors  # noqa: F401
-from rwkplus.nn.egonets import extract_egonets, merge_egonets
-from rwkplus.nn.hidden_graphs import HiddenGraphs
-from rwkplus.nn.kernel_conv import KernelConv, KernelLayer, KernelOptions
+from rwkplus.nn.kernel_conv import HiddenGraphs, KernelConv, KernelLayer, KernelOptions
 from rwkplus.nn.norms import FixedScale, StepNorm
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
-from rwkplus.nn.transforms import ClosedWalks, EgoNets, egonets_of
+from rwkplus.nn.transforms import ClosedWalks, EgoNets, egonets_of, extract_egonets, merge_egonets
 
 __all__ = [
     "ClosedWalks",

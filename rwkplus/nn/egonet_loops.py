@@ -1,4 +1,4 @@
-"""Compiled loops over egonets, the inside of :mod:`rwkplus.nn.egonet_kernel`.
+"""Compiled loops over egonets: the search for them, which of them are alike, and walks on them.
 
 They stand in one file because numba's cache only watches the file of the function that is called from outside. Inner
 loops run along rows of W numbers and are what vector instructions can do: few arrays each, because the compiler gives
@@ -14,6 +14,7 @@ from numba import njit
 
 from rwkplus.errors import GraphError
 
+SEED, STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 # Rows of a block. Fewer make its matrix products inefficient, more leave the caches.
 BLOCK = 128
 # Multiplications up to which BLAS stays on one thread. Waking others costs more than blocks can gain.
@@ -316,3 +317,174 @@ def take_step_backward(
             _add_outer(moved[:rows], walkers[:rows], grads.mix[c])
             _multiply(moved[:rows], bank.mix[c], spare[:rows])
             own += spare[:rows]
+
+
+@njit(cache=True, nogil=True)
+def search_egonets(edge_index: Any, num_nodes: int, hops: int, max_nodes: int) -> Any:
+    """Members of all egonets, sizes, links, how many of them each has, and their edges; ``max_nodes`` below 0: all."""
+    source, target = edge_index[0], edge_index[1]
+    out_ptr, out = _sorted_edges(source, target, num_nodes)
+    in_ptr, into = _sorted_edges(target, source, num_nodes)
+    ahead, back = target[out], source[into]
+    limit = num_nodes if max_nodes < 0 else min(max_nodes, num_nodes)
+    rank = np.full(num_nodes, -1, np.int64)  # of each node within the egonet at hand; -1 outside of it
+    size, link_count = np.zeros(num_nodes, np.int64), np.zeros(num_nodes, np.int64)
+    member, link = np.empty(num_nodes, np.int64), np.empty((source.size, 3), np.int64)
+    first = first_link = 0
+    for center in range(num_nodes):
+        if first + limit > member.size:
+            member = _larger(member, first + limit)
+        last = _visit(out_ptr, ahead, in_ptr, back, center, hops, limit, member, first, rank)
+        most = first_link
+        for i in range(first, last):
+            most += out_ptr[member[i] + 1] - out_ptr[member[i]]
+        if most > len(link):
+            link = _larger(link, most)
+        last_link = first_link
+        for i in range(first, last):
+            for p in range(out_ptr[member[i]], out_ptr[member[i] + 1]):
+                end = rank[ahead[p]]
+                if end >= 0:
+                    link[last_link, 0], link[last_link, 1], link[last_link, 2] = i - first, end, out[p]
+                    last_link += 1
+        for i in range(first, last):
+            rank[member[i]] = -1
+        size[center], link_count[center] = last - first, last_link - first_link
+        first, first_link = last, last_link
+    return member[:first].copy(), size, link[:first_link, :2].copy(), link_count, link[:first_link, 2].copy()
+
+
+@njit(cache=True, nogil=True)
+def _visit(
+    out_ptr: Any,
+    ahead: Any,
+    in_ptr: Any,
+    back: Any,
+    center: int,
+    hops: int,
+    limit: int,
+    member: Any,
+    first: int,
+    at: Any,
+) -> int:
+    """Write the members of one egonet from ``first`` on, and their ranks; return where they end."""
+    member[first], at[center] = center, 0
+    level, last = first, first + 1
+    for _ in range(hops):
+        level_end = last
+        for i in range(level, level_end):
+            u = member[i]
+            p, q = out_ptr[u], in_ptr[u]
+            while p < out_ptr[u + 1] or q < in_ptr[u + 1]:  # both lists ascend: merge them
+                after = ahead[p] if p < out_ptr[u + 1] else at.size
+                before = back[q] if q < in_ptr[u + 1] else at.size
+                v = min(after, before)
+                p += after == v
+                q += before == v
+                if at[v] < 0 and last - first < limit:
+                    member[last], at[v] = v, last - first
+                    last += 1
+        level = level_end
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _sorted_edges(major: Any, minor: Any, num_nodes: int) -> Any:
+    """Sort edges by one end, then by the other, keeping the order of parallel ones, in linear time."""
+    order, moved = np.arange(major.size), np.empty(major.size, np.int64)
+    ptr, place = np.empty(num_nodes + 1, np.int64), np.empty(num_nodes + 1, np.int64)
+    for key in (minor, major):
+        for v in range(num_nodes + 1):
+            ptr[v] = 0
+        for e in order:
+            ptr[key[e] + 1] += 1
+        for v in range(num_nodes):
+            ptr[v + 1] += ptr[v]
+            place[v] = ptr[v]
+        for e in order:
+            moved[place[key[e]]] = e
+            place[key[e]] += 1
+        order, moved = moved, order
+    return ptr, order
+
+
+@njit(cache=True, nogil=True)
+def _larger(array: Any, size: int) -> Any:
+    larger = np.empty((2 * size,) + array.shape[1:], array.dtype)  # noqa: RUF005 -- numba unpacks no tuples
+    larger[: len(array)] = array
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def _mixed(state: Any, value: Any) -> Any:
+    """Take one more number into a hash. Chains of these are as good as random, sums of hashes of near numbers not."""
+    state = (state ^ value) * STEP + SEED
+    return state ^ (state >> np.uint64(29))
+
+
+@njit(cache=True, nogil=True)
+def hash_rows(x: Any) -> Any:
+    """Hash rows of whole numbers, one by one."""
+    hashes = np.empty(x.shape[0], np.uint64)
+    for v in range(x.shape[0]):
+        hashes[v] = SEED
+        for j in range(x.shape[1]):
+            if x[v, j] != 0:  # few are, where colors are one-hot
+                hashes[v] = _mixed(_mixed(hashes[v], np.uint64(j)), x[v, j])
+    return hashes
+
+
+@njit(cache=True, nogil=True)
+def hash_edges(ends: Any, ptr: Any, values: Any, kind: Any) -> Any:
+    """Sum the hashes of the edges of each graph, which begins at ``ptr``."""
+    totals, graph = np.zeros(max(ptr.size - 1, 1), np.uint64), 0
+    for e in range(ends.shape[1]):
+        u, v = ends[0, e], ends[1, e]
+        while graph > 0 and u < ptr[graph]:
+            graph -= 1
+        while graph < ptr.size - 2 and u >= ptr[graph + 1]:
+            graph += 1
+        state = _mixed(_mixed(_mixed(SEED, kind), np.uint64(u - ptr[graph])), np.uint64(v - ptr[graph]))
+        for j in range(values.shape[1]):
+            state = _mixed(state, np.uint64(values[e, j]))
+        totals[graph] += state
+    return totals
+
+
+@njit(cache=True, nogil=True)
+def kinds_of(color: Any, member: Any, size: Any, link: Any, link_count: Any, values: Any) -> Any:
+    """Hash colors, links and values of each egonet, in the order of its members."""
+    kinds = np.empty(size.size, np.uint64)
+    slot = e = 0
+    for v in range(size.size):
+        state = _mixed(SEED, np.uint64(size[v]))
+        for _ in range(size[v]):
+            state = _mixed(state, color[member[slot]])
+            slot += 1
+        for _ in range(link_count[v]):
+            state = _mixed(_mixed(state, np.uint64(link[e, 0])), np.uint64(link[e, 1]))
+            for j in range(values.shape[1]):
+                state = _mixed(state, values[e, j])
+            e += 1
+        kinds[v] = state
+    return kinds
+
+
+@njit(cache=True, nogil=True)
+def number_kinds(kind: Any) -> Any:
+    """Number the kinds in the order of appearance, by a table with open addresses; also the first egonet of each."""
+    room = 16
+    while room < 2 * kind.size:
+        room *= 2
+    table = np.full(room, -1, np.int64)
+    which, first, distinct = np.empty(kind.size, np.int64), np.empty(kind.size, np.int64), 0
+    for v in range(kind.size):
+        place = kind[v] & (room - 1)
+        while table[place] >= 0 and kind[first[table[place]]] != kind[v]:
+            place = (place + 1) & (room - 1)
+        if table[place] < 0:
+            table[place] = distinct
+            first[distinct] = v
+            distinct += 1
+        which[v] = table[place]
+    return which, first[:distinct]

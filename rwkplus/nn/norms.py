@@ -193,7 +193,7 @@ class FixedScale(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map ``(N, num_features)`` to the same shape."""
-        if self.training and self.seen < self.batches and x.size(0):
+        if self.training and x.size(0) and (torch.compiler.is_compiling() or self.seen < self.batches):
             self._measure(x.detach())
         return (x - self.mean) / self.deviation * self.weight + self.bias
 
@@ -201,11 +201,11 @@ class FixedScale(nn.Module):
     def _measure(self, x: Tensor) -> None:
         """Take the mean over batches of their means and deviations; one that is not finite says nothing."""
         x = x.to(self.mean.dtype)  # another type under autocast
-        share, mean, deviation = 1 / (int(self.seen) + 1), x.mean(0), x.std(0, correction=0)
-        if bool((mean + deviation).isfinite().all()):
-            self.mean.lerp_(mean, share)
-            self.deviation.lerp_(torch.where(deviation > self.eps, deviation, 1), share)
-            self.seen += 1
+        share, mean, deviation = (self.seen + 1).to(x.dtype).reciprocal(), x.mean(0), x.std(0, correction=0)
+        counts = (mean + deviation).isfinite().all() & (self.seen < self.batches)
+        for part, new in ((self.mean, mean), (self.deviation, torch.where(deviation > self.eps, deviation, 1))):
+            part.copy_(torch.where(counts, part.lerp(new, share), part))
+        self.seen += counts
         if rank_and_world()[1] > 1:
             for part in (self.mean, self.deviation, self.seen):
                 dist.broadcast(part, 0)

@@ -4,15 +4,17 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-from rwkplus.errors import GraphError
+from rwkplus.errors import GraphError, ParameterError
 from rwkplus.functional.colors import return_probabilities
 from rwkplus.functional.kernels import Egonets
-from rwkplus.nn.egonets import check_extent, edge_hashes, egonet_kinds, extract_egonets, row_hashes
+from rwkplus.nn.egonet_loops import hash_edges, hash_rows, kinds_of, number_kinds, search_egonets
 from rwkplus.tensors import check_edge_index
 from rwkplus.types import check_integer
 
@@ -264,3 +266,144 @@ def _extent(hops: int, max_nodes: int | None, device: torch.device | str) -> Ten
 
 def _is_rounded(*values: Tensor | None) -> bool:
     return any(value is not None and value.dtype in (torch.half, torch.bfloat16) for value in values)
+
+
+def extract_egonets(
+    edge_index: Tensor,
+    num_nodes: int,
+    hops: int = 1,
+    max_nodes: int | None = None,
+    edge_weight: Tensor | None = None,
+    edge_attr: Tensor | None = None,
+) -> Egonets:
+    """Find the egonets of all nodes; see :class:`EgoNets` for their order. The search runs on the CPU.
+
+    Args:
+        edge_index: Directed edges ``(2, E)``; give undirected edges twice.
+        num_nodes: Number of nodes.
+        hops: Largest distance from the center.
+        max_nodes: Largest number of members; None for all.
+        edge_weight: Weights ``(E,)``.
+        edge_attr: Colors ``(E, C)`` or ``(E,)``.
+
+    >>> extract_egonets(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3, max_nodes=2).size
+    tensor([2, 2, 2])
+    """
+    check_extent(hops, max_nodes)
+    check_edge_index(edge_index, edge_weight=edge_weight, edge_attr=edge_attr)
+    limit = -1 if max_nodes is None else max_nodes
+    found = find_egonets(edge_index.cpu().long(), num_nodes, hops, limit)
+    *places, edge = (part.to(edge_index.device) for part in found)
+    weight, attr = _per_edge(edge_weight, 1), _per_edge(edge_attr, 2)
+    return Egonets(*places, *(None if part is None else part[edge] for part in (weight, attr)))
+
+
+def merge_egonets(egonets: Egonets) -> tuple[Egonets, Tensor]:
+    """Keep one of all egonets that are alike, which gives exactly the same scores in less time.
+
+    Only for features that are equal wherever those that ``kind`` was read off are equal: these features themselves, or
+    a function of each row. Not inside :func:`torch.compile`, because sizes depend on the data.
+
+    Returns:
+        The distinct egonets, and which of them each one is: ``scores[:, which]``.
+
+    Example:
+        >>> egonets = extract_egonets(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+        >>> distinct, which = merge_egonets(egonets._replace(kind=torch.tensor([7, 9, 7])))
+        >>> distinct.size, which
+        (tensor([2, 3]), tensor([0, 1, 0]))
+    """
+    if egonets.kind is None:
+        raise ParameterError("egonets without kinds cannot be merged.", "EgoNets finds kinds in graphs with x.")
+    which, first = number_kinds(egonets.kind.numpy())
+    kept = np.zeros(which.size, np.bool_)
+    kept[first] = True
+    members, links = (np.repeat(kept, part.numpy()) for part in (egonets.size, egonets.link_count))
+    places = zip(egonets[:4], (members, kept, links, kept), strict=True)
+    member, size, link, link_count = (torch.from_numpy(part.numpy()[place]) for part, place in places)
+    weight, attr = (None if part is None else part[torch.from_numpy(links)] for part in egonets[4:6])
+    multiplicity = torch.from_numpy(np.bincount(which))
+    distinct = Egonets(member, size, link, link_count, weight, attr, multiplicity=multiplicity)
+    return distinct, torch.from_numpy(which)
+
+
+def check_extent(hops: object, max_nodes: object) -> None:
+    """Refuse egonets that cannot be; a node is in its own."""
+    check_integer("hops", hops, 1)
+    if max_nodes is not None:
+        check_integer("max_nodes", max_nodes, 1)
+
+
+def _per_edge(values: Tensor | None, dim: int) -> Tensor | None:
+    """Weights as a vector and colors as a matrix, whichever way they were written."""
+    if values is None or values.dim() == dim:
+        return values
+    return values.squeeze(1) if dim == 1 else values.unsqueeze(1)
+
+
+@torch.library.custom_op("rwkplus::find_egonets", mutates_args=(), device_types="cpu")
+def find_egonets(
+    edge_index: Tensor, num_nodes: int, hops: int, max_nodes: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Find the subgraph induced by the nodes within ``hops`` of every node.
+
+    Nodes are visited breadth first along edges of either direction, the neighbors of a node in the order of their
+    numbers, and the first ``max_nodes`` are kept, all if negative: neither the order of edges nor other graphs of a
+    batch matter.
+
+    Returns:
+        ``index (R,)``, the members of all egonets, each center first; ``size (N,)``, how many each egonet has;
+        ``link (F, 2)``, the edges between members, as positions within their egonet; ``link_count (N,)``, how many
+        each egonet has; ``edge (F,)``, which edge each link is.
+    """
+    check_edge_index(edge_index, num_nodes)  # compiled loops do not look where they read
+    found = search_egonets(edge_index.contiguous().numpy(), num_nodes, hops, max_nodes)
+    return tuple(torch.from_numpy(array) for array in found)  # type: ignore[return-value]
+
+
+@find_egonets.register_fake
+def _(edge_index: Tensor, num_nodes: int, hops: int, max_nodes: int) -> tuple[Tensor, ...]:
+    context = torch.library.get_ctx()
+    members, links = context.new_dynamic_size(), context.new_dynamic_size()
+    shapes = ((members,), (num_nodes,), (links, 2), (num_nodes,), (links,))
+    return tuple(edge_index.new_empty(shape) for shape in shapes)
+
+
+def row_hashes(x: Tensor) -> Tensor:
+    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``."""
+    return torch.from_numpy(hash_rows(_bits(x)).view(np.int64))
+
+
+def edge_hashes(edge_index: Tensor, ptr: Tensor, weight: Tensor | None, attr: Tensor | None) -> Tensor:
+    """Hash the edges of each graph into a number ``(B,)``, whatever order they are in.
+
+    ``ptr (B + 1,)`` is the first node of each graph, and the number of nodes. Weights and colors are read in single
+    precision, so that a change of type does not count.
+    """
+    given = [value for value in (weight, attr) if value is not None]
+    kind = np.uint64((weight is not None) + 2 * (attr is not None))
+    if any(value.size(0) != edge_index.size(1) for value in given):  # some were changed, the others not
+        given, kind = [], np.uint64(4)
+    columns = [value.detach().float().unsqueeze(1).flatten(1) for value in given]
+    bits = torch.cat([edge_index.new_empty(edge_index.size(1), 0, dtype=torch.float32), *columns], 1)
+    hashes = hash_edges(edge_index.numpy(), ptr.numpy(), bits.numpy().view(np.uint32), kind)
+    return torch.from_numpy(hashes.view(np.int64))
+
+
+def egonet_kinds(color: Tensor, egonets: Egonets) -> Tensor:
+    """Number the kinds of egonets: equal numbers for equal features and edges in the order of members ``(B,)``.
+
+    The numbers are hashes of 64 bits; different kinds share one with a chance of :math:`10^{-19}` per pair. ``color``
+    is what :func:`row_hashes` made of the features of nodes.
+    """
+    member, size, link, link_count, *values = (part.cpu() for part in egonets[:6] if part is not None)
+    bits = np.concatenate([np.empty((link.size(0), 0), np.uint64), *(_bits(value) for value in values)], 1)
+    places = [part.contiguous().numpy() for part in (member, size, link, link_count)]
+    kinds = kinds_of(color.cpu().numpy().view(np.uint64), *places, bits)  # type: ignore[call-arg]
+    return torch.from_numpy(kinds.view(np.int64)).to(color.device)
+
+
+def _bits(values: Tensor) -> NDArray[np.uint64]:
+    """Rows of numbers as rows of whole numbers, for hashing."""
+    values = values.unsqueeze(1) if values.dim() == 1 else values.flatten(1)
+    return np.ascontiguousarray(values.detach().double().numpy()).view(np.uint64)

@@ -18,7 +18,7 @@ from rwkplus.training.layerwise import layerwise_outputs
 from rwkplus.training.loop import Settings
 from rwkplus.training.matches import HiddenGraphMatches, hidden_graphs, match_hidden_graphs
 from rwkplus.training.nodes import NodeClassifier, train_nodes
-from rwkplus.training.run_folder import Checkpoints, Place, train
+from rwkplus.training.run_folder import Checkpoints, Place, log_to, train
 
 __all__ = [
     "Checkpoints",
@@ -38,6 +38,7 @@ __all__ = [
     "cross_validate",
     "hidden_graphs",
     "layerwise_outputs",
+    "log_to",
     "match_hidden_graphs",
     "train",
     "train_nodes",

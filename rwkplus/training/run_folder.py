@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from rwkplus.errors import DataError, MissingExtraError, ParameterError
 from rwkplus.files import json_values, read_tensors, whole_file, write_tensors
 from rwkplus.models.registry import Model, name_to_save
-from rwkplus.saving import load
+from rwkplus.saving import MODEL_FILE, load
 from rwkplus.table import Graphs
 from rwkplus.tensors import rank_and_world
 from rwkplus.training.dataset import DatasetOptions, GraphDataset
@@ -21,7 +21,7 @@ from rwkplus.training.estimators import Job, TrainedNetwork, estimator_of
 from rwkplus.training.loop import Row, RunState, Settings
 from rwkplus.types import Callback, Progress
 
-MODEL_FILE, HISTORY_FILE, RESUME_FILE = "model.safetensors", "history.csv", "resume.safetensors"
+HISTORY_FILE, RESUME_FILE = "history.csv", "resume.safetensors"
 HEADER = "rwkplus run"
 
 
@@ -105,7 +105,12 @@ class Place:
 
     def watched(self, callback: Callback | None) -> Callback | None:
         """The callback, preceded by one that writes TensorBoard's files if these are wanted."""
-        return _tensorboard(self.folder, callback) if self.tensorboard else callback
+        if not self.tensorboard:
+            return callback
+        check_tensorboard()
+        from lightning_fabric.loggers.tensorboard import TensorBoardLogger
+
+        return log_to(TensorBoardLogger(self.folder, name="", version=""), then=callback)
 
     def checkpoints(self, identity: dict[str, Any]) -> "Checkpoints":
         """What to resume from; of an earlier run that is not to be resumed it is removed."""
@@ -191,16 +196,33 @@ def check_tensorboard() -> None:
         raise MissingExtraError("TensorBoard logs need an extra: pip install 'rwkplus[tensorboard]'.")
 
 
-def _tensorboard(folder: Path, then: Callback | None = None) -> Callback:
-    """Return a callback that writes TensorBoard's files and calls another one."""
-    check_tensorboard()
-    from lightning_fabric.loggers.tensorboard import TensorBoardLogger
+def log_to(*loggers: Any, then: Callback | None = None) -> Callback:  # noqa: ANN401
+    """A ``callback`` that writes the losses and scores of every epoch into Lightning's loggers.
 
-    logger = TensorBoardLogger(folder, name="", version="")
+    Whatever has ``log_metrics`` and ``save`` will do: those of :mod:`lightning_fabric.loggers`, and of Lightning, such
+    as ``MLFlowLogger`` and ``WandbLogger``. Finish them yourself where they ask for it: ``finalize("success")``.
+
+    Args:
+        loggers: Where to write.
+        then: A callback to call afterwards.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from lightning_fabric.loggers import CSVLogger
+        >>> from rwkplus import GraphClassifier
+        >>> with TemporaryDirectory() as folder:
+        ...     classifier = GraphClassifier("gin", epochs=2, ignore=("edge_attr",))
+        ...     _ = classifier.fit(["C", "CC", "O", "OO"] * 5, [0, 0, 1, 1] * 5, callback=log_to(CSVLogger(folder)))
+        ...     (metrics,) = Path(folder).rglob("metrics.csv")
+        ...     metrics.read_text().splitlines()[0]
+        'step,train_loss,val_loss,val_score'
+    """
 
     def _watch(progress: Progress) -> None:
-        row = progress.values
-        logger.log_metrics({name: value for name, value in row.items() if name != "epoch"}, int(row["epoch"]))
+        for logger in loggers:
+            metrics = {name: value for name, value in progress.values.items() if name != "epoch"}
+            logger.log_metrics(metrics, progress.done - 1)
+            logger.save()
         if then is not None:
             then(progress)
 

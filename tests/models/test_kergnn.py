@@ -10,7 +10,7 @@ from torch_geometric.loader import DataLoader
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.models import RWNN, KerGNN
 from rwkplus.nn import EgoNets, KernelConv
-from rwkplus.nn.egonets import find_egonets
+from rwkplus.nn.transforms import find_egonets
 from tests.strategies import data_list, random_graphs
 
 GRAPHS = data_list(random_graphs(6, real=True, edge_colors=True, edge_weights=True))
@@ -84,7 +84,7 @@ def test_egonets_found_beforehand_are_not_searched_again(monkeypatch):
     def search(*_):
         raise AssertionError("searched again")
 
-    monkeypatch.setattr("rwkplus.nn.egonets.find_egonets", search)
+    monkeypatch.setattr("rwkplus.nn.transforms.find_egonets", search)
     model(next(iter(loader)))
     with pytest.raises(AssertionError, match="searched again"):
         model(batch())
@@ -97,7 +97,7 @@ def test_egonets_are_searched_once_for_all_layers(monkeypatch):
         searches.append(arguments)
         return find_egonets(*arguments)
 
-    monkeypatch.setattr("rwkplus.nn.egonets.find_egonets", search)
+    monkeypatch.setattr("rwkplus.nn.transforms.find_egonets", search)
     kergnn(layers=3)(batch())
     assert len(searches) == 1
 

@@ -5,7 +5,7 @@ from torch.library import opcheck
 from rwkplus.functional import color_similarity
 from rwkplus.nn import egonets_of
 from rwkplus.nn.egonet_kernel import StepNormState, compiled_egonet_scores, egonet_walks, egonet_walks_backward
-from rwkplus.nn.egonets import find_egonets
+from rwkplus.nn.transforms import find_egonets
 from tests.strategies import as_data, bank, random_graphs
 
 STEPS = 3

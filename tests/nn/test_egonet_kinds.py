@@ -5,7 +5,7 @@ from torch_geometric.data import Batch
 
 from rwkplus.functional import Egonets
 from rwkplus.nn import EgoNets, egonets_of
-from rwkplus.nn.egonets import merge_egonets
+from rwkplus.nn.transforms import merge_egonets
 from tests.strategies import colored_graphs, data_list
 
 graphs = st.lists(colored_graphs(min_nodes=1, edge_weights=True, edge_colors=True, colors=2), min_size=1, max_size=4)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from rwkplus.errors import ParameterError
-from rwkplus.nn.hidden_graphs import HiddenGraphs
+from rwkplus.nn.kernel_conv import HiddenGraphs
 
 
 def generator(seed=0):

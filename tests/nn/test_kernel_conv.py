@@ -10,7 +10,7 @@ from torch_geometric.data import Batch, Data
 from rwkplus.functional import color_similarity, rwk_minus, rwk_plus
 from rwkplus.nn import EgoNets, KernelConv, egonet_kernel, egonets_of, extract_egonets
 from rwkplus.nn.egonet_kernel import _banks_of, _Group, _parts_of, _plan_of
-from rwkplus.nn.egonets import merge_egonets
+from rwkplus.nn.transforms import merge_egonets
 from tests.nn.kernel_conv_choices import BATCH, GRAPHS, PATHS, PLACEMENTS, WAYS, layer
 from tests.strategies import data_list, random_graphs, real_graphs
 

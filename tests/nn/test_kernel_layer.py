@@ -109,12 +109,6 @@ def test_graphs_without_nodes_at_the_end_have_zeros(compiled):
     assert not output[4:].any()
 
 
-def test_it_compiles_into_one_graph():
-    model = layer(step_norm="propagate").eval()
-    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
-    torch.testing.assert_close(compiled(*GRAPHS, num_graphs=4), model(*GRAPHS))
-
-
 def test_sizes_are_read_off_the_first_input_and_kept():
     lazy = KernelLayer(-1, 5, hidden_nodes=3)
     assert lazy(BATCH.x.float(), *GRAPHS[1:]).shape == (4, 15)

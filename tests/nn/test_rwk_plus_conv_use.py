@@ -102,20 +102,6 @@ def test_an_exported_layer_takes_graphs_of_any_size_and_needs_only_torch():
     assert not any("rwkplus" in str(node.target) for node in program.graph.nodes)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-@FUSED
-@pytest.mark.parametrize("edge_dim", [None, C])
-def test_torch_compiles_it_for_any_size(edge_dim, fused):
-    conv = layer(2, edge_dim=edge_dim, fused=fused)
-    edge_attr = None if edge_dim is None else TYPES
-    torch.compiler.reset()
-    compiled = torch.compile(conv, backend="aot_eager", dynamic=True, fullgraph=True)
-    for nodes in (N, N + 3):
-        x = features(nodes)
-        torch.testing.assert_close(compiled(x, EDGES, WEIGHT, edge_attr), conv(x, EDGES, WEIGHT, edge_attr))
-
-
 @pytest.mark.parametrize("edge_dim", [None, C])
 @pytest.mark.parametrize("combine", ["last", "concat"])
 def test_nodes_may_stand_in_another_dimension(edge_dim, combine):
