@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check lint bench results docs clean
+.PHONY: help demo test check lint bench results docs release clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,14 @@ results: $(VENV)/.installed-dev ## Rewrite docs/results/ from experiments/result
 
 docs: $(VENV)/.installed-dev ## Build the documentation: docs/_build/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going docs docs/_build
+
+release: $(VENV)/.installed-dev ## Build sdist and wheel into dist/ and try both: every extra in a fresh environment, the tests
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/vermin --quiet --target=3.11- --no-tips --eval-annotations rwkplus
+	for version in 3.12 3.13 3.14; do $(BIN)/mypy --python-version $$version || exit 1; done
+	$(BIN)/python -m tests.release dist $(EXTRAS)
 
 clean: ## Remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist docs/_build

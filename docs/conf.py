@@ -16,6 +16,8 @@ from sphinx.application import Sphinx
 import rwkplus
 
 ROOT = Path(__file__).parent.parent
+USES = Path(__file__).parent / "gallery" / "uses"
+"""Which examples use what, as sphinx-gallery writes it."""
 
 project, author, release = "rwkplus", "The rwkplus authors", rwkplus.__version__
 version = release
@@ -23,6 +25,7 @@ copyright = author  # noqa: A001
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx.ext.intersphinx",
@@ -67,6 +70,7 @@ intersphinx_mapping = {
 if not os.environ.get("RWKPLUS_DOCS_ONLINE"):
     intersphinx_mapping = {}
 
+autosummary_generate = False
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
@@ -92,6 +96,7 @@ sphinx_gallery_conf = {
     "thumbnail_size": (400, 280),
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
 }
@@ -115,7 +120,21 @@ def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options
     return skip or name == "get_metadata_routing" or re.fullmatch(r"set_\w+_request", name) is not None
 
 
+def _complete(app: Sphinx, what: str, name: str, member: object, options: object, lines: list[str]) -> None:
+    """Begin rooms with a list of what is in them, and end classes with the examples that use them."""
+    uses = [path for own in (name, f"rwkplus.{name.rsplit('.', 1)[-1]}") if (path := USES / f"{own}.examples").exists()]
+    shown = [path.stem for path in uses if path.stat().st_size]
+    if what == "module" and hasattr(member, "__all__"):
+        named = [f"   {own}" for own in member.__all__ if callable(getattr(member, own))]
+        lines += ["", ".. autosummary::", "   :nosignatures:", "", *named, ""]
+    elif what == "class" and shown:
+        lines += ["", ".. rubric:: In the gallery", "", f".. minigallery:: {' '.join(shown)}", ""]
+    elif lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
+
+
 def setup(app: Sphinx) -> None:
     """Fill in the pages whose text is elsewhere."""
     app.connect("source-read", _generate)
     app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-docstring", _complete)

@@ -13,14 +13,12 @@ from experiments import testbeds
 from experiments.pages import existing, ran, rows_table
 from experiments.records import RESULTS, read_result, save_result
 from experiments.recovery import copied_patterns, majority_label, recovered
+from experiments.testbeds import FIRST_SEED
 from rwkplus.cli.console import progress
 from rwkplus.datasets.generators import Linking, triangle_chains
 from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.descriptive.views import Paint
 from rwkplus.mining.edit_distance import normalize_weights, weighted_edit_distance
-
-FIRST_SEED = 1000
-"""Databases and initializations with seeds below were used for design, those from here on only for reporting."""
 
 TASK_1: dict[str, Any] = {"steps": 3, "closed": (3,), "epochs": 150, "kicks": 20}
 TASK_2: dict[str, Any] = {"closed": (3, 4), "epochs": 150, "kicks": 300}

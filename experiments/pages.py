@@ -141,21 +141,22 @@ def show(name: str, caption: str) -> str:
 
 
 @contextmanager
-def drawing(panels: int) -> Iterator[tuple["Figure", list["Axes"]]]:
-    """A figure of so many panels in a row, in the style of all figures (extra: ``bench``)."""
+def drawing(panels: int, rows: int = 1) -> Iterator[tuple["Figure", list["Axes"]]]:
+    """A figure of so many panels in each row, in the style of all figures, row by row (extra: ``bench``)."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("figures need matplotlib: pip install 'rwkplus[bench]'.") from error
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.2 * panels, 3.0), layout="constrained")
-        yield figure, list(figure.subplots(1, panels, squeeze=False)[0])
+        figure = Figure(figsize=(3.2 * panels, 3.0 * rows), layout="constrained")
+        yield figure, list(figure.subplots(rows, panels, squeeze=False).flat)
 
 
-def svg(figure: "Figure", legend: "Axes") -> str:
-    """The finished figure, with one legend for all panels: that of ``legend``."""
-    figure.legend(*legend.get_legend_handles_labels(), loc="outside lower center", ncols=2 * len(figure.axes) - 1)
+def svg(figure: "Figure", legend: "Axes | None" = None) -> str:
+    """The finished figure, perhaps with one legend for all panels: that of ``legend``."""
+    if legend is not None:
+        figure.legend(*legend.get_legend_handles_labels(), loc="outside lower center", ncols=2 * len(figure.axes) - 1)
     text = StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return text.getvalue()

@@ -1,6 +1,7 @@
 """Pages and figures in ``docs/results`` from the files in ``experiments/results``: no number is typed by hand."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,8 @@ from experiments.data_sets import data_sets_page
 from experiments.detection import detection_page
 from experiments.kernels import kernel_page
 from experiments.mining_explained import explained_page
-from experiments.mining_tasks import edit_distance_figure, mining_task_page
+from experiments.mining_figures import databases_figure, distances_figure, learned_figure
+from experiments.mining_page import mining_task_page
 from experiments.molecules import molecule_sets_page
 from experiments.nodes import nodes_page
 from experiments.nodes_init import initialization_section
@@ -57,7 +59,10 @@ PAGES: dict[str, tuple[Make, ...]] = {
     "accuracy.svg": (accuracy_figure,),
     "time.svg": (time_figure,),
     "scalability.svg": (scalability_figure,),
-    "mining_tasks.svg": (edit_distance_figure,),
+    "mining_distances.svg": (distances_figure,),
+    "mining_testbeds.svg": (databases_figure,),
+    "mining_task_2_1.svg": (partial(learned_figure, "task-2-1"),),
+    "mining_task_2_2.svg": (partial(learned_figure, "task-2-2"),),
 }
 """Names of files, and the parts of each."""
 

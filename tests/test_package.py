@@ -2,13 +2,20 @@ import ast
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
+from email import message_from_bytes
+from importlib.metadata import distributions
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import resolve_name
+from zipfile import ZipFile
 
 import pytest
+import yaml
 
 import rwkplus
+from tests import release
 
 
 @pytest.mark.parametrize("name", dir(rwkplus))
@@ -110,8 +117,85 @@ def test_names_in_the_guide_are_reached_from_the_package():
     assert result.returncode == 0, result.stderr
 
 
-def test_the_sdist_has_all_that_tests_read():
-    sdist = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["sdist"]
-    needed = {"benchmarks", "conftest.py", "docs", "examples", "experiments", "README.md", "rwkplus", "tests"}
-    assert needed <= set(sdist.get("include", needed))
-    assert not needed & set(sdist.get("exclude", ()))
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Wheel and sdist, as ``make release`` builds them, but with the backend that is installed."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def source_files(*folders):
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in found if not set(path.parts) & {"__pycache__", "_build"}}
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_package_and_nothing_else(built):
+    with ZipFile(built[0]) as wheel:
+        names = set(wheel.namelist())
+        about = message_from_bytes(wheel.read(f"rwkplus-{rwkplus.__version__}.dist-info/METADATA"))
+    inside = {name for name in names if ".dist-info/" not in name}
+    assert inside == source_files("rwkplus")
+    assert "rwkplus/py.typed" in inside
+    assert {name.partition("/")[2] for name in names - inside} == {
+        "METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE",
+    }  # fmt: skip
+    assert about["License-Expression"] == "MIT"
+    assert about["Requires-Python"] == ">=3.11"
+    assert about["Description-Content-Type"] == "text/markdown"
+    versions = {line.rpartition(" ")[2] for line in about.get_all("Classifier") if "Python :: 3." in line}
+    assert versions == {"3.11", "3.12", "3.13", "3.14"}
+
+
+@pytest.mark.slow
+def test_the_sdist_has_all_that_tests_read(built):
+    with tarfile.open(built[1]) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    kept = source_files("benchmarks", "examples", "experiments", "rwkplus", "tests")
+    ignored = {name for name in kept if name.endswith((".npy", ".npz"))}
+    assert kept - ignored <= names
+    assert {"conftest.py", "constraints.txt", "CITATION.cff", "CHANGELOG.md", "Makefile", "docs/data.md"} <= names
+    assert not any(name.startswith((".ci", ".venv", "dist")) for name in names)
+
+
+def test_every_extra_is_tried_before_a_release():
+    assert set(release.TRIALS) == set(release.extras())
+
+
+def test_the_citation_is_of_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == rwkplus.__version__
+    assert citation["cff-version"] == "1.2.0"
+    assert {"title", "message", "authors", "license", "preferred-citation"} <= set(citation)
+    assert citation["license"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["license"]
+
+
+@pytest.fixture(scope="module")
+def licenses():
+    spec = spec_from_file_location("licenses", ROOT / "docs" / "licenses.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_licenses_of_all_dependencies_are_told(licenses):
+    rows = re.findall(r"^\| ([\w.-]+) \| ([^|]+) \|(?: ([^|]+) \|)?$", licenses.PAGE.read_text(), re.MULTILINE)
+    told = {
+        name: extras.split(", ") if extras else []
+        for name, told, extras in rows
+        if "---" not in name and told != "license"
+    }
+    assert told == licenses.needed(), "run python docs/licenses.py"
+
+
+@pytest.mark.slow
+def test_the_licenses_are_those_of_the_packages(licenses):
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+    installed = {found.metadata["Name"].lower(): found.version for found in distributions()}
+    for name, told in re.findall(r"^\| ([\w.-]+) \| ([^|]+) \|", licenses.PAGE.read_text(), re.MULTILINE):
+        if name in pinned and installed.get(name, "").partition("+")[0] == pinned[name]:
+            assert told == licenses.license_of(name), "run python docs/licenses.py"

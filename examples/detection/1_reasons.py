@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import matplotlib.pyplot as plt
 from rdkit import RDConfig, RDLogger
-from rdkit.Chem import Draw, MolFromSmiles
+from rdkit.Chem import MolFromSmiles
 
 from rwkplus import GraphTable, SurpriseDetector, load
 from rwkplus.datasets import anomalous_molecules
@@ -37,19 +37,9 @@ for i, why in zip(flagged, reasons, strict=True):
 # %%
 # The reason, drawn
 # -----------------
-# Highlighted atoms are those whose neighbors are hard to explain.
+# Highlighted atoms are those whose neighbors are hard to explain, and these neighbors.
 
-image = Draw.MolsToGridImage(
-    [molecules[i] for i in flagged[:6]],
-    molsPerRow=3,
-    subImgSize=(320, 240),
-    highlightAtomLists=[[int(v) for v in why.nodes] for why in reasons[:6]],
-    legends=[f"molecule {i}" for i in flagged[:6]],
-    returnPNG=False,
-)
-plt.figure(figsize=(9.6, 4.8), layout="constrained")
-plt.imshow(image)
-plt.axis("off")
+detector.plot_explanations(graphs[flagged[:6]])
 plt.show()
 
 # %%
@@ -65,15 +55,7 @@ print(
     f"{sum(hits)} of {len(hits)} flagged graphs were spoiled; {sum(part is not None for part in spoiled)} were in all"
 )
 
-figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-truth = [part is not None for part in spoiled]
-bins = {"bins": 40, "range": (found.scores.min(), 0)}
-ax.hist(found.scores[[not part for part in truth]], color="#8a969e", label="untouched", **bins)
-ax.hist(found.scores[truth], color="#cc3b33", alpha=0.8, label="spoiled", **bins)
-ax.axvline(planted.offset_, color="#444", linestyle="--", label="threshold")
-ax.set_xlabel("score (low is anomalous)")
-ax.set_ylabel("graphs")
-ax.legend(frameon=False)
+planted.plot(generated)
 plt.show()
 
 # %%

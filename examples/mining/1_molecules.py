@@ -38,12 +38,7 @@ for pattern in miner.patterns_:
 # Look at them
 # ------------
 
-figure, axes = plt.subplots(2, 3, figsize=(9, 6), layout="constrained")
-for ax, pattern in zip(axes.flat, miner.patterns_, strict=False):
-    pattern.plot(ax)
-    ax.set_title(f"{pattern.support} of {pattern.num_graphs} molecules", fontsize=10)
-for ax in axes.flat[len(miner.patterns_) :]:
-    ax.set_axis_off()
+miner.plot()
 plt.show()
 
 # %%
@@ -59,9 +54,9 @@ miner.patterns_[0]
 print(miner.to_frame().round(2).head(3).to_string())
 
 # %%
-caffeine = MolFromSmiles("CN1C=NC2=C1C(=O)N(C(=O)N2C)C")
-print([caffeine.HasSubstructMatch(pattern.to_mol()) for pattern in miner.patterns_])
-print(miner.transform([caffeine]).round(2))
+aspirin = MolFromSmiles("CC(=O)Oc1ccccc1C(=O)O")
+print([aspirin.HasSubstructMatch(pattern.to_mol()) for pattern in miner.patterns_])
+print(miner.transform([aspirin]).round(2))
 
 # %%
 with TemporaryDirectory() as place:

@@ -1,6 +1,6 @@
 """RWK+CN and RWNN trained without labels: the paper's pattern miner, all restarts in one tensor."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, Self
 
@@ -19,7 +19,7 @@ from rwkplus.nn.kernel_conv import AdjacencyMap, FeatureMap, HiddenGraphs, Kerne
 from rwkplus.table import Graphs
 from rwkplus.types import Callback, Progress, check_choice, check_integer, seed_of
 
-Loss = Literal["log", "raw"]
+Loss = Literal["log", "asinh", "raw"]
 DiversityLoss = Literal["raw", "log", "cosine"]
 Average = Literal["database", "graph"]
 Precision = Literal["float32", "float64"]
@@ -31,8 +31,9 @@ CHOICES = {"loss": Loss, "diversity_loss": DiversityLoss, "average": Average, "d
 class Objective:
     """What is minimized. Every choice that the paper leaves open is a field.
 
-    With the logarithm, views and hidden graphs of very different scale weigh alike; with ``"raw"`` the largest
-    similarity rules and hidden graphs grow complete.
+    ``"raw"`` is the paper's plain sum (its Eq. 3), where the largest similarity rules. With the logarithm, views and
+    hidden graphs of very different scale weigh alike. ``"asinh"`` is the same for large kernels, log(2K), and leads out
+    of the negative ones that signed colors begin with, where a logarithm has no slope.
     """
 
     loss: Loss = "log"
@@ -94,11 +95,11 @@ def similarity(scores: Tensor, count: Tensor, loss: Loss, average: Average) -> T
     tensor([3.])
     """
     share = count / count.sum()
-    if loss == "raw":
-        return torch.einsum("b,vbk->k", share, scores)
+    scale: dict[Loss, Callable[[Tensor], Tensor]] = {"raw": torch.positive, "log": _log, "asinh": torch.asinh}
+    scaled = scale[loss]
     if average == "graph":
-        return torch.einsum("b,vbk->k", share, _log(scores))
-    return _log(torch.einsum("b,vbk->vk", share, scores)).sum(0)
+        return torch.einsum("b,vbk->k", share, scaled(scores))
+    return scaled(torch.einsum("b,vbk->vk", share, scores)).sum(0)
 
 
 def _log(kernel: Tensor) -> Tensor:
@@ -126,7 +127,7 @@ class DescriptiveKCN(BaseEstimator):
         adjacency: How hidden edges are kept in range.
         whiten: Whether structural colors are whitened.
         structural_dim: Number of structural colors.
-        loss: ``"log"`` or ``"raw"`` similarity.
+        loss: Similarity ``"raw"``, its logarithm, ``"log"``, or ``"asinh"``, the same where colors have signs.
         average: Logarithm of the ``"database"`` mean or of each ``"graph"``.
         diversity: Weight of Eq. 11.
         diversity_loss: Whether Eq. 11 is added as it stands, ``"raw"``, its logarithm, ``"log"``, or with kernels

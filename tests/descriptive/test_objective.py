@@ -39,6 +39,16 @@ def test_similarities_are_averaged_before_or_after_the_logarithm():
     torch.testing.assert_close(graph, torch.tensor([log(3) / 4 + log(2), (3 * log(2) + log(8)) / 4]))
 
 
+def test_asinh_is_the_logarithm_of_large_kernels_and_has_a_slope_below_zero():
+    large = 1e4 * SCORES
+    log = similarity(2 * large, COUNT, "log", "graph")
+    torch.testing.assert_close(similarity(large, COUNT, "asinh", "graph"), log)
+    for average in ("graph", "database"):
+        negative = torch.full((1, 1, 1), -3.0, requires_grad=True)
+        similarity(negative, torch.ones(1), "asinh", average).sum().backward()
+        assert negative.grad.item() == pytest.approx(1 / 10**0.5)
+
+
 def test_a_hidden_graph_without_edges_has_a_finite_loss():
     assert torch.isfinite(similarity(torch.zeros(1, 2, 2), COUNT, "log", "graph")).all()
 

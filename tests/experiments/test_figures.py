@@ -1,10 +1,11 @@
 import sys
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from experiments.mining_figures import databases_figure, distances_figure, learned_figure
 from experiments.mining_rows import WITH
-from experiments.mining_tasks import edit_distance_figure
 from experiments.overview import accuracy_figure, time_figure
 from experiments.records import save_result
 from experiments.scalability import WAYS, scalability_figure
@@ -26,7 +27,7 @@ def scalability(folder, slowest=40.0):
 
 def distances(folder):
     def row(method, steps, tried=False):
-        values = {name: {WITH: [2.0, 4.0]} for name in ("faithful", "untrained", "ours")}
+        values = {name: {WITH: [2.0, 4.0]} for name in ("faithful", "untrained")}
         named = {"testbed": "square", "row": f"{method}, {steps} steps", "tried": tried}
         return named | values | {"settings": {"steps": steps}, "paper": {WITH: [3.0, 0.5]}}
 
@@ -41,9 +42,29 @@ def test_the_cost_of_networks_is_drawn_with_its_sizes_and_ways(tmp_path):
 
 def test_edit_distances_are_drawn_beside_the_paper_without_further_settings(tmp_path):
     distances(tmp_path)
-    shown = words(edit_distance_figure(tmp_path))
-    assert {"square", "2", "4", "RWNN, paper", "RWNN", "RWK+CN", "guard: untrained"} <= shown
+    shown = words(distances_figure(tmp_path))
+    assert {"square", "2", "4", "RWNN, paper", "RWNN", "RWK+CN", "untrained"} <= shown
     assert "6" not in shown
+
+
+def test_learned_graphs_are_drawn_beside_the_true_one_with_their_distances(tmp_path):
+    def row(name, distance):
+        shown = {"weights": (1 - np.eye(4)).tolist(), "labels": ["red", "red", "green", "blue"]}
+        return {"testbed": "tailed triangle", "row": name, "losses": [2.0, 1.0], "drawn": shown} | {
+            "faithful": {WITH: [9.0, distance]}
+        }
+
+    rows = [row("RWK+CN, 6 steps", 1.5), row("RWNN, 6 steps", 2.5)]
+    assert learned_figure("task-2-1", tmp_path) is None
+    save_result("mining_tasks/task-2-1", {}, {"rows": rows}, tmp_path)
+    shown = words(learned_figure("task-2-1", tmp_path))
+    assert {"tailed triangle: true graph", "RWK+CN, 6 steps", "GED with labels 1.50", "GED with labels 2.50"} <= shown
+
+
+def test_databases_are_drawn_with_what_should_be_found(tmp_path):
+    assert databases_figure(tmp_path) is None
+    save_result("mining_tasks/task-1-1", {}, {"rows": []}, tmp_path)
+    assert {"bipartite", "butterfly", "star", "chain", "P1", "P2"} <= words(databases_figure(tmp_path))
 
 
 def test_the_same_results_give_the_same_picture_and_others_another(tmp_path):
@@ -55,7 +76,7 @@ def test_the_same_results_give_the_same_picture_and_others_another(tmp_path):
 
 
 def test_pages_show_the_figures_that_are_written_beside_them(tmp_path):
-    assert [figure(tmp_path) for figure in (scalability_figure, edit_distance_figure)] == [None, None]
+    assert [figure(tmp_path) for figure in (scalability_figure, distances_figure)] == [None, None]
     scalability(tmp_path)
     page, figure = write_tables(tmp_path / "docs", tmp_path)
     assert f"({figure.name})" in page.read_text()

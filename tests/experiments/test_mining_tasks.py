@@ -2,10 +2,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from experiments.mining_rows import TASKS, WITHOUT
-from experiments.mining_tasks import differs, measure, mining_task_page, our_miner, run_task, task_table
+from experiments.mining_claims import claims, differs, p_value, rows_by_name, shows
+from experiments.mining_page import mining_task_page, task_table
+from experiments.mining_rows import TASKS, WITH, WITHOUT
+from experiments.mining_tasks import drawn, measure, run_task
 from experiments.records import RESULTS, save_result
-from experiments.testbeds import bipartite_graphs, chain_patterns, prism
+from experiments.testbeds import prism, tailed_triangle
 
 FULL, PATH = 1 - np.eye(3), np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
@@ -41,47 +43,95 @@ def test_distances_are_of_scaled_weights():
     assert measure(bed, [[(weights, ["red"] * 6)]]) == {WITHOUT: [pytest.approx(0)]}
 
 
-def test_our_miner_is_measured_beside_the_networks_and_the_controls(tmp_path, monkeypatch):
+def test_every_row_is_measured_beside_the_controls(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    asked, told = [], []
-
-    def ours(graphs, n_patterns, pattern_size, *, restarts, seed):
-        asked.append((len(graphs), n_patterns, pattern_size, restarts, seed))
-        return [list(chain_patterns())] * restarts
-
-    record = run_task("task-1-2", restarts=2, num_graphs=3, epochs=2, quick=True, ours=ours, on_step=told.append)
-    assert asked == [(3, k, 3, 2, 0) for k in (2, 3, 4)]
+    told = []
+    record = run_task("task-1-2", restarts=2, num_graphs=3, epochs=2, quick=True, on_step=told.append)
     assert len(told) == 9
     rows = record["values"]["rows"]
-    assert all(row["ours"]["both, strict"] == [1, 1] for row in rows)
     assert all({"untrained", "copying", "losses"} <= row.keys() for row in rows)
     assert (tmp_path / RESULTS / "mining_tasks" / "quick" / "task-1-2.json").exists()
     assert mining_task_page(tmp_path / RESULTS) is None  # a quick run never replaces a full one
-    assert "| k=2, RWK+CN, diversity | P1, labels only | 72 |" in task_table(record)
+    assert "| k=2, RWK+CN, diversity | 72 / 66 / 44 |" in task_table(record)
 
 
-def test_our_miner_answers_for_every_restart():
-    mined = our_miner(bipartite_graphs(5), 1, 4, restarts=2, seed=0, epochs=2, kicks=0)
-    assert [[len(graph) for graph in patterns] for patterns in mined] == [[4], [4]]
+def test_what_is_drawn_has_the_places_of_the_target():
+    bed = TASKS["task-2-1"]()[0]
+    order = [3, 1, 0, 2]
+    weights = nx.to_numpy_array(tailed_triangle())[np.ix_(order, order)]
+    labels = [label for _, label in tailed_triangle().nodes(data="label")]
+    shown = drawn(bed, (weights, [labels[v] for v in order]))
+    assert shown == {"weights": nx.to_numpy_array(tailed_triangle()).tolist(), "labels": labels}
 
 
 def test_copying_is_perfect_where_all_graphs_are_the_target(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     record = run_task("task-2-1", restarts=2, num_graphs=3, epochs=2, quick=True)
     assert all(row["copying"]["GED with labels"] == [0, 0] for row in record["values"]["rows"])
-    assert all("ours" not in row for row in record["values"]["rows"])
+    assert all(len(row["drawn"]["labels"]) == 4 for row in record["values"]["rows"])
 
 
-def test_the_page_shows_paper_error_and_test(tmp_path):
-    row = {"testbed": "T", "tried": False, "k": 1, "settings": {}, "against": ["a"], "losses": [2.0, 1.0, 3.0]}
-    first = row | {"row": "a", "paper": {WITHOUT: [4.0, 0.5]}, "faithful": {WITHOUT: [4.0, 4.5, 3.8]}}
-    second = row | {"row": "b", "paper": {WITHOUT: [9.0, 0.5]}, "faithful": {WITHOUT: [3.0, 3.7, 2.8]}}
-    config = {"restarts": 3, "seed": 0, "database_seed": 0, "command": "c"}
-    save_result("mining_tasks/task-2-2", config, {"rows": [first, second, second | {"tried": True}]}, tmp_path)
-    page = mining_task_page(tmp_path)
-    assert "| a | GED without labels | 4.00 ± 0.07 | 4.10 ± 0.21 |  | 4.50 |  |" in page
-    assert "| b | GED without labels | 9.00 ± 0.07 | 3.17 ± 0.27 | ≠ | 3.70 | 0.005 (a) |" in page
-    assert "Further settings tried on T" in page
+def cubic(name, paper, found, tried=False, **more):
+    """A row of table 3."""
+    row = {"testbed": "3-regular, T", "row": name, "tried": tried, "k": 1, "settings": {"loss": "raw"}, "against": []}
+    row |= {} if tried else {"untrained": {WITHOUT: [5.0, 5.0, 5.0]}}
+    return row | {"paper": {WITHOUT: paper}, "faithful": {WITHOUT: found}, "losses": [2.0, 1.0, 3.0]} | more
+
+
+@pytest.fixture
+def table_3(tmp_path):
+    rows = [
+        cubic("RWNN, none", [4.0, 0.5], [4.0, 4.5, 3.8]),
+        cubic("RWK+CN, identity", [9.0, 0.5], [3.0, 3.7, 2.8], against=["RWNN, none"]),
+        cubic("RWK+CN, SC", [4.1, 0.5], [4.1, 4.4, 3.8]),
+        cubic("RWK+CN, SC; other", [4.1, 0.5], [4.1, 4.4, 3.8], tried=True),
+    ]
+    config = {"restarts": 3, "seed": 1000, "command": "c"}
+    save_result("mining_tasks/task-2-2", config, {"rows": rows}, tmp_path)
+    return tmp_path
+
+
+def test_the_page_shows_paper_error_and_test(table_3):
+    page = mining_task_page(table_3)
+    assert "| RWNN, none | 4.00 ± 0.07 | 4.10 ± 0.21 | 4.50 |  |" in page
+    assert "| RWK+CN, identity | 9.00 ± 0.07 | 3.17 ± 0.27 ≠ | 3.70 | 0.005 (RWNN, none) |" in page
+    assert "| *untrained* |  | 5.00 ± 0.00 |" in page
+    assert "(loss raw, features softmax, sparsity 0.1, lr 0.01, epochs 200)" in page
+    assert "Another reading on 3-regular, T" in page
+
+
+def test_the_page_begins_with_the_claims_and_counts_what_differs(table_3):
+    page = mining_task_page(table_3)
+    assert "| identity colors | 3-regular, T | table 3 | 4.00 → 9.00 | 4.10 → 3.17 | 0.005 | present |" in page
+    assert "| structural colors | 3-regular, T | table 3 | 4.00 → 4.10 | 4.10 → 4.10 | 1 | absent |" in page
+    assert "Of 3 comparisons with the paper, **1 differ**" in page
+
+
+def test_every_claim_names_rows_and_measures_that_there_are():
+    results = {
+        task: {
+            "values": {
+                "rows": [
+                    {"testbed": bed.name, "row": row.name, "tried": False, "paper": row.paper, "faithful": row.paper}
+                    for bed in make()
+                    for row in bed.rows
+                ]
+            }
+        }
+        for task, make in TASKS.items()
+    }
+    for claim in claims(results):
+        rows = rows_by_name(results[claim.task], claim.testbed)
+        for better, worse, measured in claim.contrasts:
+            assert {measured} <= rows[better]["paper"].keys() & rows[worse]["paper"].keys()
+    assert sum(len(row["paper"]) for record in results.values() for row in record["values"]["rows"]) == 117
+
+
+def test_differences_are_paired():
+    assert shows([1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0], "P1") == (True, 2 / 2**6)
+    assert not shows([0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1], "P1")[0]
+    assert shows([1.0, 2.0, 3.0], [1.5, 2.6, 3.4], WITH)[0]  # a distance is better if it is less
+    assert p_value([1, 0], [1, 0], "P1") == p_value([1.0, 2.0], [1.0, 2.0], WITH) == 1
 
 
 def test_two_standard_errors_decide():

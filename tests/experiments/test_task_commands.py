@@ -21,11 +21,11 @@ def asked(monkeypatch):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_is_a_command(asked, task):
-    result = CliRunner().invoke(program([task]), [task, "--restarts", "7", "--faithful-only"])
+    result = CliRunner().invoke(program([task]), [task, "--restarts", "7"])
     assert result.exit_code == 0, result.output
     name, options = asked[0]
     assert name == task
-    assert (options["restarts"], options["num_graphs"], options["quick"], options["ours"]) == (7, 100, False, None)
+    assert (options["restarts"], options["num_graphs"], options["quick"]) == (7, 100, False)
 
 
 def test_a_quick_run_is_small(asked):

@@ -1,0 +1,126 @@
+"""Tries what is about to be published: ``python -m tests.release dist [EXTRA ...]``, part of ``make release``.
+
+The wheel is installed in a fresh environment, alone and with each extra; the sdist is unpacked and runs its own tests.
+"""
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[1]
+ALONE = "alone"
+FOR_MAINTAINERS = {"bench", "dev", "docs"}
+"""Extras without code of their own in the wheel; the tests of the sdist need them."""
+TRIALS = {
+    ALONE: """
+        import networkx, rwkplus
+        graphs = rwkplus.load_graphs("planted-molecules")[:40]
+        assert rwkplus.RandomWalkKernel(steps=2).fit_transform(graphs).shape == (40, 40)
+        assert rwkplus.PatternMiner(1, n_controls=0).fit(graphs).patterns_
+        assert rwkplus.SurpriseDetector().fit_predict(graphs).shape == (40,)
+        try:
+            rwkplus.RWKPlusConv
+        except ImportError as error:
+            assert "rwkplus[nn]" in str(error)
+    """,
+    "nn": """
+        import torch, rwkplus
+        graphs = rwkplus.load_graphs("planted-molecules")[:40]
+        model = rwkplus.GraphClassifier("kergnn", epochs=1, ignore=("edge_attr",)).fit(graphs, [0, 1] * 20)
+        assert model.predict(graphs).shape == (40,)
+        assert rwkplus.RWKPlusConv(2, 4)(torch.rand(3, 2), torch.tensor([[0, 1], [1, 2]])).shape == (3, 4)
+    """,
+    "chem": "import rwkplus; assert rwkplus.GraphTable.of(['CCO', 'CN']).num_nodes == 5",
+    "arrow": """
+        import networkx, rwkplus
+        rwkplus.GraphTable.of([networkx.path_graph(3)]).save("table")
+        assert rwkplus.GraphTable.of("table").num_nodes == 3
+    """,
+    "cluster": "import dask.distributed, rwkplus.kernels",
+    "gp": """
+        import networkx
+        from rwkplus.kernels import GPyTorchKernel, RandomWalkKernel
+        kernel = GPyTorchKernel(RandomWalkKernel(steps=1), [networkx.path_graph(n) for n in (2, 3)])
+        assert kernel(kernel.inputs).to_dense().shape == (2, 2)
+    """,
+    "hub": """
+        import networkx, rwkplus
+        from rwkplus.hub import HubModel
+        HubModel(rwkplus.RandomWalkKernel(steps=1).fit([networkx.path_graph(2)])).save_pretrained("hub")
+        assert HubModel.from_pretrained("hub").estimator.transform([networkx.path_graph(3)]).shape == (1, 1)
+    """,
+    "metis": """
+        import numpy
+        from rwkplus.large.parts import clusters
+        ring = numpy.arange(40)
+        ends = numpy.sort(numpy.stack([(ring - 1) % 40, (ring + 1) % 40], 1), 1)
+        assert set(clusters(numpy.arange(0, 81, 2), ends.ravel(), 4)) == {0, 1, 2, 3}
+    """,
+    "plot": "import matplotlib, rwkplus",
+    "pyod": "from rwkplus.detect import PyODDetector",
+    "tensorboard": "from rwkplus.training.run_folder import check_tensorboard; check_tensorboard()",
+    "text": "import sentence_transformers, rwkplus.training",
+    "tune": """
+        import networkx
+        from rwkplus.training import Settings, tune
+        X = [networkx.path_graph(n) for n in range(2, 22)]
+        found = tune("gin", X, [0, 1] * 10, trials=1, folds=2, settings=Settings(epochs=1))
+        assert len(found.folds) == 2
+    """,
+}
+"""What must work with nothing but the wheel and one extra; each runs in an empty folder."""
+
+
+def extras() -> list[str]:
+    """Extras that users install, and what goes without."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [ALONE, *sorted(project["optional-dependencies"].keys() - FOR_MAINTAINERS)]
+
+
+def try_wheel(wheel: Path, extra: str) -> None:
+    """Install the wheel with one extra in a new environment, and use the library and the command."""
+    print(f"{wheel.name}: {extra}", flush=True)
+    with TemporaryDirectory() as folder:
+        environment, empty = Path(folder, "env"), Path(folder, "empty")
+        venv.create(environment, with_pip=True)
+        empty.mkdir()
+        python = environment / "bin" / "python"
+        what = f"{wheel}[{extra}]" if extra != ALONE else str(wheel)
+        constraints = ["--constraint", str(ROOT / "constraints.txt")]
+        _run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *constraints, what])
+        _run([python, "-m", "pip", "check"])
+        code = "\n".join(line.removeprefix(" " * 8) for line in TRIALS[extra].splitlines())
+        _run([python, "-W", "ignore", "-c", code], empty)
+        _run([environment / "bin" / "rwkplus", "--version"], empty)
+
+
+def try_sdist(sdist: Path) -> None:
+    """Unpack the sdist, and run the quick tests in it."""
+    print(f"{sdist.name}: its own tests", flush=True)
+    with TemporaryDirectory() as folder:
+        with tarfile.open(sdist) as packed:
+            packed.extractall(folder, filter="data")
+        (unpacked,) = Path(folder).iterdir()
+        several = ["--numprocesses", "2"] if find_spec("xdist") else []
+        _run([sys.executable, "-m", "pytest", "-q", "-m", "not slow", *several], unpacked)
+
+
+def _run(command: list[str | Path], folder: Path | None = None) -> None:
+    """Run a command as a user would, who has no checkout on the path."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run(command, check=True, cwd=folder, env=environment)
+
+
+if __name__ == "__main__":
+    dist = Path(sys.argv[1]).resolve()
+    (the_wheel,), (the_sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    for one in sys.argv[2:] or extras():
+        try_wheel(the_wheel, one)
+    if not sys.argv[2:]:
+        try_sdist(the_sdist)
