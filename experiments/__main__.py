@@ -41,6 +41,7 @@ COMMANDS = {
     "twibot": "twibot",
     "twibot-graph": "twibot_graph",
     "data-sets": "data_sets",
+    "check": "check",
     "tables": "tables",
 }
 """Names of commands, and the module that has the function of that name."""

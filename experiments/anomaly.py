@@ -115,7 +115,7 @@ def run_anomaly(
     The validation part of every fold chooses among :data:`GRID` and epochs by macro recall.
     """
     compounds = load_screen(screen, seed)
-    graphs, undrawn = _without_bonds(compounds.graphs), _without_bonds(compounds.undrawn)
+    graphs, undrawn = without_bonds(compounds.graphs), without_bonds(compounds.undrawn)
 
     def kept(fold: FoldResult, network: Path) -> dict[str, Any]:
         found = load(network).predict(undrawn)
@@ -152,7 +152,8 @@ def run_anomaly(
     )
 
 
-def _without_bonds(graphs: GraphTable) -> list[Data]:
+def without_bonds(graphs: GraphTable) -> list[Data]:
+    """What networks see: atoms and edges."""
     return [Data(x=graph.x, edge_index=graph.edge_index) for graph in graphs.to_pyg()]
 
 
@@ -191,7 +192,7 @@ def anomaly_page(folder: Path = RESULTS) -> str | None:
         "them, for the same networks, and averaged with the recall of inactives in the test part. This is the score "
         "to go by.\n\n"
         f"{_undrawn_table(names, folder)}\n"
-        f"{_comparisons(names, folder, _with_undrawn)}\n\n"
+        f"{_comparisons(names, folder, with_undrawn)}\n\n"
         "## On the test parts alone\n\n"
         f"{anomaly_table(names, folder)}\n"
         f"{_comparisons(names, folder, _macro_recall)}\n\n"
@@ -247,7 +248,7 @@ def _undrawn_table(names: list[str], folder: Path) -> str:
         record = read_result(f"anomaly/{name}", folder)
         scores = record["values"]["scores"]
         ours = [
-            mean_and_deviation([100 * _with_undrawn(fold["scores"]) for fold in scores.get(method, [])])
+            mean_and_deviation([100 * with_undrawn(fold["scores"]) for fold in scores.get(method, [])])
             for method in methods
         ]
         rows.append([name, f"{record['config']['undrawn']:,}", *ours])
@@ -264,7 +265,7 @@ def _macro_recall(scores: Scores) -> float:
     return scores["recall"]
 
 
-def _with_undrawn(scores: Scores) -> float:
+def with_undrawn(scores: Scores) -> float:
     """Macro recall with that of actives taken of those that were not drawn."""
     recall_of_inactives = 2 * scores["recall"] - scores["positive_recall"]
     return (recall_of_inactives + scores[UNDRAWN]) / 2

@@ -78,7 +78,7 @@ def run_classification(
             "dataset": dataset,
             "graphs": len(graphs),
         },
-        GraphDataset(_without_edge_colors(graphs)),
+        GraphDataset(without_edge_colors(graphs)),
         {method: METHODS[method] for method in methods},
         Settings(epochs=epochs, random_state=seed, threads=1),
         keep=_kept,
@@ -100,7 +100,7 @@ def _load(dataset: str) -> list[Data]:
     return [graph.update({"x": graph.x / scale}) for graph in graphs]
 
 
-def _without_edge_colors(graphs: Sequence[Data]) -> list[Data]:
+def without_edge_colors(graphs: Sequence[Data]) -> list[Data]:
     """The paper's networks see node labels only."""
     return [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in graphs]
 

@@ -170,7 +170,7 @@ def run_counting(
     for target in targets:
         column = data.counts[:, TARGETS.index(target)]
         if "guards" not in errors.get(target, {}):
-            errors = _add(config, target, "guards", _guards(data, column))
+            errors = _add(config, target, "guards", guard_errors(data, column))
         graphs = GraphDataset(data.graphs, column, task="counting")
         for method in methods:
             tell(f"{target}: {method}")
@@ -212,7 +212,7 @@ def _best_run(jobs: Sequence[Job], data: CountingData) -> dict[str, Any]:
     }
 
 
-def _guards(data: CountingData, y: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+def guard_errors(data: CountingData, y: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
     """Scaled errors of the training mean and of linear maps of sizes and of degree histograms."""
     size, histogram = sizes_and_histograms(data.graphs)
     guards = {"mean": (size, DummyRegressor()), "size": (size, None), "histogram": (histogram, None)}

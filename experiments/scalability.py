@@ -54,17 +54,17 @@ def run_scalability(
     All ways of a row take turns, on one thread, so that they see the same machine; times are those of the processor.
     """
     tell = on_step or (lambda _: None)
-    graphs = [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in load_graphs(dataset).to_pyg()]
-    data = GraphDataset(graphs)
+    data = network_data(dataset)
+    graphs = data.graphs
     rows = []
     for what, size, steps, share in _sizes():
         tell(f"{what} {size:g}")
         index = np.random.default_rng(0).permutation(len(graphs))[: max(1, round(share * len(graphs)))]
         hidden = int(size) if what == "hidden graphs" else 8
-        networks = {way: _network(data, way, hidden, steps) for way in WAYS}
+        networks = {way: timed_network(data, way, hidden, steps) for way in WAYS}
         networks["GIN"] = GIN(data.inputs.width, data.width, layers=2, hidden_channels=hidden)
-        epochs = {way: _Epoch(data, network, index, way) for way, network in networks.items()}
-        seconds = _interleaved(epochs, turns)
+        epochs = {way: Epoch(data, network, index, way) for way, network in networks.items()}
+        seconds = interleaved(epochs, turns)
         nodes = sum(int(graphs[i].num_nodes or 0) for i in index)
         edges = sum(graphs[i].num_edges for i in index)
         rows.append({"varied": what, "size": size, "graphs": index.size, "nodes": nodes, "edges": edges} | seconds)
@@ -79,6 +79,12 @@ def run_scalability(
     return rows
 
 
+def network_data(dataset: str) -> GraphDataset:
+    """Graphs without edge colors, which these networks do not see."""
+    graphs = load_graphs(dataset).to_pyg()
+    return GraphDataset([Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in graphs])
+
+
 def _sizes() -> Iterator[tuple[str, float, int, float]]:
     """What is varied, its size, the steps, and the share of all graphs."""
     yield from (("hidden graphs", size, 2, 1.0) for size in HIDDEN_GRAPHS)
@@ -86,7 +92,7 @@ def _sizes() -> Iterator[tuple[str, float, int, float]]:
     yield from (("graphs", share, 2, share) for share in SHARES)
 
 
-def _network(data: GraphDataset, way: str, num_hidden: int, steps: int) -> nn.Module:
+def timed_network(data: GraphDataset, way: str, num_hidden: int, steps: int) -> nn.Module:
     """A KerGNN without StepNorm."""
     width = data.inputs.width
     kernel = "rwk-" if way == "RWK-" else "rwk+"
@@ -97,7 +103,7 @@ def _network(data: GraphDataset, way: str, num_hidden: int, steps: int) -> nn.Mo
     return network
 
 
-class _Epoch:
+class Epoch:
     """One pass over the training graphs with Adam."""
 
     def __init__(self, data: GraphDataset, network: nn.Module, index: np.ndarray[Any, Any], way: str) -> None:
@@ -126,7 +132,8 @@ class _Epoch:
         self.optimizer.step()
 
 
-def _interleaved(epochs: dict[str, _Epoch], turns: int) -> dict[str, float]:
+def interleaved(epochs: dict[str, Epoch], turns: int) -> dict[str, float]:
+    """Median seconds of every epoch, all taking turns on one thread."""
     with threads(1):
         for epoch in epochs.values():
             epoch._step(next(iter(epoch.batches)))  # compiles

@@ -23,6 +23,7 @@ from experiments.nodes import nodes_page
 from experiments.nodes_init import initialization_section
 from experiments.nodes_released import released_section
 from experiments.overview import accuracy_figure, time_figure
+from experiments.paper import paper_page
 from experiments.planted import planted_page
 from experiments.planted_large import planted_large_page
 from experiments.planted_payments import planted_payments_section
@@ -56,6 +57,7 @@ PAGES: dict[str, tuple[Make, ...]] = {
     "molecules.md": (molecule_sets_page,),
     "twibot.md": (twibot_page,),
     "data_sets.md": (data_sets_page,),
+    "../paper.md": (paper_page,),
     "accuracy.svg": (accuracy_figure,),
     "time.svg": (time_figure,),
     "scalability.svg": (scalability_figure,),
