@@ -39,28 +39,29 @@ TRIALS = {
     "chem": "import rwkplus; assert rwkplus.GraphTable.of(['CCO', 'CN']).num_nodes == 5",
     "arrow": """
         import networkx, rwkplus
-        rwkplus.GraphTable.of([networkx.path_graph(3)]).save("table")
+        rwkplus.GraphTable.of([networkx.path_graph(3)]).write("table")
         assert rwkplus.GraphTable.of("table").num_nodes == 3
     """,
     "cluster": "import dask.distributed, rwkplus.kernels",
     "gp": """
-        import networkx
-        from rwkplus.kernels import GPyTorchKernel, RandomWalkKernel
-        kernel = GPyTorchKernel(RandomWalkKernel(steps=1), [networkx.path_graph(n) for n in (2, 3)])
-        assert kernel(kernel.inputs).to_dense().shape == (2, 2)
+        import rwkplus
+        from rwkplus.kernels import GPyTorchKernel
+        kernel = GPyTorchKernel(rwkplus.RandomWalkKernel(steps=1), rwkplus.load_graphs("planted-molecules")[:5])
+        assert kernel(kernel.inputs).to_dense().shape == (5, 5)
     """,
     "hub": """
-        import networkx, rwkplus
+        import rwkplus
         from rwkplus.hub import HubModel
-        HubModel(rwkplus.RandomWalkKernel(steps=1).fit([networkx.path_graph(2)])).save_pretrained("hub")
-        assert HubModel.from_pretrained("hub").estimator.transform([networkx.path_graph(3)]).shape == (1, 1)
+        graphs = rwkplus.load_graphs("planted-molecules")[:5]
+        HubModel(rwkplus.RandomWalkKernel(steps=1).fit(graphs)).save_pretrained("hub")
+        assert HubModel.from_pretrained("hub").estimator.transform(graphs).shape == (5, 5)
     """,
     "metis": """
         import numpy
         from rwkplus.large.parts import clusters
         ring = numpy.arange(40)
         ends = numpy.sort(numpy.stack([(ring - 1) % 40, (ring + 1) % 40], 1), 1)
-        assert set(clusters(numpy.arange(0, 81, 2), ends.ravel(), 4)) == {0, 1, 2, 3}
+        assert set(clusters(numpy.arange(0, 81, 2), ends.ravel(), 4, method="metis")) == {0, 1, 2, 3}
     """,
     "plot": "import matplotlib, rwkplus",
     "pyod": "from rwkplus.detect import PyODDetector",

@@ -21,6 +21,7 @@ from rwkplus.files import (
     printable,
     read_json,
     read_tensors,
+    visible,
     whole_file,
     write_tensors,
     write_whole,
@@ -288,3 +289,10 @@ def test_every_other_file_is_refused_with_the_reason(path, tmp_path, monkeypatch
         write_whole(bad, content)
     with pytest.raises(DataError, match=message):
         read(name)
+
+
+def test_text_that_is_shown_cannot_command_what_shows_it():
+    assert visible("caf\u00e9 \u05e9\u05dc\u05d5\u05dd \t\n") == "caf\u00e9 \u05e9\u05dc\u05d5\u05dd \t\n"
+    for letter in "\x00\x07\x08\r\x1b\x7f\x9b\u061c\u200e\u200f\u202a\u202e\u2066\u2069\udce9":
+        assert letter not in visible(f"a{letter}b")
+        assert re.fullmatch(r"a\\[xu\w]+b|a\\rb", visible(f"a{letter}b"))

@@ -1,7 +1,6 @@
 """Where commands write: results to stdout, progress and errors to stderr, in the words of the command line."""
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from rich.text import Text
 
 from rwkplus.cli.options import CHOICES
 from rwkplus.errors import ParameterError, Told
-from rwkplus.files import json_text
+from rwkplus.files import json_text, visible
 from rwkplus.types import Callback, Progress
 
 CONFIG_FILE = "config.yaml"
@@ -32,8 +31,6 @@ OPTIONS = {name: option for name, (_, option, _) in CHOICES.items()} | {
 }
 """Options that are not called like the argument of Python that they stand for."""
 RUNNING: ContextVar[Sequence[Any]] = ContextVar("options of the running command", default=())
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that a terminal obeys instead of showing them."""
 
 
 class SafeConsole(Console):
@@ -42,12 +39,7 @@ class SafeConsole(Console):
     def render(self, *args: Any, **kwargs: Any) -> Iterable[Segment]:  # noqa: ANN401
         """Render with control characters of the text spelled out; those of the console itself stay."""
         for segment in super().render(*args, **kwargs):
-            harmless = segment.control or not CONTROL.search(segment.text)
-            yield segment if harmless else Segment(CONTROL.sub(_spelled, segment.text), segment.style)
-
-
-def _spelled(character: re.Match[str]) -> str:
-    return f"\\x{ord(character[0]):02x}"
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 # Without markup: names of files, SMILES and extras have square brackets.

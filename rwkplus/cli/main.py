@@ -21,6 +21,7 @@ from rwkplus.cli.commands import (
     predict,
     train,
     tune,
+    view,
 )
 from rwkplus.cli.console import RUNNING, err, print_error
 from rwkplus.errors import RWKPlusError, RWKPlusWarning
@@ -59,6 +60,7 @@ EXAMPLES = {
     tune.tune: "functional-groups --model gnn --trials 2 --folds 2 --epochs 2 --ignore edge_attr --out search",
     predict.predict: "run functional-groups --out predictions.csv",
     explain.explain: "run functional-groups --out network.html",
+    view.view: "detected --no-browser",
 }
 """Commands in the order of ``--help``, each with what may follow it; a test runs one after the other."""
 for command, arguments in EXAMPLES.items():

@@ -4,13 +4,18 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import wraps
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
 from rwkplus.errors import Remedy, RWKPlusWarning
+from rwkplus.files import damaged, from_json, json_text, read_json, write_whole
 from rwkplus.types import Atom, TUFeatures
+
+SOURCE = "graphs.json"
+"""The file beside a report that names its graphs."""
 
 GRAPHS = "A name that `rwkplus datasets` lists, or a file or folder: .csv, .parquet, .jsonl, .smi, .sdf, .zip (TU)."
 """What a command reads; a test compares it with :mod:`rwkplus.io.sources`, which is slow to import."""
@@ -78,6 +83,23 @@ class Reading(NamedTuple):
             compare = Remedy("{labels} compares it.", labels=(name,))
             print_error(RWKPlusWarning(message, compare, Remedy("{ignore} leaves it out.", ignore=(name,))), "warning")
         return table
+
+    def keep(self, dataset: str, folder: Path, **more: Any) -> None:  # noqa: ANN401
+        """Note beside a report which graphs it is about, so that `rwkplus view` finds them again."""
+        from rwkplus.datasets import REGISTRY
+
+        is_file = dataset not in REGISTRY and Path(dataset).exists()
+        place = str(Path(dataset).absolute()) if is_file else dataset
+        write_whole(folder / SOURCE, json_text({"dataset": place, "options": {**self.given, **more}}) + "\n")
+
+    @classmethod
+    def kept(cls, folder: Path) -> tuple[str, "Reading"]:
+        """What was noted: the graphs, and how they are read."""
+        record = read_json(folder / SOURCE, f"{folder} does not tell which graphs it is about.")
+        match record:
+            case {"dataset": str(dataset), "options": dict(options)} if options.keys() <= {*CHOICES, "without_labels"}:
+                return dataset, cls(from_json(options))
+        raise damaged(folder / SOURCE, "it does not name graphs")
 
 
 def option(panel: str | None, kind: Any, flag: str, about: str, least: float | None = None) -> Any:  # noqa: ANN401

@@ -226,7 +226,8 @@ class Sketch:
         sketches = []
         for scale in SCALES:
             sketches.append(cls._at(graph, places, strong, inside, scale))
-            if sketches[-1].trouble == 0 or (len(graph) > FEW and scale > ROOMY):
+            enough = len(graph) > FEW and scale > ROOMY and not _overlaps([*sketches[-1].boxes.values()])
+            if sketches[-1].trouble == 0 or enough or len(graph) > WORDY:
                 break
         return min(sketches, key=lambda sketch: sketch.trouble)
 

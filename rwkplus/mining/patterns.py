@@ -13,7 +13,7 @@ import numpy as np
 
 from rwkplus.drawing import draw, label_colors
 from rwkplus.errors import DataError, MissingExtraError
-from rwkplus.files import plain_number, read_json, write_whole
+from rwkplus.files import plain_number, read_json, visible, write_whole
 from rwkplus.mining.contrast import ClassContrast, MeanDifference
 from rwkplus.mining.names import describe
 from rwkplus.mining.pattern_exports import cypher, plot, query_molecule, smarts, smiles
@@ -307,8 +307,8 @@ class Pattern:
 
     def __str__(self) -> str:
         if self.mni is None or self.num_occurrences is None:
-            return f"{self.short_name} ({self.support} of {self.num_graphs} graphs)"
-        return f"{self.short_name} ({self.num_occurrences:,} occurrences, minimum image {self.mni:,})"
+            return visible(f"{self.short_name} ({self.support} of {self.num_graphs} graphs)")
+        return visible(f"{self.short_name} ({self.num_occurrences:,} occurrences, minimum image {self.mni:,})")
 
 
 def _asked(conditions: Sequence[Sequence[Condition]], k: int) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import networkx as nx
 
@@ -40,6 +41,8 @@ class Cell(NamedTuple):
     link: str = ""
     share: float | None = None
     """Per cent, as a bar behind the text."""
+    key: object = None
+    """Of the node in the drawing that it names."""
 
 
 class Table(NamedTuple):
@@ -60,7 +63,29 @@ class Section:
     slides: str = "example"
     table: Table | None = None
     code: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
     wide: bool = False
+
+
+class Choice(NamedTuple):
+    """A field of the form by which people ask for graphs."""
+
+    name: str
+    title: str
+    value: str
+    options: Sequence[tuple[str, str]] = ()
+    """Value and text of what may be chosen; without, people type."""
+    kind: str = "number"
+    usual: str = "any"
+    """What is chosen by choosing nothing."""
+
+
+class Card(NamedTuple):
+    """One of many graphs, with the address of all about it."""
+
+    link: str
+    title: str
+    figure: Figure
 
 
 class Intervals(NamedTuple):
@@ -84,21 +109,30 @@ class Page:
     overview: Table | None = None
     """Of the sections, a row each, in their order."""
     sections: Sequence[Section] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of other pages, by their titles."""
+    form: Sequence[Choice] = ()
+    cards: Sequence[Card] = ()
+    turns: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of the first, previous, next and last page of cards."""
 
     def html(self) -> str:
         """The page, self-contained."""
-        return render("page.html.j2", vars(self) | {"legend": self.colors if needs_legend(self.colors) else {}})
+        legend = self.colors if needs_legend(self.colors) else {}
+        return _templates().get_template("page.html.j2").render(vars(self) | {"legend": legend, "script": script()})
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
-    """Fill a template in; all text is escaped, and what would turn or hide other text is spelled out."""
-    return _templates().get_template(template).render(values)
+@cache
+def script() -> str:
+    """The script of every page."""
+    return files("rwkplus.reports").joinpath("templates/page.js").read_text(encoding="utf-8")
 
 
 @cache
 def _templates() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined  # few write pages
 
+    # Text is escaped, and what would turn or hide other text is spelled out.
     def spelled(value: object) -> object:
         return visible(value) if type(value) is str else value
 

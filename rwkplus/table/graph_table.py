@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, Remedy
+from rwkplus.files import visible
 from rwkplus.table.columns import (
     Array,
     Categories,
@@ -472,7 +473,8 @@ class GraphTable(Sequence["GraphTable"]):
                 parts += ["weight"] if side == "edges" and name == self.weight else []
                 parts += ["target"] if side == "graphs" and name in self.targets else []
                 missing = int(column.missing.sum())
-                yield side, name, ", ".join([*parts, f"{missing:,} missing"] if missing else parts)
+                about = ", ".join([*parts, f"{missing:,} missing"] if missing else parts)
+                yield side, visible(name), visible(about)
 
 
 def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:

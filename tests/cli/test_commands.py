@@ -18,6 +18,7 @@ from rwkplus.errors import DataError, GraphError, ParameterError, Remedy
 from rwkplus.io import sources
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import load_patterns
+from rwkplus.reports.server import Server
 from tests.cli.program import invoke
 
 
@@ -52,10 +53,15 @@ def test_every_command_has_an_example_that_it_understands():
         COMMANDS[command.__name__,].make_context(command.__name__, arguments.split())
 
 
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.slow
 def test_the_examples_run_one_after_the_other(rwkplus, tmp_path, monkeypatch):
     pytest.importorskip("optuna")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Server, "serve_forever", interrupted)
     names = [command.__name__ for command in EXAMPLES]
     codes = {name: rwkplus(name, *own.split())[::2] for name, own in zip(names, EXAMPLES.values(), strict=True)}
     assert {name: code for name, (code, _) in codes.items()} == dict.fromkeys(names, 0), codes
@@ -340,12 +346,12 @@ def test_remedies_are_options_of_the_running_command(running, error, shell):
 
 def test_labels_cannot_command_the_terminal(tmp_path):
     edges = [f"{i},{u},{v}" for i in range(20) for u, v in ("ab", "bc", "ca")]
-    nodes = [f"{i},{v},\x1b[2J" for i in range(20) for v in "abc"]
+    nodes = [f"{i},{v},\x1b[2J\u202e" for i in range(20) for v in "abc"]
     (tmp_path / "edges.csv").write_text("\n".join(["graph,source,target", *edges]))
     (tmp_path / "nodes.csv").write_text("\n".join(["graph,node,label", *nodes]))
     printed = invoke("mine", str(tmp_path), "--out", str(tmp_path / "out"), "--controls", "0")
-    assert r"\x1b[2J" in printed
-    assert "\x1b" not in printed
+    assert r"\x1b[2J\u202e" in printed
+    assert not {"\x1b", "\u202e"} & set(printed)
 
 
 def test_a_column_of_ids_is_told(rwkplus, tmp_path):

@@ -257,3 +257,11 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "rwkplus.drawing.plots", raising=False)
     with pytest.raises(MissingExtraError, match=r"rwkplus\[plot\]"):
         PAID.plot()
+
+
+def test_labels_cannot_command_a_terminal_or_a_notebook():
+    hostile = pattern(["\x1b[2J", "<script>\u202e"], (0, 1, None))
+    for text in (str(hostile), hostile._repr_html_()):
+        assert not {"\x1b", "\u202e"} & set(text)
+        assert r"\x1b[2J" in text
+    assert "<script" not in hostile._repr_html_()

@@ -518,3 +518,13 @@ def test_precomputed_kernels_and_searches_over_processes_take_tables(classified)
     model = make_pipeline(RandomWalkKernel(), SVC(kernel="precomputed"))
     search = GridSearchCV(model, {"randomwalkkernel__steps": [1, 2]}, cv=2, n_jobs=2).fit(classified, classified.y)
     assert search.predict(classified[:3]).shape == (3,)
+
+
+def test_names_and_labels_cannot_command_a_terminal_or_a_notebook():
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, "<b>\x1b[2J", "\u202ekind")
+    table = GraphTable.of([graph])
+    for text in (repr(table), table._repr_html_()):
+        assert not {"\x1b", "\u202e"} & set(text)
+        assert r"\u202ekind" in text
+    assert "&lt;b&gt;" in table._repr_html_()

@@ -99,7 +99,10 @@ def detect(
     graphs = reading.load(name, **how)
     found = fitted.judge(graphs) if score else fitted.fit_judge(graphs)
     judged = _judged(fitted, graphs, name, found, usual, most=None if filed else SHOWN)
-    page = None if out_folder is None else _write(judged, out_folder)
+    page = None
+    if out_folder is not None:
+        page = _write(judged, out_folder)
+        reading.keep(name, out_folder, **how)
     if as_json:
         print_json(judged.facts())
         return

@@ -74,6 +74,7 @@ def mine(
     with progress_bars() as show:
         miner.fit(graphs, _targets(graphs, criterion), callback=show)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
+    reading.keep(dataset, out_folder)
     report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
     if as_json:
         facts = {"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_}

@@ -83,7 +83,7 @@ for (const slides of every(".slides")) {
 
 // Nodes and their ids, in all drawings of a section: pointing at one marks the others.
 const mark = (event, on) => {
-  const own = event.target.closest?.("[data-k]"), scope = own?.closest("section, figure");
+  const own = event.target.closest?.("[data-k]"), scope = own?.closest("section") ?? own?.closest("figure");
   if (scope) every("[data-k]", scope).filter((part) => part.dataset.k === own.dataset.k).forEach((part) => part.classList.toggle("on", on));
 };
 for (const [name, on] of [["pointerover", true], ["pointerout", false], ["focusin", true], ["focusout", false]]) document.addEventListener(name, (event) => mark(event, on));

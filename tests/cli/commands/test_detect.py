@@ -50,7 +50,12 @@ def test_one_file_judges_another_and_all_is_written(files, tmp_path):
     facts = json.loads(
         invoke("--train", files / "train.jsonl", "--score", files / "score.jsonl", "--out", out, "--json")
     )
-    assert sorted(path.name for path in out.iterdir()) == ["detector.safetensors", "report.html", "scores.jsonl"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "detector.safetensors",
+        "graphs.json",
+        "report.html",
+        "scores.jsonl",
+    ]
     rows = [json.loads(line) for line in (out / "scores.jsonl").read_text().splitlines()]
     expected = -SurpriseDetector.load(out / "detector.safetensors").score_samples(load_graphs(files / "score.jsonl"))
     assert [row["score"] for row in rows] == pytest.approx(expected.tolist())
@@ -132,7 +137,6 @@ def test_graphs_come_and_go_as_lines(files, monkeypatch, capsys):
         ("MUTAG", "--train", "MUTAG", "--score", "MUTAG"),
         ("--train", "MUTAG", "--model", "m", "--score", "MUTAG"),
         ("--train", "MUTAG", "--score", "MUTAG", "--stream"),
-        ("--detector", "magic"),
         ("--contamination", "0.7"),
     ],
 )
