@@ -1,4 +1,4 @@
-"""Draw the pictures of the front page and of the README: ``python docs/pictures.py``.
+"""Draw the pictures of the front page, of the README and of reports: ``python docs/pictures.py``.
 
 With ``--site docs/_build`` it photographs pages of the finished site as well, with a Chromium or Chrome that it finds.
 """
@@ -14,9 +14,11 @@ from pathlib import Path
 
 from PIL import Image
 
-from rwkplus import GraphTable, PatternMiner, SurpriseDetector, load_graphs
+from rwkplus import GraphClassifier, GraphTable, PatternMiner, SurpriseDetector, load_graphs
 from rwkplus.drawing import draw, label_colors
 from rwkplus.files import write_whole
+from rwkplus.reports import detection_report, mining_report, network_report
+from rwkplus.reports.gallery import Gallery
 
 PICTURES = Path(__file__).parent / "_static" / "pictures"
 WIDTH, HEIGHT, CAPTION = 220, 220, 44
@@ -27,6 +29,14 @@ SCREENS = {
     "gallery-wide": ("gallery/index.html", 1440, 1000, "light"),
     "example-wide": ("gallery/kernels/1_svm.html", 1440, 1400, "light"),
     "api-dark": ("api/mining.html", 1440, 900, "dark"),
+}
+REPORTS = {
+    "report-mining-wide": ("mining", 1440, 1200, "light"),
+    "report-mining-narrow": ("mining", 360, 1100, "dark"),
+    "report-contrast-wide": ("contrast", 1440, 800, "light"),
+    "report-detection-dark": ("detection", 1440, 1200, "dark"),
+    "report-network-wide": ("network", 1440, 900, "light"),
+    "view-wide": ("view", 1440, 900, "light"),
 }
 """Name of a picture, its page, the width and height of the window, and the mode."""
 
@@ -39,6 +49,7 @@ def main() -> None:
     medicines = load_graphs("medicines")
     write_whole(PICTURES / "patterns.svg", patterns(medicines))
     write_whole(PICTURES / "flagged.svg", flagged(medicines))
+    reports(medicines)
     if site:
         for name, (page, *window) in SCREENS.items():
             photograph(site / page, PICTURES / f"{name}.png", *window)
@@ -101,6 +112,29 @@ def flagged(medicines: GraphTable) -> str:
         picture = draw(graph, colors, strength=dict.fromkeys(graph, 0.0) | why.strength, title=name)
         drawn.setdefault(reason, (picture, f"{name}:\nunusual {', '.join(reason)}"))
     return row(list(drawn.values())[:5])
+
+
+def reports(medicines: GraphTable) -> None:
+    """Photograph a page of every kind, as ``rwkplus`` writes it from embedded data."""
+    payments, groups = load_graphs("payment-cases"), load_graphs("functional-groups")
+    network = GraphClassifier("kergnn", model_params={"steps": 3}, epochs=15, ignore=("edges.label",), random_state=0)
+    network.fit(groups, groups.y)
+    detector = SurpriseDetector(0.05).fit(medicines)
+    miners = [
+        PatternMiner(n_controls=3, random_state=0),
+        PatternMiner(criterion="contrast", n_controls=3, random_state=0),
+    ]
+    pages = {
+        "mining": mining_report(miners[0].fit(medicines), medicines, "medicines"),
+        "contrast": mining_report(miners[1].fit(payments, payments.y), payments, "payment-cases"),
+        "detection": detection_report(detector, medicines, "medicines"),
+        "network": network_report(network, groups, "functional-groups"),
+        "view": Gallery(payments, "payment-cases").page({}),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (page, *window) in REPORTS.items():
+            path = write_whole(Path(folder) / f"{page}.html", pages[page])
+            photograph(path, PICTURES / f"{name}.png", *window)
 
 
 def photograph(page: Path, path: Path, width: int, height: int, mode: str) -> None:

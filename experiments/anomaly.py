@@ -12,8 +12,9 @@ from torch_geometric.data import Data
 
 from experiments.cross_validated import FOLDS, GUARDS, compared_over_sets, run_methods
 from experiments.pages import existing, mean_and_deviation, ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, known_rows, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.cli.options import Jobs
 from rwkplus.datasets.catalog import SCREENS, load_graphs
 from rwkplus.errors import ParameterError

@@ -19,8 +19,9 @@ from experiments.cross_validated import (
     run_methods,
 )
 from experiments.pages import existing, mean_and_deviation, mostly, ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.cli.options import Jobs
 from rwkplus.datasets import load_graphs
 from rwkplus.training import FoldResult, GraphDataset, Settings

@@ -14,9 +14,10 @@ from scipy.stats import fisher_exact
 
 from experiments.pages import ran, table
 from experiments.planted import named
+from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
 from experiments.recovery import recovered
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.loops.embeddings import Ints

@@ -19,9 +19,10 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from experiments.gspan_features import frequent_subgraphs, most_telling, presence_of
 from experiments.pages import mean_and_deviation, ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, exists, known_rows, read_result, save_result
 from experiments.smarts import below_data
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets import load_graphs
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.kernels import RandomWalkFeatures

@@ -14,8 +14,9 @@ from sklearn.linear_model import LinearRegression
 from torch_geometric.data import Data
 
 from experiments.pages import mean_and_deviation, ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, change_result, exists, finished, known_rows, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets.catalog import DATA_VARIABLE, data_folder
 from rwkplus.errors import DataError, ParameterError
 from rwkplus.io.pyg import one_hot_degree

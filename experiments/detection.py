@@ -17,8 +17,9 @@ from torch_geometric.data import Data
 from experiments.kernels import weisfeiler_lehman, weisfeiler_lehman_counts
 from experiments.pages import existing, ran, table
 from experiments.planted_anomalies import planted_section
+from experiments.progress import progress
 from experiments.records import RESULTS, add_entries, finished, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets import load_graphs
 from rwkplus.detect import SurpriseDetector
 from rwkplus.detect.walk_kernel import CountForest, color_counts, novelty, with_new_share

@@ -12,8 +12,9 @@ from torch_geometric.data import Data
 
 from experiments.cross_validated import corrected_paired_test
 from experiments.pages import existing, mean_and_deviation, mostly, ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, add_entries, finished, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.cli.options import Jobs
 from rwkplus.datasets import load_graphs
 from rwkplus.errors import MissingExtraError

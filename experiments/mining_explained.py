@@ -11,10 +11,10 @@ import typer
 
 from experiments import testbeds
 from experiments.pages import existing, ran, rows_table
+from experiments.progress import progress
 from experiments.records import RESULTS, read_result, save_result
 from experiments.recovery import copied_patterns, majority_label, recovered
 from experiments.testbeds import FIRST_SEED
-from rwkplus.cli.console import progress
 from rwkplus.datasets.generators import Linking, triangle_chains
 from rwkplus.descriptive.gradient import ExplainedPatterns, explained_patterns
 from rwkplus.descriptive.views import Paint

@@ -10,10 +10,11 @@ import typer
 
 from experiments.mining_page import task_table
 from experiments.mining_rows import LABELS, STRICT, TASKS, WITH, Row, Testbed
+from experiments.progress import progress
 from experiments.records import save_result
 from experiments.recovery import copied_patterns, majority_label, recovered
 from experiments.testbeds import FIRST_SEED
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.descriptive.rwk_cn import DescriptiveKCN
 from rwkplus.mining.edit_distance import cheapest_assignment, normalize_weights, weighted_edit_distance
 

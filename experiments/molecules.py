@@ -19,8 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from experiments.pages import mean_and_deviation, ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, add_entries, change_result, exists, finished, read_result, run_folder
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.cli.run_record import environment
 from rwkplus.datasets.molecule_sets import MOLECULE_SETS, MoleculeSet
 from rwkplus.errors import ParameterError

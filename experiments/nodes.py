@@ -19,8 +19,9 @@ from torch_geometric.utils import to_torch_csr_tensor
 
 from experiments.cross_validated import corrected_paired_test
 from experiments.pages import mean_and_deviation, ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, add_row, exists, finished, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets.node_sets import load_nodes, node_split
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import ParameterError

@@ -13,8 +13,9 @@ from torch_geometric.nn.inits import glorot
 
 from experiments.nodes import Row, prepared, walk_length
 from experiments.pages import ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, add_row, exists, finished, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets.node_sets import node_split
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv

@@ -11,9 +11,10 @@ import numpy as np
 import typer
 
 from experiments.pages import ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
 from experiments.recovery import recovered
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.mining import PatternMiner
 

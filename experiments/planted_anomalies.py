@@ -11,8 +11,9 @@ from sklearn.metrics import roc_auc_score
 from torch_geometric.data import Data
 
 from experiments.pages import ran, table
+from experiments.progress import progress
 from experiments.records import add_row, exists, finished, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets import anomalous_chains, anomalous_molecules
 from rwkplus.datasets.generators import SHARE, Anomaly, SpoiledDatabase
 from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector

@@ -12,9 +12,10 @@ import typer
 
 from experiments.pages import ran, table
 from experiments.planted import named
+from experiments.progress import progress
 from experiments.records import RESULTS, change_result, exists, finished, read_result
 from experiments.recovery import recovered
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets.generators import planted_graph, random_pattern
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.mining import PatternMiner

@@ -21,8 +21,9 @@ from experiments.payments import (
     payment_database,
     payment_pattern,
 )
+from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.mining import PatternMiner
 
 SIZES = (4, 6, 8)

@@ -14,8 +14,9 @@ from torch.nn.functional import cross_entropy
 from torch_geometric.data import Batch, Data
 
 from experiments.pages import drawing, ran, show, svg, table
+from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets import load_graphs
 from rwkplus.functional.kernels import Egonets
 from rwkplus.functional.reference import rwk_plus_by_product_graph

@@ -14,8 +14,9 @@ import numpy as np
 import typer
 
 from experiments.pages import ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, add_row, exists, finished, known_rows, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets.catalog import DATA_VARIABLE, data_folder
 from rwkplus.errors import DataError
 from rwkplus.mining import Pattern, PatternMiner

@@ -12,8 +12,9 @@ from networkx.algorithms.isomorphism import GraphMatcher, categorical_node_match
 from numpy.typing import NDArray
 
 from experiments.pages import ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, exists, known_rows, read_result, save_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets import load_graphs
 from rwkplus.mining import Pattern, PatternMiner
 

@@ -43,7 +43,7 @@ _HOMES = {
 }
 _ROOMS = (
     "cli", "datasets", "descriptive", "detect", "drawing", "errors", "files", "functional", "hub", "io", "kernels",
-    "large", "loops", "mining", "models", "nn", "reports", "saving", "table", "training", "types",
+    "large", "loops", "mining", "models", "nn", "progress", "reports", "saving", "table", "training", "types",
 )  # fmt: skip
 
 

@@ -12,14 +12,14 @@ import rwkplus
 
 ROOT = Path(rwkplus.__file__).parent
 LAYERS = [
-    "errors", "tensors", "files", "types", "saving", "hub", "loops", "table", "io", "datasets", "drawing", "kernels",
-    "mining", "detect", "functional", "nn", "models", "large", "training", "descriptive", "reports", "cli",
+    "errors", "tensors", "files", "types", "progress", "saving", "hub", "loops", "table", "io", "datasets", "drawing",
+    "kernels", "mining", "detect", "functional", "nn", "models", "large", "training", "descriptive", "reports", "cli",
 ]  # fmt: skip
 LATER = {("table", "io"), ("mining", "descriptive")}
 """What a layer may import from a higher one, in a function: ``GraphTable.of``, and candidates that need PyTorch."""
 WITHOUT_TORCH = (
     "rwkplus", "rwkplus.table", "rwkplus.io", "rwkplus.kernels", "rwkplus.mining", "rwkplus.detect", "rwkplus.datasets",
-    "rwkplus.reports", "rwkplus.drawing", "rwkplus.saving", "rwkplus.hub", "rwkplus.cli.main",
+    "rwkplus.reports", "rwkplus.drawing", "rwkplus.progress", "rwkplus.saving", "rwkplus.hub", "rwkplus.cli.main",
 )  # fmt: skip
 FILES = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in sorted(ROOT.rglob("*.py"))]
 GLOBAL_SEEDS = ("torch.manual_seed", "np.random.seed", "numpy.random.seed", "random.seed", "torch.cuda.manual_seed")

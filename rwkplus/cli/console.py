@@ -3,22 +3,18 @@
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as ProgressBars
 from rich.segment import Segment
 from rich.text import Text
 
 from rwkplus.cli.options import CHOICES
 from rwkplus.errors import ParameterError, Told
 from rwkplus.files import json_text, visible
-from rwkplus.types import Callback, Progress
 
 CONFIG_FILE = "config.yaml"
 OPTIONS = {name: option for name, (_, option, _) in CHOICES.items()} | {
@@ -34,10 +30,14 @@ RUNNING: ContextVar[Sequence[Any]] = ContextVar("options of the running command"
 
 
 class SafeConsole(Console):
-    """A console on which text from files cannot move the cursor, change colors or ring the bell."""
+    """A console on which text from files cannot move the cursor, change colors or turn the direction of writing."""
+
+    def render_str(self, text: str, **kwargs: Any) -> Text:  # noqa: ANN401
+        """Text as it will be shown, so that columns of tables are wide enough."""
+        return super().render_str(visible(text), **kwargs)
 
     def render(self, *args: Any, **kwargs: Any) -> Iterable[Segment]:  # noqa: ANN401
-        """Render with control characters of the text spelled out; those of the console itself stay."""
+        """Render with what a terminal obeys spelled out in the text; what the console itself sends stays."""
         for segment in super().render(*args, **kwargs):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
@@ -47,43 +47,14 @@ out = SafeConsole(markup=False, highlight=False, emoji=False)
 err = SafeConsole(markup=False, highlight=False, emoji=False, stderr=True)
 
 
-@contextmanager
-def progress(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """Show a bar on stderr where that is a terminal; the block gets a function that advances it."""
-    with _bars() as bars:
-        task = bars.add_task(title, total=total)
-
-        def _advance(message: str | None = None) -> None:
-            bars.update(task, advance=1, description=message or title)
-
-        yield _advance
-
-
-@contextmanager
-def progress_bars() -> Iterator[Callback]:
-    """Show a bar for every phase of long work on stderr, where that is a terminal; the block gets the callback."""
-    with _bars() as bars:
-        tasks = {}
-
-        def _show(now: Progress) -> None:
-            if now.phase not in tasks:
-                tasks[now.phase] = bars.add_task(now.phase, total=now.total)
-            values = " ".join(f"{name} {value:.3g}" for name, value in now.values.items())
-            bars.update(
-                tasks[now.phase], completed=now.done, total=now.total, description=f"{now.phase} {values}".strip()
-            )
-
-        yield _show
-
-
-def _bars() -> ProgressBars:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return ProgressBars(*columns, console=err, transient=True, disable=not sys.stderr.isatty())
-
-
 def print_json(facts: Mapping[str, Any]) -> None:
     """Write facts for programs."""
-    sys.stdout.write(json_text(facts) + "\n")
+    write(json_text(facts) + "\n")
+
+
+def write(text: str) -> None:
+    """Write text for programs: as it is, but what a terminal would obey is spelled out there."""
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 def print_error(message: object, kind: str = "error") -> None:

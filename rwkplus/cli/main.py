@@ -56,7 +56,7 @@ EXAMPLES = {
     classify.classify: "functional-groups --kernel rwk+ --steps 1,2 --folds 5",
     mine.mine: "planted-molecules --patterns 3 --out mined",
     detect.detect: "planted-anomalies --out detected",
-    train.train: "functional-groups --model kergnn --epochs 20 --folds 0 --out run",
+    train.train: "functional-groups --model kergnn --ignore edges.label --epochs 20 --folds 0 --out run",
     tune.tune: "functional-groups --model gnn --trials 2 --folds 2 --epochs 2 --ignore edge_attr --out search",
     predict.predict: "run functional-groups --out predictions.csv",
     explain.explain: "run functional-groups --out network.html",

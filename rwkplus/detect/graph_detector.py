@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.drawing import ExplanationDisplay, ScoresDisplay, graphs_to_draw
@@ -252,6 +253,16 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # graphs, not a matrix
         return tags
+
+    def _html_repr(self) -> str:
+        """For notebooks: scikit-learn's diagram with the parameters and, once fitted, what was found."""
+        diagram: str = estimator_html_repr(self)
+        if not hasattr(self, "offset_"):
+            return diagram
+        scores = self._fitted.first
+        flagged = int(_beyond(self._border, scores, self._fitted.second).sum())
+        told = f"{flagged:,} of the {scores.size:,} fitted graphs are anomalies: scores above {0.0 - self.offset_:.3g}"
+        return f"{diagram}<p>{told}</p>"
 
     def _settled(self, scored: Scored) -> dict[str, Any]:
         """What follows from the scores of the fitted graphs: all attributes that detectors share."""

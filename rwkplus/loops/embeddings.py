@@ -44,6 +44,7 @@ class MatchPlan(NamedTuple):
     check_edge: Ints  # as seen from this node
     check_need: Ints
     before: Ints  # (n,): earlier position whose node must have a smaller number; -1 for none
+    degree: Ints  # (n,): edges that the node must have
 
 
 def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1, skip: NDArray[np.bool_] = NOWHERE) -> Ints:
@@ -288,7 +289,7 @@ def pack(entries: Any, num_entries: int) -> Any:
 def _find(
     indptr: Any, neighbor: Any, edge_label: Any, node_label: Any, graph: Any, marks: Any, edge_marks: Any,
     label: Any, need: Any, anchor: Any, anchor_edge: Any, anchor_need: Any, check_ptr: Any, check: Any,
-    check_edge: Any, check_need: Any, before: Any, limit: int, skip: Any,
+    check_edge: Any, check_need: Any, before: Any, degree: Any, limit: int, skip: Any,
 ) -> Any:  # fmt: skip
     n = label.size
     found = np.empty((256, n), np.int64)
@@ -301,6 +302,8 @@ def _find(
         if skip.size and skip[current]:
             continue
         if node_label[root] != label[0] or in_graph == limit or (need[0] and marks[root] & need[0] != need[0]):
+            continue
+        if indptr[root + 1] - indptr[root] < degree[0]:
             continue
         place[0] = root
         depth = 1
@@ -327,6 +330,8 @@ def _find(
             cursor[depth] = p + 1
             v = neighbor[p]
             if node_label[v] != label[depth] or edge_label[p] != anchor_edge[depth]:
+                continue
+            if indptr[v + 1] - indptr[v] < degree[depth]:
                 continue
             if need[depth] and marks[v] & need[depth] != need[depth]:
                 continue
@@ -429,35 +434,6 @@ def _totals_by_mark(marks: Any, graph: Any, weights: Any, num_marks: int) -> Any
                 for w in range(weights.shape[1]):
                     totals[k, w] += weights[g, w]
     return totals
-
-
-@njit(cache=True, nogil=True)
-def expected_shares(graph: Any, rate: Any, log_absent: Any, num_graphs: int) -> Any:
-    """What to expect of extensions ``k`` that a row has with probability ``1 - exp(rate * log_absent[k])``.
-
-    Returns:
-        The number of graphs that have a row, the mean probability over these that one of their rows has the extension
-        ``(K,)``, and the mean probability over rows ``(K,)``.
-
-    >>> graphs, in_graph, at_row = expected_shares(np.array([0, 0, 3]), np.ones(3), np.log([0.5]), 4)
-    >>> graphs, in_graph, at_row
-    (2, array([0.625]), array([0.5]))
-    """
-    rates = np.zeros(num_graphs)
-    there = np.zeros(num_graphs, np.bool_)
-    in_graph, at_row = np.zeros(log_absent.size), np.zeros(log_absent.size)
-    for e in range(graph.size):
-        rates[graph[e]] += rate[e]
-        there[graph[e]] = True
-        for k in range(log_absent.size):
-            at_row[k] -= np.expm1(rate[e] * log_absent[k])
-    graphs = 0
-    for g in range(num_graphs):
-        if there[g]:
-            graphs += 1
-            for k in range(log_absent.size):
-                in_graph[k] -= np.expm1(rates[g] * log_absent[k])
-    return graphs, in_graph / max(graphs, 1), at_row / max(graph.size, 1)
 
 
 @njit(cache=True, nogil=True)

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from rwkplus.drawing import PatternDisplay
+from rwkplus.drawing.displays import SHOWN
 from rwkplus.errors import DataError, GraphError, MissingExtraError, RWKPlusWarning
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.patterns import Pattern
@@ -21,6 +23,7 @@ from rwkplus.mining.search.occurrences import explained, find_occurrences
 from rwkplus.mining.search.whole_graph import count_whole
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable
+from rwkplus.table.columns import counted
 from rwkplus.types import Callback, check_choice, check_ignore
 
 if TYPE_CHECKING:
@@ -249,11 +252,18 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def _repr_html_(self) -> str:
-        """Patterns as pictures, once there are any."""
-        if not getattr(self, "patterns_", None):
-            return f"<code>{type(self).__name__}</code>"
-        return '<div style="display:flex;flex-wrap:wrap">' + "".join(p._repr_html_() for p in self.patterns_) + "</div>"
+    def _html_repr(self) -> str:
+        """For notebooks: scikit-learn's diagram with the parameters and, once there are any, patterns as pictures."""
+        diagram: str = estimator_html_repr(self)
+        patterns = getattr(self, "patterns_", None)
+        if patterns is None:
+            return diagram
+        found = f"<p>{counted(len(patterns), 'pattern')}"
+        if patterns:
+            found += f" explaining {self.explained_[-1]:.0%} of the edges"
+        pictures = "".join(pattern._repr_html_() for pattern in patterns[:SHOWN])
+        more = f"<p>and {len(patterns) - SHOWN} more</p>" if len(patterns) > SHOWN else ""
+        return f'{diagram}{found}</p><div style="display:flex;flex-wrap:wrap">{pictures}</div>{more}'
 
     def _table(self, X: Graphs) -> GraphTable:
         check_ignore(self.ignore)

@@ -197,7 +197,7 @@ def _classes(pattern: Pattern) -> Table | None:
         graphs = Cell(f"{part.support} of {part.graphs} ({share:.0%})", share, share=round(100 * share))
         odds, q = Cell(f"{part.odds_ratio:.2f}", part.odds_ratio), Cell(f"{part.corrected:.2g}", part.corrected)
         rows.append([Cell(part.name, words=True), graphs, odds, q])
-    return Table(["class", "graphs that have it", "odds ratio", "q"], rows)
+    return Table(["class", "graphs with it", "odds ratio", "q"], rows)
 
 
 def _elsewhere(pattern: Pattern) -> Iterator[tuple[str, str]]:

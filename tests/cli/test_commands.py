@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from typer.main import get_command
 
-from rwkplus.cli.console import RUNNING, title_of, told
+from rwkplus.cli.console import RUNNING, title_of, told, write
 from rwkplus.cli.main import EXAMPLES, app
 from rwkplus.cli.options import GRAPHS
 from rwkplus.datasets import load_graphs
@@ -352,6 +352,21 @@ def test_labels_cannot_command_the_terminal(tmp_path):
     printed = invoke("mine", str(tmp_path), "--out", str(tmp_path / "out"), "--controls", "0")
     assert r"\x1b[2J\u202e" in printed
     assert not {"\x1b", "\u202e"} & set(printed)
+
+
+def test_marks_that_turn_the_direction_of_writing_are_spelled_out(tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target,label\na,b,pay\u202eee\n", encoding="utf-8")
+    shown = invoke("describe", tmp_path / "edges.csv")
+    assert r"\u202e" in shown
+    assert "\u202e" not in shown
+
+
+def test_tables_for_programs_are_as_they_are_but_on_terminals(monkeypatch, capsys):
+    write("red\x1b[31m,1\n")
+    assert capsys.readouterr().out == "red\x1b[31m,1\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    write("red\x1b[31m,1\n")
+    assert capsys.readouterr().out == "red\\x1b[31m,1\n"
 
 
 def test_a_column_of_ids_is_told(rwkplus, tmp_path):

@@ -235,7 +235,7 @@ def test_a_failed_fit_changes_nothing():
     for call in (miner.transform, miner.score):
         with pytest.raises(NotFittedError):
             call(triangles)
-    assert "<svg" not in miner._repr_html_()
+    assert "<figure" not in miner._repr_html_()
     fitted = dict(vars(miner.fit(triangles)))
     with pytest.raises(GraphError, match="no graph has an edge"):
         miner.fit([nx.empty_graph(3)])

@@ -7,9 +7,10 @@ from typing import Annotated, Any, cast, get_args
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import out, print_error, print_json, progress_bars
+from rwkplus.cli.console import err, out, print_error, print_json
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs, several
 from rwkplus.errors import DataError, ParameterError
+from rwkplus.progress import progress_bars
 from rwkplus.types import Callback, KernelName
 
 
@@ -60,7 +61,7 @@ def classify(
     names = cast(Sequence[KernelName], kernels or usual)
     rows: list[dict[str, Any]] = []
     how: dict[str, Any] = {"folds": folds, "inner_folds": inner_folds, "random_state": seed}
-    with progress_bars() as show:
+    with progress_bars(err) as show:
         for name in names:
             kernel = RandomWalkKernel(name, normalize=True, ignore=left_out, n_jobs=jobs)
             grams = {length: kernel.set_params(steps=length).fit_transform(graphs) for length in lengths}

@@ -25,7 +25,8 @@ def describe(dataset: Dataset, as_json: Json = False, *, reading: Reading) -> No
         print_json({"dataset": dataset, **facts})
         return
     kind = "directed" if facts["directed"] else "undirected"
-    out.print(_sizes(f"{dataset}: {facts['graphs']:,} {kind} graphs", facts))
+    out.print(f"{dataset}: {facts['graphs']:,} {kind} graph{'' if facts['graphs'] == 1 else 's'}", soft_wrap=True)
+    out.print(_sizes(facts))
     out.print()
     if facts["columns"]:
         out.print(_columns(facts))
@@ -34,8 +35,8 @@ def describe(dataset: Dataset, as_json: Json = False, *, reading: Reading) -> No
         out.print(line)
 
 
-def _sizes(title: str, facts: Mapping[str, Any]) -> Table:
-    table = Table(box=None, title=title, title_justify="left")
+def _sizes(facts: Mapping[str, Any]) -> Table:
+    table = Table(box=None)
     for column in ("", "in all", "smallest", "median", "mean", "largest"):
         table.add_column(column, justify="right" if column else "left")
     for name, what in (("nodes", "nodes of a graph"), ("edges", "edges of a graph"), ("degree", "edges at a node")):
@@ -64,7 +65,7 @@ def _values(own: Mapping[str, Any]) -> str:
         return f"{len(own['classes'])} classes: {_counts(own['classes'])}"
     if "labels" in own:
         more = ", ..." if own["labels"] > len(own["counts"]) else ""
-        return f"{own['labels']:,} labels: {_counts(own['counts'])}{more}"
+        return f"{own['labels']:,} label{'' if own['labels'] == 1 else 's'}: {_counts(own['counts'])}{more}"
     if "lowest" in own:
         return f"{own['lowest']:.4g} to {own['highest']:.4g}, mean {own['mean']:.4g}"
     if "distinct" in own:

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from rwkplus.cli.console import bold_names, check_output, out, print_json, progress_bars
+from rwkplus.cli.console import bold_names, check_output, err, out, print_json
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
 from rwkplus.files import whole_file
+from rwkplus.progress import progress_bars
 from rwkplus.types import Combine, KernelName, Progress, Route, Walks
 
 
@@ -52,7 +53,7 @@ def kernel(
 
         estimator = RandomWalkKernel(kernel, normalize=normalize, route=route, **choices)
         in_place = out_file if out_file.suffix == ".npy" else None
-        with progress_bars() as show:
+        with progress_bars(err) as show:
             arrays = {"gram": estimator.fit_transform(graphs, out=in_place, callback=show)}
         found = {"route": estimator.route_}
     facts = {"dataset": dataset, "graphs": len(graphs), "kernel": kernel, "steps": steps, "file": str(out_file)}
@@ -90,7 +91,7 @@ def _features(graphs: Any, kernel: Any, choices: dict[str, Any]) -> tuple[dict[s
     from rwkplus.kernels import RandomWalkFeatures
 
     estimator = RandomWalkFeatures(kernel, **choices)
-    with progress_bars() as show:
+    with progress_bars(err) as show:
         show(Progress("walking", 0))
         matrix: Any = estimator.fit_transform(graphs)
     arrays = {

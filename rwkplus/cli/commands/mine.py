@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
-from rwkplus.cli.console import check_output, out, print_json, progress_bars, title_of
+from rwkplus.cli.console import check_output, err, out, print_json, title_of
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs
 from rwkplus.errors import ParameterError
+from rwkplus.progress import progress_bars
 from rwkplus.types import Coloring, Criterion
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def mine(
         random_state=seed,
         n_jobs=jobs,
     )
-    with progress_bars() as show:
+    with progress_bars(err) as show:
         miner.fit(graphs, _targets(graphs, criterion), callback=show)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
     reading.keep(dataset, out_folder)

@@ -2,14 +2,13 @@
 
 import csv
 import io
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rwkplus.cli.console import check_output, out, print_json
+from rwkplus.cli.console import check_output, out, print_json, write
 from rwkplus.cli.options import Dataset, Json, Reading, reads_graphs
 from rwkplus.errors import DataError
 from rwkplus.files import write_whole
@@ -47,7 +46,7 @@ def predict(
     if as_json:
         print_json({"dataset": graphs, "predictions": [dict(zip(header, row, strict=True)) for row in rows]})
     elif out_file is None:
-        sys.stdout.write(text.getvalue())
+        write(text.getvalue())
     else:
         out.print(f"{len(rows)} predictions in {out_file}", soft_wrap=True)
 

@@ -8,8 +8,9 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import bold_names, out, print_json, progress_bars
+from rwkplus.cli.console import bold_names, err, out, print_json
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
+from rwkplus.progress import progress_bars
 
 
 @reads_graphs
@@ -65,7 +66,7 @@ def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[st
 
     model, folds, params = config["model"], config["folds"], config["model_params"]
     choices: dict[str, Any] = {"model_params": params, "settings": ex.settings_of(config), "place": place}
-    with progress_bars() as show:
+    with progress_bars(err) as show:
         if folds == 0:
             trained = train_once(model, data, callback=show, **choices)
             return {"best_epoch": trained.best_epoch, "validation": trained.validation, "seconds": trained.seconds}

@@ -8,9 +8,10 @@ import typer
 from rich.table import Table
 
 from rwkplus.cli import experiment as ex
-from rwkplus.cli.console import out, print_json, progress_bars
+from rwkplus.cli.console import err, out, print_json
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
+from rwkplus.progress import progress_bars
 
 BEST_FILE = "best.yaml"
 
@@ -51,7 +52,7 @@ def tune(
     check_search(data, model, config["model_params"], config["space"], settings)
     experiment.open(config)
     choices = {name: config[name] for name in ("trials", "space", "model_params", "folds")}
-    with progress_bars() as show:
+    with progress_bars(err) as show:
         result = search(model, data, settings=settings, place=place, n_jobs=jobs, callback=show, **choices)
     facts = result.to_dict()
     experiment.close(dataset, config, facts)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.loops.embeddings import Floats, Ints, expected_shares
+from rwkplus.loops.embeddings import Floats, Ints
+from rwkplus.loops.growing import CERTAIN, PRODUCT, SPARE
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape
 
@@ -64,21 +65,21 @@ class Chance:
         """Whether an edge of this label enters the node that it is seen from."""
         return edge & self.directed
 
-    def end_share(self, label: int, edge: int, neighbor: int) -> float:
+    def end_share(self, label: Ints | int, edge: Ints | int, neighbor: Ints | int) -> Floats:
         """Share of the ends at nodes of ``label`` that have this edge and neighbor; what was never seen is rare.
 
         >>> from rwkplus.loops.embeddings import Adjacency
         >>> rows = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
         >>> triangle = MiningDatabase(rows, num_graphs=1, num_labels=1, num_edge_labels=1)
-        >>> round(Chance.of(triangle).end_share(0, 0, 0), 3)
-        1.0
+        >>> Chance.of(triangle).end_share(0, np.array([0]), 0).round(3)
+        array([1.])
         """
         num_labels, directions = self.label_ends.shape
         code = (label * self.edge_share.size + edge) * num_labels + neighbor
-        place = int(np.searchsorted(self.seen, code))
-        times = self.times[place] if place < self.seen.size and self.seen[place] == code else 0.0
+        place = np.minimum(np.searchsorted(self.seen, code), self.seen.size - 1)
+        times = np.where(self.seen[place] == code, self.times[place], 0.0)
         ways = self.edge_share.size / directions * num_labels
-        return float((times + 0.5) / (self.label_ends[label, self.direction(edge)] + 0.5 * ways))
+        return np.asarray((times + 0.5) / (self.label_ends[label, edge & self.directed] + 0.5 * ways))
 
     def share_of_marks(self, label: int, need: int = 0) -> Floats:
         """Share of the nodes of a label, of those that have the marks needed, that have each further mark.
@@ -134,74 +135,34 @@ def _parallel_shares(database: MiningDatabase) -> dict[tuple[int, int], float]:
     return {divmod(code, labels): (times + 0.5) / (total[code // labels] + 1) for code, times in both.items()}
 
 
-class Expected(NamedTuple):
-    """What chance expects of several extensions at the same positions."""
+class Places(NamedTuple):
+    """Steps of a pattern as chance sees them."""
 
-    graphs: int  # that have the positions in question
-    in_graph: Floats  # (K,): mean chance that a graph has the extension at one embedding at least
-    at_embedding: Floats  # (K,): mean chance that an embedding has it
+    start: Ints
+    end: Ints  # the same position for a condition on its node
+    direction: Ints
+    mode: Ints
+    log_absent: Floats  # where the rate of a place is 1
 
+    @classmethod
+    def of(cls, chance: Chance, shape: Shape, steps: Ints, shares: Floats, known: NDArray[np.bool_]) -> "Places":
+        """Prepare steps ``(K, 4)``, of which ``shares`` of edges and nodes meet the conditions.
 
-class SpareEnds:
-    """Edges beyond the pattern's own at the nodes of its embeddings, added up by graph.
-
-    Embeddings may lack positions (-1); only graphs that have a position tell about it.
-    """
-
-    def __init__(self, chance: Chance, shape: Shape, embeddings: Ints, used: Ints, graph: Ints) -> None:
-        self.chance = chance
-        self.shape = shape
-        self.used = used  # (count, n, directions): edges of the pattern at each node, fewer in distorted copies
-        self.embeddings = embeddings
-        self.graph = graph
-        self._known: dict[tuple[int, int], Ints] = {}
-
-    def of_new_nodes(self, i: int, edges: Ints, labels: Ints, shares: Floats) -> Expected:
-        """What chance expects of neighbors at position ``i``, over edges of one direction.
-
-        ``shares`` are those of neighbors and edges that meet the conditions of an extension; 1 without any.
+        ``known`` tells which steps ask for a condition only, on an edge or a node that is there.
         """
-        own = self.shape.labels[i]
-        pairs = zip(edges.tolist(), labels.tolist(), strict=True)
-        share = np.array([self.chance.end_share(own, edge, label) for edge, label in pairs]) * shares
-        rows = self._distinct(i, i)
-        return self._mean(rows, self._spare(rows, i, int(edges[0])), np.log1p(-np.minimum(share, 1 - 1e-9)))
-
-    def of_new_edges(self, i: int, j: int, edges: Ints, shares: Floats) -> Expected:
-        """What chance expects of edges of one direction between positions ``i`` and ``j``."""
-        rows, first = self._distinct(i, j), int(edges[0])
-        beside = [own for u, v, own in self.shape.edges if (u, v) == (i, j)]
-        if beside:
-            there = [max(self.chance.parallel.get((own, edge), 1e-9) for own in beside) for edge in edges.tolist()]
-            return self._mean(rows, np.ones(rows.size), np.log1p(-np.array(there) * shares))
-        ends = self._spare(rows, i, first) * self._spare(rows, j, first ^ self.chance.directed)
-        return self._mean(rows, ends / self.chance.ends[self.graph[rows]], -self.chance.edge_share[edges] * shares)
-
-    def of_conditions(self, i: int, j: int, shares: Floats) -> Expected:
-        """What chance expects of conditions on the node at ``i`` or, where ``j`` is another, on an edge between."""
-        rows = self._distinct(i, j)
-        return self._mean(rows, np.ones(rows.size), np.log1p(-np.minimum(shares, 1 - 1e-9)))
-
-    def _spare(self, rows: Ints, i: int, edge: int) -> Ints:
-        """Ends at a position, beyond those of the pattern, in the direction of an edge as seen from there."""
-        direction = self.chance.direction(edge)
-        spare: Ints = self.chance.degree[self.embeddings[rows, i], direction] - self.used[rows, i, direction]
-        return spare
-
-    def _distinct(self, i: int, j: int) -> Ints:
-        """One row for each node, or pair of nodes, at these positions."""
-        if (i, j) not in self._known:
-            first, second = self.embeddings[:, i], self.embeddings[:, j]
-            key = np.where((first < 0) | (second < 0), -1, first * len(self.chance.degree) + second)
-            order = np.argsort(key, kind="stable")
-            key = key[order]
-            self._known[i, j] = order[np.concatenate([key[:1] >= 0, (key[1:] != key[:-1])]) & (key >= 0)]
-        return self._known[i, j]
-
-    def _mean(self, rows: Ints, rate: Floats | Ints, log_absent: Floats) -> Expected:
-        """Every row has an extension with probability ``1 - exp(rate * log_absent)``."""
-        num_graphs = self.chance.ends.size
-        return Expected(*expected_shares(self.graph[rows], np.asarray(rate, np.float64), log_absent, num_graphs))
+        start, end, edge, label = steps.T
+        new = end >= shape.size
+        mode = np.where(known, CERTAIN, np.where(new, SPARE, PRODUCT))
+        log_absent = np.log1p(-np.minimum(shares, 1 - 1e-9))
+        share = chance.end_share(np.array(shape.labels)[start[new]], edge[new], label[new]) * shares[new]
+        log_absent[new] = np.log1p(-np.minimum(share, 1 - 1e-9))
+        closing = mode == PRODUCT
+        log_absent[closing] = -chance.edge_share[edge[closing]] * shares[closing]
+        for k in np.flatnonzero(closing & shape.joined[start, np.where(new, start, end)]).tolist():
+            beside = [mine for u, v, mine in shape.edges if (u, v) == (start[k], end[k])]
+            there = max(chance.parallel.get((mine, int(edge[k])), 1e-9) for mine in beside)
+            log_absent[k], mode[k] = np.log1p(-there * shares[k]), CERTAIN
+        return cls(start, end, edge & chance.directed, mode, log_absent)
 
 
 def divergence(observed: Floats | float, expected: Floats | float) -> Floats:

@@ -100,12 +100,12 @@ class MiningDatabase:
         key = self.source * width + self.direction
         return np.bincount(key, minlength=self.rows.label.size * width).reshape(-1, width)
 
-    @property
+    @cached_property
     def num_marks(self) -> int:
         """Conditions that nodes may meet."""
         return int(self.rows.marks.max(initial=0)).bit_length()
 
-    @property
+    @cached_property
     def num_edge_marks(self) -> int:
         """Conditions that edges may meet."""
         return int(self.rows.edge_marks.max(initial=0)).bit_length()
@@ -118,6 +118,14 @@ class MiningDatabase:
             return np.ones(rows.neighbor.size, bool)
         key = (self.source * rows.label.size + rows.neighbor) * self.num_edge_labels + rows.edge_label
         return np.concatenate([[True], key[1:] != key[:-1]])[: key.size]
+
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints, Ints]:
+        """Of every entry the number of its labels, of edge and neighbor; and the two labels of every number."""
+        rows = self.rows
+        both = rows.edge_label * self.num_labels + rows.label[rows.neighbor]
+        kinds, number = np.unique(both, return_inverse=True)
+        return number, *np.divmod(kinds, self.num_labels)
 
     @property
     def num_edges(self) -> int:

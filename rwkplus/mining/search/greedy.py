@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,14 +89,14 @@ class Search:
     def _pool(self, database: MiningDatabase) -> list[Grown]:
         """Grow, sample and take what was given: every candidate occurs and is judged alike."""
         blocks = self.criterion == "blocks"
-        grow = grow_blocks if blocks else grow_patterns
-        chance, edges = Chance.of(database), single_edges(database, self.beam.min_support)
-        pool = {grown.shape.fingerprint: grown for grown in grow(database, chance, edges, self.beam, self.seed)}
+        grow, beam = grow_blocks if blocks else grow_patterns, replace(self.beam, surprise=blocks)
+        chance, edges = Chance.of(database), single_edges(database, beam.min_support)
+        pool = {grown.shape.fingerprint: grown for grown in grow(database, chance, edges, beam, self.seed)}
         starts = {grown.shape: grown for grown in edges}
-        sampled = sampled_shapes(database, self.beam, np.random.default_rng(self.seed)) if self.sample else []
+        sampled = sampled_shapes(database, beam, np.random.default_rng(self.seed)) if self.sample else []
         for shape in (*sampled, *self.given):
             if shape.fingerprint not in pool:
-                grown = rated_along_a_path(database, chance, starts, shape, self.beam)
+                grown = rated_along_a_path(database, chance, starts, shape, beam)
                 if grown is not None:
                     pool[shape.fingerprint] = rated_block(database, grown) if blocks else grown
         return list(pool.values())
@@ -234,8 +235,11 @@ def sampled_shapes(database: MiningDatabase, beam: Beam, rng: np.random.Generato
     largest = min(LARGEST_SAMPLE, beam.max_size)
     if largest < 3 or not database.num_edges:
         return []
+    rows = database.rows
+    ends = list(zip(rows.neighbor.tolist(), rows.edge_label.tolist(), strict=True))
+    around = [ends[first:last] for first, last in pairwise(rows.indptr.tolist())]
     for _ in range(SAMPLES):
-        shape = _sample(database, int(rng.integers(3, largest, endpoint=True)), rng)
+        shape = _sample(database, around, int(rng.integers(3, largest, endpoint=True)), rng)
         if len(shape.edges) <= beam.max_edges:
             met[shape.fingerprint] += 1
             shapes.setdefault(shape.fingerprint, shape)
@@ -300,31 +304,27 @@ def _step(
     else:
         step = Step(place[v], place[u], shape.mate(edge), 0)
     wide = replace(beam, max_edges=len(shape.edges) + 1)
-    for extension in extensions(database, chance, grown, wide, only=step):
-        if extension.step == step:
-            return extension.carry_out(database.rows.graph, beam.max_per_graph, np.random.default_rng(0))
+    for extension in extensions(database, chance, [grown], wide, only=step):
+        return extension.carry_out(database, beam.max_per_graph, np.random.default_rng(0))
     return None
 
 
-def _sample(database: MiningDatabase, size: int, rng: np.random.Generator) -> Shape:
-    """One connected induced subgraph: begin at a random edge and add random neighbors."""
-    rows = database.rows
-    entry = int(rng.integers(rows.neighbor.size))
-    nodes = [int(database.source[entry]), int(rows.neighbor[entry])]
-    while len(nodes) < size:
-        around = (rows.neighbor[rows.indptr[v] : rows.indptr[v + 1]].tolist() for v in nodes)
-        border = sorted({w for part in around for w in part}.difference(nodes))
-        if not border:
-            break
-        nodes.append(border[int(rng.integers(len(border)))])
-    place, ends = {v: k for k, v in enumerate(nodes)}, (rows.neighbor, rows.edge_label)
-    edges = {
-        (place[v], place[w], edge)
-        for v in nodes
-        for w, edge in zip(*(part[rows.indptr[v] : rows.indptr[v + 1]].tolist() for part in ends), strict=True)
-        if w in place and place[v] < place[w]
-    }
-    return Shape(tuple(int(rows.label[v]) for v in nodes), tuple(sorted(edges)), database.directed)
+def _sample(
+    database: MiningDatabase, around: list[list[tuple[int, int]]], size: int, rng: np.random.Generator
+) -> Shape:
+    """One connected induced subgraph: begin at a random edge and add random neighbors.
+
+    ``around`` has neighbors of every node, with the labels of edges.
+    """
+    entry = int(rng.integers(database.rows.neighbor.size))
+    nodes = [int(database.source[entry]), int(database.rows.neighbor[entry])]
+    border = {w for v in nodes for w, _ in around[v]}.difference(nodes)
+    while len(nodes) < size and border:
+        nodes.append(sorted(border)[int(rng.integers(len(border)))])
+        border = border.union(w for w, _ in around[nodes[-1]]).difference(nodes)
+    place = {v: k for k, v in enumerate(nodes)}
+    edges = {(k, place[w], edge) for k, v in enumerate(nodes) for w, edge in around[v] if place.get(w, 0) > k}
+    return Shape(tuple(database.rows.label[nodes].tolist()), tuple(sorted(edges)), database.directed)
 
 
 def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
@@ -337,8 +337,9 @@ def complete(database: MiningDatabase, grown: Grown, beam: Beam) -> Grown:
     while True:
         embeddings, used = near_embeddings(database, grown.shape)
         loose = replace(grown, embeddings=embeddings)
-        ahead = (more for more in extensions(database, chance, loose, beam, used) if more.score > grown.score)
-        for extension in sorted(ahead, key=lambda extension: -extension.score):
+        for extension in extensions(database, chance, [loose], beam, used).by_score():
+            if extension.score <= grown.score:
+                return grown
             extended = _carried_out(database, extension)
             if extended.support >= beam.min_support and not _contradicted(grown, extended, beam):
                 grown = extended

@@ -5,25 +5,17 @@ ranked by the evidence for their steps, building blocks by what they save.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rwkplus.loops.embeddings import (
-    NONE,
-    Floats,
-    Groups,
-    Growth,
-    Ints,
-    group_by_kind,
-    grow_embeddings,
-    joined_marks,
-    totals_by_mark,
-)
-from rwkplus.mining.search.chance import Chance, SpareEnds, evidence
+from rwkplus.loops.embeddings import Floats, Ints, group_by_kind, joined_marks, totals_by_mark
+from rwkplus.loops.growing import count_ways, expected_ways, ways_of
+from rwkplus.mining.search.chance import Chance, Places, evidence
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape, disjoint, used_entries
 
@@ -42,9 +34,6 @@ class Grown:
     surprise: float  # nats by which one occurrence surprises chance
 
 
-Extend = Callable[[], tuple[Ints, Ints | None]]
-
-
 class Step(NamedTuple):
     """What an extension adds."""
 
@@ -55,6 +44,14 @@ class Step(NamedTuple):
     edge_need: int = 0
     need: int = 0
 
+    def is_known(self, shape: Shape) -> bool:
+        """Whether it asks for a condition on a node or an edge that a shape has.
+
+        >>> Step(0, 1, 0, -1, edge_need=1).is_known(Shape((0, 0), ((0, 1, 0),)))
+        True
+        """
+        return self.start == self.end or self[:3] in shape.edges
+
 
 def extended(shape: Shape, step: Step) -> Shape:
     """The shape with one step more.
@@ -64,7 +61,7 @@ def extended(shape: Shape, step: Step) -> Shape:
     """
     if step.start == step.end:
         return shape.with_need(step.start, step.need)
-    if step[:3] in shape.edges:
+    if step.is_known(shape):
         return shape.with_edge_need(shape.edges.index(step[:3]), step.edge_need)
     if step.end < shape.size:
         return shape.with_edge(step.start, step.end, step.edge, step.edge_need)
@@ -80,7 +77,6 @@ class Extension:
     support: int
     score: float
     surprise: float
-    extend: Extend  # gives the embeddings that can be extended, and by which nodes
 
     @property
     def size(self) -> int:
@@ -92,22 +88,23 @@ class Extension:
         """The larger pattern."""
         return extended(self.base.shape, self.step)
 
-    def carry_out(self, graph: Ints, max_per_graph: int, rng: np.random.Generator) -> Grown:
+    def carry_out(self, database: MiningDatabase, max_per_graph: int, rng: np.random.Generator) -> Grown:
         """Extend the embeddings; where a graph has more than ``max_per_graph``, a random part of them goes on."""
-        rows, nodes = self.extend()
+        rows, nodes = extending(database, self.base, self.step)
         embeddings = self.base.embeddings[rows]
         if nodes is not None:
             embeddings = np.column_stack([embeddings, nodes])
-        embeddings = embeddings[_some_of_each(graph[embeddings[:, 0]], max_per_graph, rng)]
+        graph = database.rows.graph[embeddings[:, 0]]
+        embeddings = embeddings[_some_of_each(graph, max_per_graph, rng)]
         return Grown(self.shape, embeddings, self.support, self.score, self.surprise)
 
 
 def _some_of_each(group: Ints, most: int, rng: np.random.Generator) -> Ints:
-    """Choose at most ``most`` items of each group at random; the order stays."""
+    """Choose at most ``most`` items of each group at random; groups ascend, and the order stays."""
     if np.bincount(group).max(initial=0) <= most:
         return np.arange(group.size)
-    shuffled = np.lexsort((rng.random(group.size), group))
-    begin = np.searchsorted(group[shuffled], group[shuffled])
+    shuffled = np.argsort(group + rng.random(group.size))
+    begin = np.searchsorted(group, group)
     return np.sort(shuffled[np.arange(group.size) - begin < most])
 
 
@@ -122,6 +119,7 @@ class Beam:
     fidelity: float = 0.7
     max_per_graph: int = 100
     deadline: float = np.inf
+    surprise: bool = False  # whether to tell by how much occurrences surprise, which building blocks need
 
     @property
     def expired(self) -> bool:
@@ -152,10 +150,8 @@ def grow_patterns(
         yield from front
         if beam.expired:
             return
-        ahead = [extension for grown in front for extension in extensions(database, chance, grown, beam)]
-        ahead.sort(key=lambda extension: -extension.score)
-        best = first_of_each_shape(ahead, beam.width)
-        front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in best]
+        best = first_of_each_shape(extensions(database, chance, front, beam).by_score(), beam.width)
+        front = [extension.carry_out(database, beam.max_per_graph, rng) for extension in best]
 
 
 def first_of_each_shape(ranked: Iterable[Extension], most: int) -> list[Extension]:
@@ -198,74 +194,77 @@ def single_edges(database: MiningDatabase, min_support: int) -> list[Grown]:
 
 @dataclass(frozen=True)
 class Ways:
-    """Ways to extend a pattern by an edge, sorted by kind: those that lead to the same shape."""
+    """Steps by an edge that extend a pattern, with enough support."""
 
     database: MiningDatabase
-    growth: Growth
-    groups: Groups
-    steps: list[Step]  # one for every kind
-    graph: Ints  # of every way
+    grown: Grown
+    steps: Ints  # (k, 6), without conditions
+    totals: Floats  # (k, W): weights of the graphs that have each, added up
 
     @classmethod
-    def of(
-        cls, database: MiningDatabase, grown: Grown, beam: Beam, weights: Floats, only: Step | None = None
-    ) -> "Ways":
-        """List them, or those of one step only."""
-        shape, rows = grown.shape, database.rows
-        growth = grow_embeddings(rows, grown.embeddings, shape.edge_array)
-        if shape.size >= beam.max_size:
-            growth = Growth(*(part[growth.node < 0] for part in growth))
-        label = np.where(growth.node < 0, 0, rows.label[growth.node])
-        edge = rows.edge_label[growth.entry]
-        bases = (shape.size + 1, database.num_edge_labels, database.num_labels)
-        kind = ((growth.start * bases[0] + growth.end) * bases[1] + edge) * bases[2] + label
-        if only is not None:
-            wanted = ((only.start * bases[0] + only.end) * bases[1] + only.edge) * bases[2] + only.label
-            like = np.flatnonzero(kind == wanted)
-            growth, kind = Growth(*(part[like] for part in growth)), kind[like]
-        graph = rows.graph[grown.embeddings.max(1)][growth.row]
-        groups = group_by_kind(kind, graph, weights)
-        rest, label = np.divmod(groups.kinds, bases[2])
-        rest, edge = np.divmod(rest, bases[1])
-        start, end = np.divmod(rest, bases[0])
-        steps = [Step(*part) for part in np.column_stack([start, end, edge, label]).tolist()]
-        return cls(database, growth, groups, steps, graph)
+    def of(cls, database: MiningDatabase, grown: Grown, beam: Beam, weights: Floats) -> "Ways":
+        """List them; the first of the weights of graphs ``(B, W)`` is 1."""
+        shape, rows, labels = grown.shape, database.rows, database.num_edge_labels
+        number, edge, label = database.ends
+        ends = rows.indptr, rows.neighbor, rows.edge_label, rows.graph, number, edge.size, labels
+        full = shape.size >= beam.max_size
+        kinds, totals = count_ways(*ends, grown.embeddings, shape.edge_array, full, weights)
+        enough = totals[:, 0] >= beam.min_support
+        closing = shape.size * labels
+        start, rest = np.divmod(kinds[enough], closing + edge.size)
+        new = np.maximum(rest - closing, -1)
+        closes = new < 0
+        end = np.where(closes, rest // labels, shape.size)
+        steps = np.zeros((start.size, 6), np.int64)
+        steps[:, 0], steps[:, 1] = start, end
+        steps[:, 2], steps[:, 3] = np.where(closes, rest % labels, edge[new]), np.where(closes, 0, label[new])
+        return cls(database, grown, steps, totals[enough])
 
-    def members(self, k: int) -> Ints:
-        """Ways of a kind."""
-        return self.groups.order[self.groups.bounds[k] : self.groups.bounds[k + 1]]
+    def step(self, k: int) -> Step:
+        """One of them, without conditions."""
+        return Step(*self.steps[k].tolist())
 
-    def _totals_by_mark(self, k: int, weights: Floats) -> tuple[Floats, Floats]:
-        """For every mark of the new edges, and of the new nodes, what :func:`group_by_kind` adds up."""
-        rows, members = self.database.rows, self.members(k)
-        edge_marks = rows.edge_marks[self.growth.entry[members]] if rows.edge_marks.size else NONE
-        new = rows.marks.size and self.growth.node[members[0]] >= 0
-        marks = rows.marks[self.growth.node[members]] if new else NONE
-        graph = self.graph[members]
-        sizes = (self.database.num_edge_marks, self.database.num_marks if new else 0)
-        return tuple(  # type: ignore[return-value]
-            totals_by_mark(part, graph, weights, size) for part, size in zip((edge_marks, marks), sizes, strict=True)
-        )
-
-    def with_conditions(self, k: int, weights: Floats) -> Iterator[tuple[int, Step, Floats]]:
-        """The step of a kind, and the same with each condition; with what :func:`group_by_kind` adds up."""
-        yield k, self.steps[k], self.groups.totals[k]
-        for name, totals in zip(("edge_need", "need"), self._totals_by_mark(k, weights), strict=True):
+    def with_conditions(self, k: int, weights: Floats) -> Iterator[tuple[Step, Floats]]:
+        """A step, and the same with each condition; with the weights of the graphs that have it, added up."""
+        database, step = self.database, self.step(k)
+        yield step, self.totals[k]
+        row, entry, node = _taken(database, self.grown, step)
+        graph = database.rows.graph[self.grown.embeddings[row, step.start]]
+        if database.num_edge_marks:
+            marks = database.rows.edge_marks[entry]
+            totals = totals_by_mark(marks, graph, weights, database.num_edge_marks)
             for bit in np.flatnonzero(totals[:, 0]).tolist():
-                yield k, self.steps[k]._replace(**{name: 1 << bit}), totals[bit]
+                yield step._replace(edge_need=1 << bit), totals[bit]
+        if database.num_marks and step.end == self.grown.shape.size:
+            totals = totals_by_mark(database.rows.marks[node], graph, weights, database.num_marks)
+            for bit in np.flatnonzero(totals[:, 0]).tolist():
+                yield step._replace(need=1 << bit), totals[bit]
 
-    def extending(self, k: int, step: Step) -> tuple[Ints, Ints | None]:
-        """Embeddings that the ways of a kind extend, once each, and their new nodes, where these meet conditions."""
-        rows, members = self.database.rows, self.members(k)
-        if step.edge_need:
-            members = members[rows.edge_marks[self.growth.entry[members]] & step.edge_need == step.edge_need]
-        if step.need:
-            members = members[rows.marks[self.growth.node[members]] & step.need == step.need]
-        row, node = self.growth.row[members], self.growth.node[members]
-        if rows.edge_marks.size:  # parallel edges that differ in marks only
-            first = np.unique(row * rows.label.size + node + 1, return_index=True)[1]
-            row, node = row[first], node[first]
-        return row, None if node.size and node[0] < 0 else node
+
+def _taken(database: MiningDatabase, grown: Grown, step: Step) -> tuple[Ints, Ints, Ints]:
+    rows = database.rows
+    ends = rows.indptr, rows.neighbor, rows.edge_label, rows.label
+    taken: tuple[Ints, Ints, Ints] = ways_of(*ends, grown.embeddings, *step[:4])
+    return taken
+
+
+def extending(database: MiningDatabase, grown: Grown, step: Step) -> tuple[Ints, Ints | None]:
+    """Embeddings that a step extends, once each, and their new nodes, where these meet conditions."""
+    rows = database.rows
+    if step.is_known(grown.shape):
+        marks = marks_at(database, grown, step)
+        return np.flatnonzero(marks & (step.need | step.edge_need)), None
+    row, entry, node = _taken(database, grown, step)
+    if step.edge_need:
+        met = rows.edge_marks[entry] & step.edge_need == step.edge_need
+        row, node = row[met], node[met]
+    if step.need:
+        met = rows.marks[node] & step.need == step.need
+        row, node = row[met], node[met]
+    if rows.edge_marks.size:  # parallel edges that differ in marks only
+        first = np.unique(row * rows.label.size + node + 1, return_index=True)[1]
+        row, node = row[first], node[first]
+    return row, None if step.end < grown.shape.size else node
 
 
 def edge_cost(database: MiningDatabase, shape: Shape) -> float:
@@ -284,48 +283,91 @@ def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
     return edge_cost(database, shape) + condition_cost(database)
 
 
-class _Candidate(NamedTuple):
-    """An extension by an edge that may be worth it."""
+@dataclass(frozen=True)
+class Extensions:
+    """Extensions of several patterns, with the evidence for each."""
 
-    kind: int
-    step: Step
-    holds: float  # graphs
-    share: float  # of edges and nodes that meet its conditions
+    bases: list[Grown]
+    base: Ints  # (K,): number of the pattern that is extended
+    steps: Ints  # (K, 6)
+    support: Floats
+    score: Floats
+    surprise: Floats
+
+    def __iter__(self) -> Iterator[Extension]:
+        return map(self.__getitem__, range(self.base.size))
+
+    def __getitem__(self, n: int) -> Extension:
+        step = Step(*self.steps[n].tolist())
+        values = int(self.support[n]), float(self.score[n]), float(self.surprise[n])
+        return Extension(self.bases[self.base[n]], step, *values)
+
+    def by_score(self) -> Iterator[Extension]:
+        """The best first."""
+        return map(self.__getitem__, np.argsort(-self.score, kind="stable").tolist())
+
+
+class _Candidates(NamedTuple):
+    """Steps of one pattern that may be worth it."""
+
+    steps: Ints  # (K, 6)
+    holds: Floats  # graphs
+    shares: Floats  # of edges and nodes that meet their conditions
+    known: NDArray[np.bool_]  # whether the edge or node that they ask for a condition is there
+
+    @classmethod
+    def of(cls, parts: "list[tuple[Step, float, float]]", *, known: bool) -> "_Candidates":
+        steps = np.array([step for step, *_ in parts], np.int64).reshape(-1, 6)
+        holds, shares = np.array([values for _, *values in parts]).reshape(-1, 2).T
+        return cls(steps, holds, shares, np.full(len(parts), known))
+
+    @classmethod
+    def joined(cls, parts: "list[_Candidates]") -> "_Candidates":
+        columns: Any = map(np.concatenate, zip(*parts, strict=True))
+        return cls(*columns)
 
 
 def extensions(
     database: MiningDatabase,
     chance: Chance,
-    grown: Grown,
+    front: list[Grown],
     beam: Beam,
     used: Ints | None = None,
     only: Step | None = None,
-) -> Iterator[Extension]:
-    """Every extension of a pattern by one step, with the evidence for it.
+) -> Extensions:
+    """Extensions of patterns by one step, with the evidence for each.
 
-    ``used (count, n, directions)`` tells how many of the pattern's edges each node has; all of them by default.
-    ``only`` asks for one extension.
+    ``used (count, n, directions)`` tells how many of a pattern's edges each node has; all of them by default.
+    ``only`` asks for one extension. Embeddings of one graph stand side by side.
     """
-    shape = grown.shape
-    ends = np.broadcast_to(shape.ends, (*grown.embeddings.shape, shape.ends.shape[1])) if used is None else used
-    graph = database.rows.graph[grown.embeddings.max(1)]
-    spare = SpareEnds(chance, shape, grown.embeddings, ends, graph)
-    if only is None and used is None:
-        yield from _conditions(database, chance, grown, beam, spare)
-    if len(shape.edges) >= beam.max_edges:
-        return
-    ways = Ways.of(database, grown, beam, np.ones((database.num_graphs, 1)), only)
-    candidates = _candidates(ways, chance, beam)
-    if not candidates:
-        return
-    kinds, steps, holds, _ = zip(*candidates, strict=True)
-    graphs, in_graph, at_embedding = _expected(candidates, chance, spare)
-    gains = evidence(np.array(holds), graphs, in_graph, beam.fidelity) - _choice_cost(database, shape)
-    surprise = grown.surprise - np.log(np.maximum(at_embedding, 1e-9))
-    for n in worthwhile(steps, gains):
-        score = grown.score + float(gains[n])
-        extend = partial(ways.extending, kinds[n], steps[n])
-        yield Extension(grown, steps[n], int(holds[n]), score, float(surprise[n]), extend)
+    parts = [_candidates(database, chance, grown, beam, conditions=used is None and only is None) for grown in front]
+    if only is not None:
+        parts = [_Candidates(*(column[(part.steps == only).all(1)] for column in part)) for part in parts]
+    sizes = [part.holds.size for part in parts]
+    expected = [
+        _expected(chance, grown, part, grown.shape.ends[None] if used is None else used, beam.surprise)
+        for grown, part in zip(front, parts, strict=True)
+    ]
+    graphs, in_graph, at_place = np.concatenate([np.empty((3, 0)), *expected], axis=1)
+    steps, holds, _, known = _Candidates.joined(parts)
+    before = np.array([(_choice_cost(database, grown.shape), grown.score, grown.surprise) for grown in front])
+    price, score, surprise = np.repeat(before, sizes, axis=0).T
+    gains = evidence(holds, graphs, in_graph, beam.fidelity) - price
+    if beam.surprise:
+        surprise = surprise - np.log(np.maximum(at_place, 1e-9))
+    found = Extensions(front, np.repeat(np.arange(len(front)), sizes), steps, holds, score + gains, surprise)
+    if not steps[:, 4:].any():
+        return found
+    worth = np.flatnonzero(_worth(steps, known, gains))
+    columns: Any = (column[worth] for column in (found.base, steps, holds, found.score, surprise))
+    return Extensions(front, *columns)
+
+
+def _worth(steps: Ints, known: NDArray[np.bool_], gains: Floats) -> NDArray[np.bool_]:
+    """Which steps have no condition, or one that adds something."""
+    worth, new = known & (gains > 0), np.flatnonzero(~known)
+    worth[new[list(worthwhile([Step(*step) for step in steps[new].tolist()], gains[new]))]] = True
+    return worth
 
 
 def worthwhile(steps: Sequence[Step], gains: Floats) -> Iterator[int]:
@@ -345,83 +387,69 @@ def worthwhile(steps: Sequence[Step], gains: Floats) -> Iterator[int]:
             yield n
 
 
-def _candidates(ways: Ways, chance: Chance, beam: Beam) -> list[_Candidate]:
-    """Extensions by an edge with enough support, with and without conditions."""
-    database, weights = ways.database, np.ones((ways.database.num_graphs, 1))
-    candidates = []
-    for k in np.flatnonzero(ways.groups.totals[:, 0] >= beam.min_support).tolist():
-        candidates.append(_Candidate(k, ways.steps[k], float(ways.groups.totals[k, 0]), 1.0))
-        if not database.num_marks and not database.num_edge_marks:
-            continue
-        for _, step, totals in ways.with_conditions(k, weights):
-            if (step.need or step.edge_need) and totals[0] >= beam.min_support:
-                candidates.append(_Candidate(k, step, float(totals[0]), _share(chance, step)))
-    return candidates
+def _candidates(database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, *, conditions: bool) -> _Candidates:
+    """Steps with enough support: conditions on what the pattern has, if wanted, and edges with and without any."""
+    weights = np.ones((database.num_graphs, 1))
+    known: list[tuple[Step, float, float]] = []
+    if conditions and (database.num_marks or database.num_edge_marks):
+        graph = database.rows.graph[grown.embeddings[:, 0]]
+        for step, marks, shares in condition_places(database, chance, grown):
+            holds = totals_by_mark(marks, graph, weights, shares.size)[:, 0]
+            name = "need" if step.start == step.end else "edge_need"
+            met = np.flatnonzero(holds >= beam.min_support).tolist()
+            known += [(step._replace(**{name: 1 << bit}), holds[bit], shares[bit]) for bit in met]
+    if len(grown.shape.edges) >= beam.max_edges:
+        return _Candidates.of(known, known=True)
+    ways = Ways.of(database, grown, beam, weights)
+    if not database.num_marks and not database.num_edge_marks:
+        free = len(ways.steps)
+        return _Candidates(ways.steps, ways.totals[:, 0], np.ones(free), np.zeros(free, bool))
+    new = [
+        (step, totals[0], _share(chance, step))
+        for k in range(len(ways.steps))
+        for step, totals in ways.with_conditions(k, weights)
+        if totals[0] >= beam.min_support
+    ]
+    return _Candidates.joined([_Candidates.of(known, known=True), _Candidates.of(new, known=False)])
 
 
 def _share(chance: Chance, step: Step) -> float:
-    """Share of edges, or of nodes, that meet the one condition of a step."""
+    """Share of edges, or of nodes, that meet the condition of a step."""
     if step.edge_need:
         return float(chance.share_of_edge_marks(step.edge)[step.edge_need.bit_length() - 1])
-    return float(chance.share_of_marks(step.label)[step.need.bit_length() - 1])
+    return float(chance.share_of_marks(step.label)[step.need.bit_length() - 1]) if step.need else 1.0
 
 
-def _expected(candidates: list[_Candidate], chance: Chance, spare: SpareEnds) -> tuple[Floats, Floats, Floats]:
-    """What chance expects of candidates; those at the same positions are asked about at a time."""
-    places: dict[tuple[int, int, int], list[int]] = {}
-    for n, (_, step, *_) in enumerate(candidates):
-        places.setdefault((step.start, step.end, chance.direction(step.edge)), []).append(n)
-    graphs, in_graph, at_embedding = np.empty((3, len(candidates)))
-    for (i, j, _), numbers in places.items():
-        steps = np.array([candidates[n].step for n in numbers])
-        shares = np.array([candidates[n].share for n in numbers])
-        if j < spare.shape.size:
-            expected = spare.of_new_edges(i, j, steps[:, 2], shares)
-        else:
-            expected = spare.of_new_nodes(i, steps[:, 2], steps[:, 3], shares)
-        graphs[numbers], in_graph[numbers], at_embedding[numbers] = expected
-    return graphs, in_graph, at_embedding
+def _expected(chance: Chance, grown: Grown, candidates: _Candidates, used: Ints, each: bool) -> Floats:
+    """What chance expects of steps of one pattern, as :func:`rwkplus.loops.growing.expected_ways` tells it."""
+    steps, _, shares, known = candidates
+    places = Places.of(chance, grown.shape, steps[:, :4], shares, known)
+    graph, ends = chance.database.rows.graph, (chance.degree, chance.ends)
+    return np.stack(expected_ways(graph, *ends, grown.embeddings, used, *places, chance.directed, each))
 
 
-def _conditions(
-    database: MiningDatabase, chance: Chance, grown: Grown, beam: Beam, spare: SpareEnds
-) -> Iterator[Extension]:
-    """Extensions by a condition on a node or an edge that the pattern has."""
-    weights = np.ones((database.num_graphs, 1))
-    graph = database.rows.graph[grown.embeddings.max(1)]
-    for step, marks, shares in condition_places(database, chance, grown):
-        holds = totals_by_mark(marks, graph, weights, shares.size)[:, 0]
-        expected = spare.of_conditions(step.start, step.end, shares)
-        gains = evidence(holds, expected.graphs, expected.in_graph, beam.fidelity) - _choice_cost(database, grown.shape)
-        surprise = grown.surprise - np.log(np.maximum(expected.at_embedding, 1e-9))
-        for bit in np.flatnonzero((holds >= beam.min_support) & (gains > 0)).tolist():
-            name = "need" if step.start == step.end else "edge_need"
-            score, support = grown.score + float(gains[bit]), int(holds[bit])
-            own, extend = step._replace(**{name: 1 << bit}), partial(meeting, marks, bit)
-            yield Extension(grown, own, support, score, float(surprise[bit]), extend)
-
-
-def meeting(marks: Ints, bit: int) -> tuple[Ints, Ints | None]:
-    """Embeddings that meet a condition.
-
-    >>> meeting(np.array([0b01, 0b10, 0b11]), bit=1)
-    (array([1, 2]), None)
-    """
-    return np.flatnonzero(marks >> bit & 1), None
+def marks_at(database: MiningDatabase, grown: Grown, step: Step) -> Ints:
+    """Marks of the node or edge of a pattern that a step is about, in each embedding, beyond those needed."""
+    shape, rows = grown.shape, database.rows
+    if step.start == step.end:
+        return np.asarray(rows.marks[grown.embeddings[:, step.start]] & ~np.int64(shape.needs[step.start]))
+    need = shape.edge_needs[shape.edges.index(step[:3])]
+    ends = rows.indptr, rows.neighbor, rows.edge_label, rows.edge_marks
+    marks = joined_marks(*ends, grown.embeddings, *step[:3], need)
+    return np.asarray(marks & ~np.int64(need))
 
 
 def condition_places(database: MiningDatabase, chance: Chance, grown: Grown) -> Iterator[tuple[Step, Ints, Floats]]:
     """Where a pattern may get a condition: the step, the marks of each embedding there, and what chance expects."""
-    shape, rows = grown.shape, database.rows
+    shape = grown.shape
     if database.num_marks:
         for i, (label, need) in enumerate(zip(shape.labels, shape.needs, strict=True)):
-            marks = rows.marks[grown.embeddings[:, i]] & ~np.int64(need)
-            yield Step(i, i, -1, label), marks, chance.share_of_marks(label, need)
+            step = Step(i, i, -1, label)
+            yield step, marks_at(database, grown, step), chance.share_of_marks(label, need)
     if database.num_edge_marks:
         for (i, j, edge), need in zip(shape.edges, shape.edge_needs, strict=True):
-            ends = rows.indptr, rows.neighbor, rows.edge_label, rows.edge_marks
-            marks = joined_marks(*ends, grown.embeddings, i, j, edge, need) & ~np.int64(need)
-            yield Step(i, j, edge, -1), marks, chance.share_of_edge_marks(edge, need)
+            step = Step(i, j, edge, -1)
+            yield step, marks_at(database, grown, step), chance.share_of_edge_marks(edge, need)
 
 
 def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], beam: Beam, seed: int) -> Iterator[Grown]:
@@ -436,20 +464,20 @@ def grow_blocks(database: MiningDatabase, chance: Chance, front: list[Grown], be
         yield from front
         if beam.expired:
             return
-        ahead = [(_hope(e), e) for grown in front for e in extensions(database, chance, grown, beam)]
+        ahead = [(_hope(database, e), e) for e in extensions(database, chance, front, beam)]
         ahead.sort(key=lambda pair: -pair[0])
         promising = first_of_each_shape((extension for _, extension in ahead), 2 * beam.width)
         carried = [
-            rated_block(database, extension.carry_out(database.rows.graph, beam.max_per_graph, rng))
-            for extension in promising
+            rated_block(database, extension.carry_out(database, beam.max_per_graph, rng)) for extension in promising
         ]
         front = sorted(carried, key=lambda grown: -grown.score)[: beam.width]
 
 
-def _hope(extension: Extension) -> float:
+def _hope(database: MiningDatabase, extension: Extension) -> float:
     """Score if the embeddings that can be extended hold their share of the occurrences."""
     grown = extension.base
-    share = np.count_nonzero(np.bincount(extension.extend()[0])) / len(grown.embeddings)
+    rows, _ = extending(database, grown, extension.step)
+    share = np.count_nonzero(np.bincount(rows)) / len(grown.embeddings)
     return share * grown.score * extension.surprise / max(grown.surprise, 1e-9)  # 0 where all edges are alike
 
 

@@ -8,7 +8,7 @@ that which chance hardly reaches is chosen, and completed by what its graphs sha
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,6 @@ from rwkplus.mining.search.growth import (
     condition_places,
     extensions,
     first_of_each_shape,
-    meeting,
     single_edges,
     worthwhile,
 )
@@ -93,6 +92,10 @@ class Telling:
         )
         return np.asarray(-size / 2 * np.log1p(-np.minimum(between / everything[2], 1 - 1e-12)))
 
+    def score(self, has: NDArray[np.bool_]) -> float:
+        """Nats that it tells which graphs have a pattern."""
+        return float(self.scores(self.weights[has].sum(0)[None])[0])
+
     def bounds(self, totals: Floats) -> Floats:
         """Nats that an extension of each pattern can reach at best.
 
@@ -154,18 +157,18 @@ class GuidedSearch:
             base, rng = replace(grown, score=0.0), np.random.default_rng(self.seed)
             shared = [
                 e
-                for e in extensions(database, chance, base, self.beam)
+                for e in extensions(database, chance, [base], self.beam)
                 if e.support >= SHARED * found.support and e.score > 0
             ]
             if not shared:
                 return grown
             best = max(shared, key=lambda extension: extension.score)
-            more = best.carry_out(database.rows.graph, self.beam.max_per_graph, rng)
+            more = best.carry_out(database, self.beam.max_per_graph, rng)
             has = _having(database, more)
             lost = nats - telling.likelihoods(has)
             if lost.sum() > lost.std() * np.sqrt(lost.size):  # more than a standard error
                 return grown
-            grown = replace(more, score=float(telling.scores(telling.weights[has].sum(0)[None])[0]))
+            grown = replace(more, score=telling.score(has))
 
     def control(self, database: MiningDatabase, telling: Telling, number: int) -> Floats:
         """Best scores by steps where targets are given to graphs at random: what chance alone achieves."""
@@ -177,7 +180,7 @@ class GuidedSearch:
         rng, beam = np.random.default_rng(self.seed), self.beam
         chance = Chance.of(database)
         front = [
-            replace(grown, score=float(telling.scores(telling.weights[_having(database, grown)].sum(0)[None])[0]))
+            replace(grown, score=telling.score(_having(database, grown)))
             for grown in single_edges(database, beam.min_support)
         ]
         best = max((grown.score for grown in front if grown.shape.size >= self.min_size), default=0.0)
@@ -194,7 +197,7 @@ class GuidedSearch:
             by_score = first_of_each_shape((e for _, e in sorted(ahead, key=lambda pair: -pair[1].score)), beam.width)
             by_bound = first_of_each_shape((e for _, e in sorted(ahead, key=lambda pair: -pair[0])), beam.width // 2)
             chosen = {extension.shape.fingerprint: extension for extension in (*by_bound, *by_score)}
-            front = [extension.carry_out(database.rows.graph, beam.max_per_graph, rng) for extension in chosen.values()]
+            front = [extension.carry_out(database, beam.max_per_graph, rng) for extension in chosen.values()]
 
     def _extensions(
         self, database: MiningDatabase, chance: Chance, telling: Telling, grown: Grown, reached: float
@@ -207,25 +210,25 @@ class GuidedSearch:
             scores, bounds = telling.scores(totals), telling.bounds(totals)
             name = "need" if step.start == step.end else "edge_need"
             for bit in np.flatnonzero((totals[:, 0] >= least) & (scores > grown.score) & (bounds >= reached)).tolist():
-                own, extend = step._replace(**{name: 1 << bit}), partial(meeting, marks, bit)
-                yield bounds[bit], Extension(grown, own, int(totals[bit, 0]), float(scores[bit]), 0.0, extend)
+                own = step._replace(**{name: 1 << bit})
+                yield bounds[bit], Extension(grown, own, int(totals[bit, 0]), float(scores[bit]), 0.0)
         if len(grown.shape.edges) >= self.beam.max_edges:
             return
         ways = Ways.of(database, grown, self.beam, weights)
-        hopeful = (ways.groups.totals[:, 0] >= least) & (telling.bounds(ways.groups.totals) >= reached)
-        found = [(k, ways.steps[k], ways.groups.totals[k]) for k in np.flatnonzero(hopeful).tolist()]
+        hopeful = np.flatnonzero(telling.bounds(ways.totals) >= reached).tolist()
         if database.num_marks or database.num_edge_marks:
-            found = [part for k, *_ in found for part in ways.with_conditions(k, weights)]
+            found = [part for k in hopeful for part in ways.with_conditions(k, weights)]
+        else:
+            found = [(ways.step(k), ways.totals[k]) for k in hopeful]
         if not found:
             return
-        kinds, steps, sums = zip(*found, strict=True)
+        steps, sums = zip(*found, strict=True)
         totals = np.array(sums)
         scores, bounds = telling.scores(totals), telling.bounds(totals)
         scores[totals[:, 0] < least] = -np.inf
         for n in worthwhile(steps, scores):
             if np.isfinite(scores[n]) and bounds[n] >= reached:
-                extend = partial(ways.extending, kinds[n], steps[n])
-                yield bounds[n], Extension(grown, steps[n], int(totals[n, 0]), float(scores[n]), 0.0, extend)
+                yield bounds[n], Extension(grown, steps[n], int(totals[n, 0]), float(scores[n]), 0.0)
 
 
 class SizedControls(Controls):

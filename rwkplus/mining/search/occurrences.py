@@ -20,6 +20,7 @@ from rwkplus.loops.embeddings import (
     pack,
     reverse_entries,
 )
+from rwkplus.loops.growing import shape_code
 from rwkplus.mining.search.database import MiningDatabase
 
 LISTED = 2_000
@@ -297,23 +298,15 @@ class Shape:
             check_edge,
             check_need,
             np.array(before, np.int64),
+            self.ends.sum(1)[order],
         )
 
 
 @lru_cache(maxsize=100_000)  # controls meet the same small shapes again and again
 def _fingerprint(shape: Shape) -> tuple[int, int, int]:
-    colors = [hash(part) for part in zip(shape.labels, shape.needs, strict=True)]
-    around = [
-        side
-        for (i, j, edge), need in zip(shape.edges, shape.edge_needs, strict=True)
-        for side in ((i, j, hash((edge, need))), (j, i, hash((shape.mate(edge), need))))
-    ]
-    for _ in range(min(shape.size, 6)):
-        sums = [0] * shape.size  # a sum does not depend on the order of neighbors
-        for v, w, edge in around:
-            sums[v] += hash((edge, colors[w]))
-        colors = [hash(part) for part in zip(colors, sums, strict=True)]
-    return hash(sum(colors)), shape.size, len(shape.edges)
+    needs, edge_needs = np.array(shape.needs, np.int64), np.array(shape.edge_needs, np.int64)
+    labels = np.array(shape.labels, np.int64)
+    return int(shape_code(labels, needs, shape.edge_array, edge_needs, shape.directed)), shape.size, len(shape.edges)
 
 
 class Found(NamedTuple):
@@ -396,8 +389,8 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
     """Embeddings of a shape or, in graphs without any, of as much of it as is there.
 
     Returns:
-        Rows of nodes with -1 for missing positions, and how many of the shape's edges each node has there, by
-        direction.
+        Rows of nodes with -1 for missing positions, graph after graph; and how many of the shape's edges each node has
+        there, by direction.
     """
     allowed = min(int(MISSING_SHARE * len(shape.edges)), MAX_MISSING)
     served = np.zeros(database.num_graphs, bool)
@@ -416,7 +409,9 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
             parts.append(embeddings)
             used_parts.append(used)
         served |= newly
-    return np.concatenate(parts), np.concatenate(used_parts)
+    embeddings = np.concatenate(parts)
+    order = np.argsort(database.rows.graph[embeddings.max(1)], kind="stable")
+    return embeddings[order], np.concatenate(used_parts)[order]
 
 
 def _smaller_shapes(shape: Shape, missing: int) -> Iterator[tuple[Shape, list[int]]]:

@@ -114,7 +114,7 @@ def _expected_cycles(chance: Chance, shape: Shape, database: MiningDatabase) -> 
         into, out = chance.direction(came), chance.direction(edge)
         degree = database.degree[database.rows.label == label]
         pairs = float((degree[:, into] * (degree[:, out] - (into == out))).sum())
-        share = chance.end_share(label, edge, shape.labels[(k + 1) % size])
+        share = float(chance.end_share(label, edge, shape.labels[(k + 1) % size]))
         expected *= pairs * share / max(chance.label_ends[label, into], 1.0)
     return expected
 
@@ -136,7 +136,7 @@ def path_seeds(database: MiningDatabase, chance: Chance) -> Iterator[Seed]:
             (first, one), (second, other) = divmod(a, base), divmod(b, base)
             into, out = chance.direction(first), chance.direction(second)
             pairs = float((degree[:, into] * (degree[:, out] - (into == out))).sum())
-            expected = pairs * chance.end_share(label, first, one) * chance.end_share(label, second, other)
+            expected = pairs * float(chance.end_share(label, first, one) * chance.end_share(label, second, other))
             n = (times - total[a]) / 2 if a == b else float(times)
             expected = expected / 2 if a == b else expected
             score = float(excess(n, expected)) - float(np.log(shape[1] ** 2 * base)) - PRICE
