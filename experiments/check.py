@@ -21,11 +21,12 @@ from experiments.planted import FIRST_SEED, all_recovered
 from experiments.planted_large import mined_graph
 from experiments.planted_payments import FIRST_SEED as FIRST_PAYMENTS
 from experiments.planted_payments import agreement_with
+from experiments.progress import progress
 from experiments.records import RESULTS, known_rows, read_result
 from experiments.recovery import recovered
 from experiments.runtime import Worker, pubmed_topology
 from experiments.toxicophores import PATTERNS
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets import load_graphs
 from rwkplus.datasets.node_sets import node_split
 from rwkplus.descriptive.gradient import explained_patterns
@@ -127,9 +128,9 @@ def _mining_tasks(folder: Path) -> Found:
     then = values["rows"][0]
     bed = chosen_testbeds("task-1-1", True)[0]
     row = next(row for row in bed.rows if row.name == then["row"])
-    restarts = config["restarts"]
-    settings = {"n_restarts": restarts, "epochs": config["epochs"], "random_state": config["seed"]} | row.settings
-    model = DescriptiveKCN(row.k, bed.size, **settings).fit(bed.graphs(config["graphs"]))
+    restarts, seed = config["restarts"], config["seed"]
+    settings = {"n_restarts": restarts, "random_state": seed} | row.settings
+    model = DescriptiveKCN(row.k, bed.size, **settings).fit(bed.graphs(config["graphs"], seed))
     now = measure(bed, (list(zip(model.weights_[r], model.labels(r), strict=True)) for r in range(restarts)))
     rule = next(iter(now))
     share = np.mean(then["faithful"][rule])

@@ -9,9 +9,10 @@ from torch_geometric.utils import is_undirected, remove_self_loops, to_undirecte
 
 from experiments.counting import load_counting
 from experiments.pages import ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
 from experiments.runtime import pubmed_topology
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets import load_graphs
 from rwkplus.datasets.catalog import Entry, find
 from rwkplus.datasets.molecule_sets import MOLECULE_SETS

@@ -13,8 +13,9 @@ from sklearn.model_selection import train_test_split
 from experiments.cross_validated import corrected_paired_test
 from experiments.nodes import PAPER, SETTINGS, TEST_SHARE, Row, Split, complete_seeds, prepared, walk_length
 from experiments.pages import existing, mean_and_deviation, ran, table
+from experiments.progress import progress
 from experiments.records import RESULTS, add_row, finished, read_result
-from rwkplus.cli.console import out, progress
+from rwkplus.cli.console import out
 from rwkplus.datasets.splits import Index
 from rwkplus.models.gnn import GNN
 from rwkplus.nn.rwk_plus_conv import RWKPlusConv
