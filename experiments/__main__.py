@@ -32,6 +32,7 @@ COMMANDS = {
     "detection": "detection",
     "planted-anomalies": "planted_anomalies",
     "node-classification": "nodes",
+    "node-classification-released": "nodes_released",
     "rwk-plus-conv-init": "nodes_init",
     "runtime": "runtime",
     "zinc": "molecules",
@@ -39,6 +40,8 @@ COMMANDS = {
     "molpcba": "molecules",
     "twibot": "twibot",
     "twibot-graph": "twibot_graph",
+    "data-sets": "data_sets",
+    "check": "check",
     "tables": "tables",
 }
 """Names of commands, and the module that has the function of that name."""

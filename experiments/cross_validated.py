@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from experiments.records import add_entries, finished, run_folder
@@ -92,3 +92,19 @@ def corrected_paired_test(first: ArrayLike, second: ArrayLike, test_share: float
         return 1.0 if difference.mean() == 0 else 0.0
     t = difference.mean() / math.sqrt((1 / difference.size + test_share) * variance)
     return float(2 * stats.t.sf(abs(t), difference.size - 1))
+
+
+def compared_over_sets(plus: ArrayLike, plain: ArrayLike) -> str:
+    """On how many sets the first scores are ahead of the second, in percent, with paired tests over sets.
+
+    >>> compared_over_sets([0.8, 0.9, 0.7], [0.7, 0.9, 0.75])
+    'ahead on 1 of 3, by +1.67 on average (paired over sets: t-test p = 0.74, Wilcoxon p = 1)'
+    """
+    plus, plain = np.ravel(plus), np.ravel(plain)
+    p_values = f"t-test p = {stats.ttest_rel(plus, plain).pvalue:.2g}, Wilcoxon p = {_wilcoxon(plus, plain):.2g}"
+    gain = 100 * (plus - plain).mean()
+    return f"ahead on {(plus > plain).sum()} of {plus.size}, by {gain:+.2f} on average (paired over sets: {p_values})"
+
+
+def _wilcoxon(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    return float(stats.wilcoxon(first, second).pvalue) if np.any(first != second) else 1.0

@@ -38,6 +38,7 @@ WALKS = {"conv": "RWKPlusConv", "combine": "sum", "normalize": False, "initial_s
 """Chosen on validation molecules of ZINC, in runs of 12 epochs."""
 ROWS: dict[str, dict[str, Any]] = {
     "GCN": {"conv": "GCNConv"},
+    "GCN, not normalized": {"conv": "GCNConv", "normalize": False},
     "GIN": {"conv": "GINConv"},
     "RWK+Conv": WALKS,
     "GINE, bonds": {"conv": "GINEConv"},
@@ -253,14 +254,13 @@ def _current(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 TITLES = {
-    "zinc": "ZINC: mean absolute error, smaller is better",
-    "molhiv": "ogbg-molhiv: ROC-AUC, larger is better",
-    "molpcba": "ogbg-molpcba: average precision, larger is better",
+    "zinc": ("ZINC", "mean absolute error, smaller is better"),
+    "molhiv": ("ogbg-molhiv", "ROC-AUC, larger is better"),
+    "molpcba": ("ogbg-molpcba", "average precision, larger is better"),
 }
 BACKBONES = {
-    "": "",
-    VARIANTS[True]: "; with a linear layer after each convolution",
-    VARIANTS[False]: "; nothing but BatchNorm and ReLU after each convolution",
+    True: " in a backbone with a linear layer after each convolution",
+    False: " in the paper's backbone, with nothing but BatchNorm and ReLU after each convolution",
 }
 CLOSED_WALKS = (
     "*Closed walks*: networks also read how likely walks of up to 20 edges return to each atom, both convolutions in "
@@ -269,13 +269,16 @@ CLOSED_WALKS = (
 NOTES = {
     "zinc": "Validation and test molecules are the published ones. The 10,000 training molecules are not: they are "
     "another draw from the same pool. With PyG's download you get the published ones.",
-    "molhiv": "Features were computed anew from the published SMILES; labels and split are the published ones.",
+    "molhiv": "Features were computed anew from the published SMILES; labels and split are the published ones. "
+    "**The mean over atoms was tried because sums did badly on test molecules**; it was then chosen on validation "
+    "molecules and on held-out scaffolds of the training molecules, in short runs that were not kept (design decision "
+    "39). The paper does not say how it pools.",
 }
 
 
 def molecule_sets_page(folder: Path = RESULTS) -> str | None:
     """All sets that have been run."""
-    variants = ((name, variant) for name in EXPERIMENTS for variant in ("", *VARIANTS.values()))
+    variants = ((name, variant) for name in EXPERIMENTS for variant in (VARIANTS[False], "", VARIANTS[True]))
     found = [(name, variant) for name, variant in variants if exists(result_name(name, variant), folder)]
     if not found:
         return None
@@ -300,12 +303,29 @@ def _section(name: str, variant: str, folder: Path) -> str:
     network = ", ".join(f"{key} {value}" for key, value in config["backbone"].items())
     scores = record["values"]["scores"]
     notes = [NOTES.get(name, ""), CLOSED_WALKS if any("closed walks" in row for row in scores) else ""]
+    title, score = TITLES[name]
+    backbone = BACKBONES.get(config["backbone"].get("feed_forward"), "")
     return (
-        f"## {TITLES[name]}{BACKBONES[variant]}\n\n{molecule_table(name, variant, folder)}\n"
+        f"## {title}{backbone}\n\n{score[0].upper()}{score[1:]}"
+        f"{_headline(name, scores)}\n\n{molecule_table(name, variant, folder)}\n"
         f"{' '.join(filter(None, notes))}\n\n"
         f"Network: {network}; {config['steps']} steps. {settings['epochs']} epochs, batches of "
         f"{settings['batch_size']}, learning rate {settings['lr']}, falling to zero along a cosine.\n\n"
         f"{ran(record | {'config': config | {'command': _command(config['command'], scores)}})}"
+    )
+
+
+def _headline(name: str, scores: dict[str, Any]) -> str:
+    """How the paper's row compares, with seeds, in one sentence."""
+    row, paper = "RWK+Conv", EXPERIMENTS[name].paper
+    if row not in scores:
+        return "."
+    tests = [run["test"] for run in scores[row]]
+    better = np.sign(np.mean(tests) - paper[row]) == (-1 if EXPERIMENTS[name].metric == "mae" else 1)
+    seeds = f"{len(tests)} seed{'s' * (len(tests) > 1)}"
+    return (
+        f". RWK+Conv reaches {mean_and_deviation(tests, 4)} ({seeds}), {'better' if better else 'worse'} than the "
+        f"paper's {paper[row]:.4f}."
     )
 
 

@@ -117,18 +117,19 @@ def candidates(input_dropout: Sequence[float]) -> list[dict[str, float]]:
     ]
 
 
-def prepared(dataset: str) -> Data:
+def prepared(dataset: str, *, unit_mean_square: bool = True) -> Data:
     """Load a graph and make it undirected; rows of features sum to the same number. Both matrices are sparse.
 
-    That number makes the mean square of a row one. If it were one itself, as is usual, first activations would be so
-    small that the running variance of BatchNorm, which begins at one, takes a hundred epochs to come near.
+    By default that number makes the mean square of a row one. If it is one itself, as is usual, first activations are
+    so small that the running variance of BatchNorm, which begins at one, takes a hundred epochs to come near.
     """
     # Convolutions add loops of their own; on a sparse matrix, GCNConv would count those that are there twice.
     data = Compose([RemoveSelfLoops(), ToUndirected(), NormalizeFeatures()])(load_nodes(dataset))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse")  # torch calls its sparse matrices beta, and does not check PyG's
         # Of a bag of words one entry in a hundred is not zero.
-        data.x = (data.x * (data.num_nodes / data.x.square().sum()).sqrt()).to_sparse_csr()
+        factor = (data.num_nodes / data.x.square().sum()).sqrt() if unit_mean_square else 1
+        data.x = (data.x * factor).to_sparse_csr()
         # PyG's convolutions are several times faster on CSR than on a list of edges; ours do not care.
         data.edge_index = to_torch_csr_tensor(data.edge_index, size=(data.num_nodes, data.num_nodes))
     for field in ("train_mask", "val_mask", "test_mask"):  # ten columns, or one split for those who ask for it
@@ -263,7 +264,7 @@ def nodes_table(names: Sequence[str], *, folder: Path = RESULTS, published: bool
     head = ["data set", "seeds", *paper, *METHODS, "p", *(f"guard: {guard}" for guard in GUARDS)]
     lines = []
     for name in names:
-        rows = _complete(read_result(result_name(name, published), folder)["values"]["rows"])
+        rows = complete_seeds(read_result(result_name(name, published), folder)["values"]["rows"])
         accuracy = {method: _accuracies(rows, method) for method in (*METHODS, *GUARDS)}
         reported = [f"{value:.1f}" for value in PAPER[name]] if name in PAPER else ["", ""]
         lines.append(
@@ -283,7 +284,7 @@ def _run(names: Sequence[str], published: bool, folder: Path) -> list[str]:
     return [name for name in names if exists(result_name(name, published), folder)]
 
 
-def _complete(rows: Sequence[Row]) -> list[Row]:
+def complete_seeds(rows: Sequence[Row]) -> list[Row]:
     """Keep the seeds that every method has: an experiment may have been interrupted."""
     methods = {row["method"] for row in rows}
     seen = [{row["seed"] for row in rows if row["method"] == method} for method in methods]

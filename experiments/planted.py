@@ -38,7 +38,7 @@ def run_planted(databases: int, *, on_step: Callable[[str], None] | None = None)
         shape = "cyclic" if cyclic else "tree"
         tell(f"{count} {shape} of {size}, {distortion:.0%}")
         begin = time.perf_counter()
-        found = [_recovered(FIRST_SEED + i, cyclic, count, size, distortion) for i in range(databases)]
+        found = [all_recovered(FIRST_SEED + i, cyclic, count, size, distortion) for i in range(databases)]
         rows.append(
             {
                 "patterns": count,
@@ -69,7 +69,7 @@ def _cells() -> Iterator[tuple[bool, int, int, float]]:
         yield cyclic, 3, size, distortion
 
 
-def _recovered(seed: int, cyclic: bool, count: int, size: int, distortion: float) -> bool:
+def all_recovered(seed: int, cyclic: bool, count: int, size: int, distortion: float) -> bool:
     """Whether every planted pattern is among as many mined ones, node for node and edge for edge."""
     rng = np.random.default_rng(seed)
     targets = [random_pattern(size, rng, cyclic=cyclic) for _ in range(count)]

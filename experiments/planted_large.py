@@ -34,17 +34,17 @@ def run_planted_large(graphs: int, *, on_step: Callable[[str], None] | None = No
     tell = on_step or (lambda _: None)
     config = _config(graphs)
     values = finished("planted_large", config) or {"rows": [], "larger": []}
-    _mined(FIRST_SEED - 1, 2_000)  # compiles the loops
+    mined_graph(FIRST_SEED - 1, 2_000)  # compiles the loops
     for part, sizes, first in (("rows", (EDGES,) * graphs, 0), ("larger", LARGER, graphs)):
         for k in range(len(values[part]), len(sizes)):
             tell(f"{sizes[k]:,} edges, graph {k + 1} of {len(sizes)}")
-            values[part].append(_mined(FIRST_SEED + first + k, sizes[k]))
+            values[part].append(mined_graph(FIRST_SEED + first + k, sizes[k]))
             change_result("planted_large", config, lambda there: there.update(values))
     rows: list[dict[str, Any]] = values["rows"]
     return rows
 
 
-def _mined(seed: int, edges: int) -> dict[str, Any]:
+def mined_graph(seed: int, edges: int) -> dict[str, Any]:
     """What is found in one graph, in how many seconds."""
     rng = np.random.default_rng(seed)
     target = random_pattern(SIZE, rng, num_labels=LABELS)

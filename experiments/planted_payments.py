@@ -46,7 +46,7 @@ def run_planted_payments(databases: int, *, on_step: Callable[[str], None] | Non
         shape = "cyclic" if cyclic else "tree"
         tell(f"{count} {kind} {shape} of {size}, {distortion:.0%}")
         begin = time.perf_counter()
-        found = [_agreement(FIRST_SEED + i, KINDS[kind], cyclic, count, size, distortion) for i in range(databases)]
+        found = [agreement_with(FIRST_SEED + i, KINDS[kind], cyclic, count, size, distortion) for i in range(databases)]
         rows.append(
             {
                 "kind": kind,
@@ -76,7 +76,7 @@ def _cells() -> Iterator[tuple[str, bool, int, int, float]]:
     yield from product(KINDS, (True, False), (1, 3), SIZES, DISTORTIONS)
 
 
-def _agreement(seed: int, attributed: bool, cyclic: bool, count: int, size: int, distortion: float) -> Agreement:
+def agreement_with(seed: int, attributed: bool, cyclic: bool, count: int, size: int, distortion: float) -> Agreement:
     """In how far every planted pattern is among as many mined ones."""
     rng = np.random.default_rng(seed)
     patterns = [payment_pattern(size, rng, cyclic=cyclic, attributed=attributed) for _ in range(count)]

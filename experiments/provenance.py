@@ -63,9 +63,8 @@ def inputs() -> dict[str, str]:
     """Digest of each data file that this process has opened, by its path below the folder of data sets."""
     root = (data_folder() or cache_folder()).resolve()
     paths = (Path(name).resolve() for name in sorted(_opened))
-    return {
-        path.relative_to(root).as_posix(): _digest(path) for path in paths if root in path.parents and path.exists()
-    }
+    ours = (path for path in paths if root in path.parents and path.is_file())
+    return {path.relative_to(root).as_posix(): _digest(path) for path in ours}
 
 
 @cache

@@ -55,17 +55,17 @@ def run_scalability(
     All ways of a row take turns, on one thread, so that they see the same machine; times are those of the processor.
     """
     tell = on_step or (lambda _: None)
-    graphs = [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in load_graphs(dataset).to_pyg()]
-    data = GraphDataset(graphs)
+    data = network_data(dataset)
+    graphs = data.graphs
     rows = []
     for what, size, steps, share in _sizes():
         tell(f"{what} {size:g}")
         index = np.random.default_rng(0).permutation(len(graphs))[: max(1, round(share * len(graphs)))]
         hidden = int(size) if what == "hidden graphs" else 8
-        networks = {way: _network(data, way, hidden, steps) for way in WAYS}
+        networks = {way: timed_network(data, way, hidden, steps) for way in WAYS}
         networks["GIN"] = GIN(data.inputs.width, data.width, layers=2, hidden_channels=hidden)
-        epochs = {way: _Epoch(data, network, index, way) for way, network in networks.items()}
-        seconds = _interleaved(epochs, turns)
+        epochs = {way: Epoch(data, network, index, way) for way, network in networks.items()}
+        seconds = interleaved(epochs, turns)
         nodes = sum(int(graphs[i].num_nodes or 0) for i in index)
         edges = sum(graphs[i].num_edges for i in index)
         rows.append({"varied": what, "size": size, "graphs": index.size, "nodes": nodes, "edges": edges} | seconds)
@@ -80,6 +80,12 @@ def run_scalability(
     return rows
 
 
+def network_data(dataset: str) -> GraphDataset:
+    """Graphs without edge colors, which these networks do not see."""
+    graphs = load_graphs(dataset).to_pyg()
+    return GraphDataset([Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in graphs])
+
+
 def _sizes() -> Iterator[tuple[str, float, int, float]]:
     """What is varied, its size, the steps, and the share of all graphs."""
     yield from (("hidden graphs", size, 2, 1.0) for size in HIDDEN_GRAPHS)
@@ -87,8 +93,8 @@ def _sizes() -> Iterator[tuple[str, float, int, float]]:
     yield from (("graphs", share, 2, share) for share in SHARES)
 
 
-def _network(data: GraphDataset, way: str, num_hidden: int, steps: int) -> nn.Module:
-    """A KerGNN without StepNorm, as the paper times it."""
+def timed_network(data: GraphDataset, way: str, num_hidden: int, steps: int) -> nn.Module:
+    """A KerGNN without StepNorm."""
     width = data.inputs.width
     kernel = "rwk-" if way == "RWK-" else "rwk+"
     options = {"kernel": kernel, "num_hidden": num_hidden, "steps": steps, "step_norm": None, "max_nodes": MAX_NODES}
@@ -98,7 +104,7 @@ def _network(data: GraphDataset, way: str, num_hidden: int, steps: int) -> nn.Mo
     return network
 
 
-class _Epoch:
+class Epoch:
     """One pass over the training graphs with Adam."""
 
     def __init__(self, data: GraphDataset, network: nn.Module, index: np.ndarray[Any, Any], way: str) -> None:
@@ -127,7 +133,8 @@ class _Epoch:
         self.optimizer.step()
 
 
-def _interleaved(epochs: dict[str, _Epoch], turns: int) -> dict[str, float]:
+def interleaved(epochs: dict[str, Epoch], turns: int) -> dict[str, float]:
+    """Median seconds of every epoch, all taking turns on one thread."""
     with threads(1):
         for epoch in epochs.values():
             epoch._step(next(iter(epoch.batches)))  # compiles
@@ -148,8 +155,8 @@ def scalability_page(folder: Path = RESULTS) -> str | None:
         "# Cost of kernel networks\n\n"
         f"Seconds of processor time per training epoch on {config['dataset']}, one thread, batches of "
         f"{config['batch_size']}: KerGNN of one layer with hidden graphs of 6 nodes, 2 steps and 8 hidden graphs where "
-        "these are not varied, without StepNorm, as in the paper's figure; a GIN of two layers and the same width "
-        f"beside. All columns take turns; medians of {config['turns']}.\n\n"
+        "these are not varied, without StepNorm (the paper does not say whether its figure has it); a GIN of two "
+        f"layers and the same width beside. All columns take turns; medians of {config['turns']}.\n\n"
         "- *RWK+ naive* builds the product graph of every egonet with every hidden graph; its epochs are scaled up "
         f"from {config['naive_batches']} batches.\n"
         "- The first three columns compute every egonet; *equal egonets once* is what the library does by itself where "

@@ -12,6 +12,7 @@ from experiments.classification import classification_page
 from experiments.contrast import contrast_section
 from experiments.contrast_features import contrast_features_section
 from experiments.counting import counting_page
+from experiments.data_sets import data_sets_page
 from experiments.detection import detection_page
 from experiments.kernels import kernel_page
 from experiments.mining_explained import explained_page
@@ -20,7 +21,9 @@ from experiments.mining_page import mining_task_page
 from experiments.molecules import molecule_sets_page
 from experiments.nodes import nodes_page
 from experiments.nodes_init import initialization_section
+from experiments.nodes_released import released_section
 from experiments.overview import accuracy_figure, time_figure
+from experiments.paper import paper_page
 from experiments.planted import planted_page
 from experiments.planted_large import planted_large_page
 from experiments.planted_payments import planted_payments_section
@@ -50,9 +53,11 @@ PAGES: dict[str, tuple[Make, ...]] = {
     "scalability.md": (scalability_page,),
     "anomaly.md": (anomaly_page,),
     "detection.md": (detection_page,),
-    "nodes.md": (nodes_page, initialization_section),
+    "nodes.md": (nodes_page, released_section, initialization_section),
     "molecules.md": (molecule_sets_page,),
     "twibot.md": (twibot_page,),
+    "data_sets.md": (data_sets_page,),
+    "../paper.md": (paper_page,),
     "accuracy.svg": (accuracy_figure,),
     "time.svg": (time_figure,),
     "scalability.svg": (scalability_figure,),

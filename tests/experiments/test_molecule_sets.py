@@ -114,7 +114,7 @@ def test_runs_of_a_layer_with_other_parameters_are_not_taken_over(files, monkeyp
 
 
 def test_unknown_rows_are_refused(files):
-    with pytest.raises(ParameterError, match="no row 'GAT'; known are GCN; GIN"):
+    with pytest.raises(ParameterError, match="no row 'GAT'; known are GCN; GCN, not normalized; GIN"):
         run_molecules(Plan(EXPERIMENTS["zinc"], **SMALL), rows=["GAT"])
 
 

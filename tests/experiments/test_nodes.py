@@ -4,8 +4,8 @@ import torch
 from scipy import stats
 from torch_geometric.data import Data
 
-from experiments import nodes, nodes_init, runtime
-from experiments.nodes import _complete, nodes_page, nodes_table
+from experiments import nodes, nodes_init, nodes_released, runtime
+from experiments.nodes import complete_seeds, nodes_page, nodes_table
 from experiments.nodes_init import initialization_section, initialization_table
 from experiments.records import read_result, save_result
 from experiments.runtime import COMPARED, LAYERS, Worker
@@ -196,4 +196,28 @@ def test_first_passes_do_not_count():
 
 def test_seeds_that_some_method_lacks_are_left_out():
     rows = [{"method": "a", "seed": 0}, {"method": "b", "seed": 0}, {"method": "a", "seed": 1}]
-    assert _complete(rows) == rows[:2]
+    assert complete_seeds(rows) == rows[:2]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+def test_settings_of_the_released_scripts(monkeypatch):
+    torch.testing.assert_close(nodes.prepared("Cora", unit_mean_square=False).x.to_dense().sum(1), torch.ones(60))
+    parts = nodes_released.released_split(np.arange(60) % 3, 0)
+    assert [part.size for part in parts] == [36, 12, 12]
+    assert sorted(np.concatenate(parts)) == list(range(60))
+    rows = nodes_released.run_released("Cora", splits=2, epochs=2)
+    assert [row["method"] for row in rows] == list(nodes_released.METHODS) * 2
+    monkeypatch.setattr(nodes_released, "train_nodes", None)  # finished rows are not trained again
+    assert nodes_released.run_released("Cora", splits=2, epochs=2) == rows
+    assert "| Cora | 2 | 85.8 | 88.3 |" in nodes_released.released_section()
+
+
+def test_the_backbone_without_biases_has_none_and_begins_alike():
+    torch.manual_seed(0)
+    plain = nodes_released.UnbiasedGNN(4, 2, level="node", hidden_channels=8)
+    torch.manual_seed(0)
+    biased = dict(nodes_released.GNN(4, 2, level="node", hidden_channels=8).named_parameters())
+    left = dict(plain.named_parameters())
+    gone = biased.keys() - left.keys()
+    assert gone == {f"convs.{i}.{part}" for i in (0, 1) for part in ("bias", "hidden_x.bias")}
+    assert all(torch.equal(value, biased[name]) for name, value in left.items())

@@ -22,8 +22,10 @@ def test_a_small_run_is_written_and_gone_on_with(small, monkeypatch):
     record = read_result("planted_large", small / RESULTS)
     assert len(record["values"]["larger"]) == 1
     assert "| 9,000 | 1 |" in planted_large.planted_large_page(small / RESULTS)
-    before = planted_large._mined
-    monkeypatch.setattr(planted_large, "_mined", lambda seed, edges: before(seed, edges) if edges == 2_000 else 1 / 0)
+    before = planted_large.mined_graph
+    monkeypatch.setattr(
+        planted_large, "mined_graph", lambda seed, edges: before(seed, edges) if edges == 2_000 else 1 / 0
+    )
     assert planted_large.run_planted_large(2) == rows
 
 

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 from hashlib import sha256
 from pathlib import Path
@@ -67,6 +68,7 @@ def test_a_file_tells_what_ran_with_what_and_when(tmp_path, monkeypatch):
     monkeypatch.setenv("RWKPLUS_DATA", str(tmp_path / "data"))
     started()
     data.read_text()
+    os.close(os.open(data.parent, os.O_RDONLY))  # a folder, opened for a lock, is no input
     token = OPTIONS.set({"seed": 3, "data": data.parent})
     save_result("a", CONFIG, {"rows": [1]}, tmp_path)
     OPTIONS.reset(token)

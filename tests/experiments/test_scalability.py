@@ -3,7 +3,7 @@ import torch
 from torch_geometric.data import Batch
 
 from experiments import scalability
-from experiments.scalability import _network, run_scalability, scalability_page
+from experiments.scalability import run_scalability, scalability_page, timed_network
 from rwkplus.datasets import load_graphs
 from rwkplus.functional.reference import rwk_plus_by_product_graph
 from rwkplus.nn import EgoNets
@@ -22,7 +22,7 @@ def test_the_naive_way_builds_product_graphs_and_gives_the_same_outputs(monkeypa
     data = GraphDataset(graphs, [0, 1, 0, 1, 1], ignore=["edge_attr"])
     batch = Batch.from_data_list([EgoNets(1, scalability.MAX_NODES)(graph) for graph in data.graphs])
     torch.manual_seed(0)  # with some weights the two differ by rounding
-    fast, naive = (_network(data, way, 4, 3).eval() for way in ("RWK+", "RWK+ naive"))
+    fast, naive = (timed_network(data, way, 4, 3).eval() for way in ("RWK+", "RWK+ naive"))
     naive.load_state_dict(fast.state_dict())
     expected = fast(batch)
     assert not built
@@ -49,4 +49,4 @@ def test_no_page_without_a_run(tmp_path):
 @pytest.mark.parametrize("way", ["RWK-", "RWK+"])
 def test_the_fast_ways_are_kernel_convolutions(way):
     data = GraphDataset(load_graphs("functional-groups"), ignore=["edge_attr"])
-    assert type(_network(data, way, 4, 2).convs[0]).__name__ == "KernelConv"
+    assert type(timed_network(data, way, 4, 2).convs[0]).__name__ == "KernelConv"
