@@ -76,12 +76,12 @@ def closed_walks(
     """
     sizes = torch.bincount(batch, minlength=num_graphs)
     starts = torch.arange(int(pad(sizes, (0, 1)).max()), device=y0.device)
-    rank = node_ranks(batch).view(-1, 1)
+    rank = node_ranks(batch).unsqueeze(1)
     same_hidden = torch.eye(y0.size(2), dtype=y0.dtype, device=y0.device).unsqueeze(1)
     returned = [torch.zeros_like(y0) for _ in range(steps)]
     # One start at a time needs the least memory, but compilers cannot count loops that depend on the data.
     for some in [starts] if torch.compiler.is_compiling() else starts.split(1):
-        start = ((rank == some).to(y0.dtype).view(-1, 1, 1, some.numel(), 1) * same_hidden).flatten(3)
+        start = ((rank == some).to(y0.dtype)[:, None, None, :, None] * same_hidden).flatten(3)
         walks = walk_steps(y0.unsqueeze(-1), propagate, steps, match_all=match_all, start=start)
         for step, matched in enumerate(walks):
             returned[step] = returned[step] + (matched * start).sum(-1)
