@@ -42,10 +42,10 @@ def _name(requirement: str) -> str:
 def license_of(name: str) -> str:
     """SPDX expression of an installed package: its own, or read off what it says in older ways."""
     about = metadata(name)
-    if about["License-Expression"]:
-        return str(about["License-Expression"])
+    if expression := about.get("License-Expression"):
+        return str(expression)
     said = [line.rpartition(" :: ")[2] for line in about.get_all("Classifier") or [] if "License ::" in line]
-    said += re.split(r"\n|  +", (about["License"] or "").strip())[:1]
+    said += re.split(r"\n|  +", (about.get("License") or "").strip())[:1]
     known = [SPDX[text.lower()] for text in said if text.lower() in SPDX]
     if not known:
         raise LookupError(f"{name} says of its license only {said}: name it in SPDX.")
