@@ -119,7 +119,7 @@ def _tell_usage(error: Any) -> int:  # noqa: ANN401
     """Say in a line what is wrong with the arguments, and where to read about them."""
     if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked for: the help was shown
         return 2
-    words = " ".join(error.format_message().split()).rstrip(".")
+    words = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
     path = getattr(error.ctx, "command_path", "rwkplus")
     print_error(f"{words}{'' if words.endswith('?') else '.'} {path} --help tells more.")
     return 2
