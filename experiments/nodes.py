@@ -231,8 +231,8 @@ def nodes_page(folder: Path = RESULTS) -> str | None:
         "- *No edges* is the same backbone on a graph without edges; guards see features or classes alone.\n"
         "- Chameleon and Squirrel consist mostly of copied pages, so that test nodes stand in the training set; "
         "without the copies they are *filtered*.\n"
-        "- Rows without a recorded commit were measured before dropout drew other random numbers. Repeating them gives "
-        "other digits: for Cora about one point less, which is within the deviation of its seeds.\n",
+        "- Rows without a recorded commit were measured before dropout drew other random numbers. Repeating them "
+        "gives other digits.\n",
         nodes_table(random, folder=folder) if random else "",
     ]
     if published:
