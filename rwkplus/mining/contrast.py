@@ -29,9 +29,9 @@ class ClassContrast(NamedTuple):
     """Odds of having the pattern within the class over those outside; half a graph is added to every count."""
     p_value: float
     """Fisher's exact test, two-sided."""
-    corrected: float
+    corrected: float | None
     """The same after a correction: Benjamini and Hochberg's for all patterns and classes or, where ``y`` guided the
-    search, the share of searches on permuted classes that would find a pattern as telling."""
+    search, the share of searches on permuted classes that would find a pattern as telling; None without controls."""
 
 
 class MeanDifference(NamedTuple):
@@ -45,7 +45,7 @@ class MeanDifference(NamedTuple):
     without: float | None
     p_value: float
     """Welch's t-test, two-sided."""
-    corrected: float
+    corrected: float | None
     """As for classes."""
 
 
@@ -126,7 +126,7 @@ class Targets:
 
 
 def class_contrasts(
-    supports: Sequence[Sequence[int]], targets: Targets, corrected: Callable[[int], float] | None = None
+    supports: Sequence[Sequence[int]], targets: Targets, corrected: Callable[[int], float | None] | None = None
 ) -> list[tuple[ClassContrast, ...]]:
     """Compare every class with the rest, for every pattern.
 
@@ -154,12 +154,12 @@ def class_contrasts(
         ]
     p_values = [contrast.p_value for contrast in raw]
     q = _discovery_rates(p_values) if corrected is None else [corrected(k // sizes.size) for k in range(len(raw))]
-    flat = [contrast._replace(corrected=float(p)) for contrast, p in zip(raw, q, strict=True)]
+    flat = [contrast._replace(corrected=p) for contrast, p in zip(raw, q, strict=True)]
     return [tuple(flat[i : i + sizes.size]) for i in range(0, len(flat), sizes.size)]
 
 
 def mean_differences(
-    supports: Sequence[Sequence[int]], targets: Targets, corrected: Callable[[int], float] | None = None
+    supports: Sequence[Sequence[int]], targets: Targets, corrected: Callable[[int], float | None] | None = None
 ) -> list[MeanDifference]:
     """Compare the mean target of the graphs that have each pattern with that of the others; None where there are none.
 
@@ -180,14 +180,15 @@ def mean_differences(
         p_value = float(ttest_ind(inside, outside, equal_var=False).pvalue) if enough else 1.0
         mean, without = (float(part.mean()) if part.size else None for part in (inside, outside))
         raw.append(MeanDifference(mean, without, p_value if np.isfinite(p_value) else 1.0, 1.0))
-    q = _discovery_rates([part.p_value for part in raw]) if corrected is None else map(corrected, range(len(raw)))
-    return [part._replace(corrected=float(p)) for part, p in zip(raw, q, strict=True)]
+    rates = _discovery_rates([part.p_value for part in raw]) if corrected is None else map(corrected, range(len(raw)))
+    return [part._replace(corrected=p) for part, p in zip(raw, rates, strict=True)]
 
 
-def _discovery_rates(p_values: Sequence[float]) -> NDArray[np.float64]:
+def _discovery_rates(p_values: Sequence[float]) -> list[float | None]:
     from scipy.stats import false_discovery_control
 
-    return np.asarray(false_discovery_control(p_values))
+    rates: list[float | None] = false_discovery_control(p_values).tolist()
+    return rates
 
 
 def _name(value: object) -> str:

@@ -90,7 +90,8 @@ class PatternMiner(Miner):
             Of a single graph, it is the number of neighborhoods that building blocks are searched for in.
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases, or databases with permuted ``y`` for contrasts, mined to learn what chance
-            achieves: at most so many, fewer where that is clear before; 0 to skip.
+            achieves: at most so many, fewer where that is clear before; 0 to skip, and contrasts then have no
+            corrected p-value. Every further part of the graphs that contrasts are searched in has as many.
         max_seconds: Time after which the search stops, with the patterns found so far. In one large graph, counting
             stops, too: counts of the last pattern are then lower bounds, and its occurrences are not all.
         output: What :meth:`transform` gives for each pattern: the ``"similarity"`` of a graph to it, the ``"count"`` of
@@ -189,7 +190,7 @@ class PatternMiner(Miner):
             plan = self._in_one_graph(settings, database)
         else:
             plan = self._unguided(settings, database, reader, table)
-        kind = Controls if guiding is None else SizedControls
+        kind = Controls if guiding is None else functools.partial(SizedControls, freedom=len(guiding.classes) or 2)
         controls = kind(plan.control, self.n_controls, self.n_jobs, callback, settings.deadline)
         controls.begin()
         tally = Tally(reader, table, database, self.criterion, self.n_jobs, settings.deadline)
@@ -314,14 +315,13 @@ def with_contrasts(
 ) -> list[Pattern]:
     """Patterns that tell how classes or targets differ in them, where there are any.
 
-    ``honest`` are corrected p-values of patterns that were chosen by these targets.
+    ``honest`` are corrected p-values of patterns that were chosen by these targets; nan where chance was not asked.
     """
     if targets is None or not patterns:
         return patterns
     targets.warn_of_missing()
-    known = honest is not None and np.isfinite(honest).all()
     supports = [pattern.graphs for pattern in patterns]
-    corrected = honest.__getitem__ if known and honest is not None else None
+    corrected = None if honest is None else [None if np.isnan(q) else float(q) for q in honest].__getitem__
     if targets.classes:
         contrasts = class_contrasts(supports, targets, corrected)
         return [replace(pattern, contrast=part) for pattern, part in zip(patterns, contrasts, strict=True)]

@@ -60,7 +60,7 @@ class StoredPattern(msgspec.Struct, forbid_unknown_fields=True):
         numbers = [self.score, self.node_coverage, self.edge_coverage, self.gain]
         numbers += [value for value in self.difference or () if value is not None]
         for part in self.contrast:
-            numbers += [part.odds_ratio, part.p_value, part.corrected]
+            numbers += [part.odds_ratio, part.p_value, *([] if part.corrected is None else [part.corrected])]
             if not 0 <= part.support <= part.graphs <= self.num_graphs:
                 raise ValueError(f"the class {part.name!r} has more graphs than there are")
         if not np.isfinite(numbers).all():

@@ -111,12 +111,12 @@ def _telling(pattern: Pattern) -> Cell:
     """The class that has a pattern most of all, or the targets of the graphs that have it, unless it may be chance."""
     if pattern.contrast:
         best = max(pattern.contrast, key=lambda part: part.odds_ratio)
-        if best.corrected <= 0.05:
+        if best.corrected is None or best.corrected <= 0.05:
             odds = f"{best.odds_ratio:,.0f}" if best.odds_ratio >= 10 else f"{best.odds_ratio:.2g}"
             return Cell(f"class {best.name}: odds {odds} times as high", best.odds_ratio, words=True)
-    elif pattern.difference is not None and pattern.difference.corrected <= 0.05:
-        with_pattern, without, _, _ = pattern.difference
-        if with_pattern is not None and without is not None:
+    elif pattern.difference is not None:
+        with_pattern, without, _, q = pattern.difference
+        if with_pattern is not None and without is not None and (q is None or q <= 0.05):
             return Cell(f"mean {with_pattern:.3g}, without {without:.3g}", with_pattern - without, words=True)
     return Cell("", words=True)
 
@@ -195,7 +195,9 @@ def _classes(pattern: Pattern) -> Table | None:
     for part in pattern.contrast:
         share = part.support / max(part.graphs, 1)
         graphs = Cell(f"{part.support} of {part.graphs} ({share:.0%})", share, share=round(100 * share))
-        odds, q = Cell(f"{part.odds_ratio:.2f}", part.odds_ratio), Cell(f"{part.corrected:.2g}", part.corrected)
+        odds, q = Cell(f"{part.odds_ratio:.2f}", part.odds_ratio), Cell("not known")
+        if part.corrected is not None:
+            q = Cell(f"{part.corrected:.2g}", part.corrected)
         rows.append([Cell(part.name, words=True), graphs, odds, q])
     return Table(["class", "graphs with it", "odds ratio", "q"], rows)
 

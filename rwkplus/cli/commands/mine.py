@@ -124,7 +124,7 @@ def _times(pattern: Any) -> int:  # noqa: ANN401
 def _preferred(pattern: Any) -> str:  # noqa: ANN401
     """The class with the highest odds ratio, where it differs from the others by more than chance."""
     best = max(pattern.contrast, key=lambda contrast: contrast.odds_ratio)
-    if best.corrected > 0.05:
+    if best.corrected is not None and best.corrected > 0.05:
         return "-"
     return f"{best.name} ({best.odds_ratio:.2g} x)"
 
@@ -132,7 +132,7 @@ def _preferred(pattern: Any) -> str:  # noqa: ANN401
 def _means(pattern: Any) -> str:  # noqa: ANN401
     """Mean targets of graphs with the pattern and of the others, where they differ by more than chance."""
     with_pattern, without, _, corrected = pattern.difference
-    if with_pattern is None or without is None or corrected > 0.05:
+    if with_pattern is None or without is None or (corrected is not None and corrected > 0.05):
         return "-"
     return f"{with_pattern:.3g}, {without:.3g}"
 

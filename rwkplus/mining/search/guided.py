@@ -6,14 +6,14 @@ it occurs in some of the same graphs, and most telling would be those of one cla
 that which chance hardly reaches is chosen, and completed by what its graphs share.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtri, xlogy
+from scipy.special import erfcx, gammainccinv, gammaln, logsumexp, ndtri, xlogy
 
 from rwkplus.loops.embeddings import Floats, Ints, totals_by_mark
 from rwkplus.mining.contrast import Targets
@@ -32,6 +32,7 @@ from rwkplus.mining.search.growth import (
     worthwhile,
 )
 from rwkplus.mining.search.occurrences import Shape, exact_embeddings
+from rwkplus.types import Callback
 
 NO_GAIN = 1e-9
 ALPHA = 0.01
@@ -234,16 +235,45 @@ class GuidedSearch:
 class SizedControls(Controls):
     r"""What chance achieves with patterns of every size: small ones have few rivals, large ones have many.
 
-    By chance, having a pattern tells ``s`` nats with probability ``exp(-s)``, and the best of ``N`` patterns does with
-    ``N`` times that; nobody knows ``N``. Where ``n`` permuted searches reached ``m`` nats each, the *wait*
-    :math:`n \log(1 + e^{-s} / \sum e^{-m})` of another one is exponential with mean 1, whatever ``N`` is. Looking at
-    all sizes has its price, too: the shortest wait of a search is compared with those of the permuted searches, each
-    beside the others, in the same way.
+    By chance, having a pattern tells ``s`` nats of two classes, or of real targets, with probability ``exp(-s)``, and
+    the best of ``N`` patterns does with ``N`` times that; nobody knows ``N``. Where ``n`` permuted searches reached
+    ``m`` nats each, the *wait* :math:`n \log(1 + e^{-s} / \sum e^{-m})` of another one is exponential with mean 1,
+    whatever ``N`` is. Looking at all sizes has its price, too: the shortest wait of a search is compared with those of
+    the permuted searches, each beside the others, in the same way. Of more classes there is more to tell by chance:
+    see :func:`rarity`.
+
+    Args:
+        control: Gives the best scores by steps of the control with a number.
+        most: How many at most; without any, everything beats chance.
+        n_jobs: Parallel jobs, through joblib.
+        callback: Called after every control.
+        deadline: When to stop, as :func:`time.monotonic` tells it.
+        freedom: Number of classes; 2 for real targets.
 
     >>> controls = SizedControls(lambda number: np.array([2.0, 6.0]), most=3)
     >>> controls.beaten_at(9.0, level=0), controls.beaten_at(9.0, level=1)
     (True, False)
     """
+
+    def __init__(
+        self,
+        control: Callable[[int], Floats],
+        most: int,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        deadline: float = np.inf,
+        freedom: int = 2,
+    ) -> None:
+        super().__init__(control, most, n_jobs, callback, deadline)
+        self.freedom = freedom
+
+    def among(self, control: Callable[[int], Floats]) -> "SizedControls":
+        """What chance achieves among some of the graphs only.
+
+        >>> SizedControls(lambda number: np.zeros(1), most=3).among(lambda number: np.ones(1)).most
+        3
+        """
+        return SizedControls(control, self.most, self.n_jobs, None, self.deadline, self.freedom)
 
     def beaten_at(self, score: float, level: int) -> bool:
         """Whether chance hardly ever reaches a score with as many steps, or fewer."""
@@ -261,7 +291,8 @@ class SizedControls(Controls):
         if not self.found:
             return score
         by_level, waits = self._by_level
-        return float(waits - _log_wait(-score - by_level[min(level, by_level.size - 1)], len(self.found)))
+        rare = rarity(np.asarray(score), self.freedom)
+        return float(waits - _log_wait(-rare - by_level[min(level, by_level.size - 1)], len(self.found)))
 
     @property
     def threshold(self) -> float:
@@ -276,17 +307,34 @@ class SizedControls(Controls):
         """The score whose chance is ``ALPHA``."""
         (by_level, waits), n = self._by_level, len(self.found)
         wait = np.expm1(-np.log1p(-ALPHA) / n) * np.exp(waits)
-        return float(-np.log(np.expm1(wait / n)) - by_level[min(level, by_level.size - 1)])
+        rare = -np.log(np.expm1(wait / n)) - by_level[min(level, by_level.size - 1)]
+        return float(rare if self.freedom == 2 or rare < 0 else gammainccinv(self.freedom / 2, np.exp(-rare)))
 
     @property
     def _by_level(self) -> tuple[Floats, float]:
         """The logarithm of the sum of ``exp(-m)`` for every number of steps, and that of the sum of shortest waits."""
         n, longest = len(self.found), max(map(len, self.found))
-        logs = -np.array([[*part, *[part[-1]] * (longest - len(part))] for part in self.found])
+        logs = -rarity(np.array([[*part, *[part[-1]] * (longest - len(part))] for part in self.found]), self.freedom)
         if n == 1:  # nothing to compare it with: every size counts in full
             return logs[0], -float(np.log(longest))
         others = np.array([logsumexp(np.delete(logs, k, 0), axis=0) for k in range(n)])
         return logsumexp(logs, axis=0), float(logsumexp(_log_wait(logs - others, n - 1).min(1)))
+
+
+def rarity(score: Floats, freedom: int) -> Floats:
+    """Nats by which chance avoids a score: how rarely half of a chi-squared variable is as large, as a logarithm.
+
+    Likelihood ratios of ``k`` classes have ``k - 1`` degrees of freedom where counts are large. Those of rare patterns
+    have longer tails, so that one more is reckoned with: of two classes a score is its own rarity.
+
+    >>> rarity(np.array([0.0, 10.0]), freedom=2).tolist(), rarity(np.array([0.0, 10.0]), freedom=6).round(1).tolist()
+    ([0.0, 10.0], [0.0, 5.9])
+    """
+    powers = np.arange(freedom % 2 / 2, freedom / 2)
+    terms = logsumexp(xlogy(powers, score[..., None]) - gammaln(powers + 1), axis=-1)
+    if freedom % 2:
+        terms = np.logaddexp(terms, np.log(erfcx(np.sqrt(score))))
+    return np.asarray(score - terms)
 
 
 def _log_wait(ratio: Floats, n: int) -> Floats:
@@ -307,7 +355,8 @@ class Candidate(NamedTuple):
 class Rounds:
     """One telling pattern after the other, each among graphs that those before do not tell apart.
 
-    Together they are the inner nodes of a decision tree that grows where a pattern is most surprising.
+    Together they are the inner nodes of a decision tree that grows where a pattern is most surprising. Every part of
+    the graphs has its own controls, as it may hold more to find by chance than all graphs do.
     """
 
     search: GuidedSearch
@@ -315,13 +364,13 @@ class Rounds:
     targets: Targets
     most_graphs: int
     chances: list[float] = field(default_factory=list)
-    """Of each pattern that was found, how likely chance is to find one as telling."""
+    """Of each pattern that was found, how likely chance is to find one as telling in any part searched so far."""
 
     def control(self, number: int) -> Floats:
         """What chance achieves among all graphs."""
         return self.search.control(*self.part(self.chosen(self.first, np.random.default_rng(self.search.seed))), number)
 
-    @property
+    @cached_property
     def first(self) -> NDArray[np.bool_]:
         """Graphs of the first round: all that have a target."""
         left = np.zeros(self.database.num_graphs, bool)
@@ -332,11 +381,11 @@ class Rounds:
         """Yield patterns that tell more than chance does."""
         rng = np.random.default_rng(self.search.seed)
         seen: set[tuple[int, int, int]] = set()
-        candidates = [self._candidate(self.first, rng, controls)]
+        searched, candidates = 1, [self._candidate(self.first, rng, controls)]
         while waiting := [part for part in candidates if part is not None]:
             best = max(waiting, key=lambda candidate: candidate.beyond)
             if best.grown.shape.fingerprint not in seen:
-                self.chances.append(best.chance)
+                self.chances.append(float(-np.expm1(searched * np.log1p(-best.chance))))
                 yield best.grown
             if self.search.beam.expired:
                 return
@@ -347,6 +396,9 @@ class Rounds:
             parts = (best.among & has, best.among & ~has)
             candidates = [part for part in waiting if part is not best]
             candidates += [self._candidate(part, rng, controls) for part in parts]
+            searched += len(parts)
+            if self.search.beam.expired:  # the last parts may have been left without controls
+                return
 
     def _candidate(
         self, among: NDArray[np.bool_], rng: np.random.Generator, controls: SizedControls
@@ -359,13 +411,17 @@ class Rounds:
         found = [(level, grown) for level, grown in enumerate(self.search.best(sample, telling)) if grown is not None]
         if not found:
             return None
-        controls.make_until(lambda: True)
-        level, best = max(found, key=lambda pair: controls.beyond_chance(pair[1].score, pair[0]))
-        if not controls.beaten_at(best.score, level):
+        own = controls if among is self.first else controls.among(partial(self.search.control, sample, telling))
+        own.make_until(lambda: True)
+        level, best = max(found, key=lambda pair: own.beyond_chance(pair[1].score, pair[0]))
+        beaten = own.beaten_at(best.score, level)
+        if own is not controls:
+            own.finish()
+        if not beaten:
             return None
         completed = self.search.completed(sample, telling, best)
         score = min(best.score, completed.score)
-        return Candidate(completed, among, controls.beyond_chance(score, level), controls.chance_at(score, level))
+        return Candidate(completed, among, own.beyond_chance(score, level), own.chance_at(score, level))
 
     def part(self, chosen: Ints) -> tuple[MiningDatabase, Telling]:
         """Some of the graphs with their targets; of real ones with their normal scores, which have no outliers."""
