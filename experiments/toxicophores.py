@@ -121,8 +121,11 @@ def toxicophores_section(folder: Path = RESULTS) -> str | None:
         "graph, is a part of it: elements and bonds of *nitro* are an N with two O; of an *aromatic amine* an NH2 at "
         "a C with a double bond to a C; of a *three-ring heterocycle* a ring of two C and O, N or S; of *azo* "
         "C-N=N-C; of *nitroso* N-N=O. *Goes with* tells the groups that more than half of the molecules with the "
-        "pattern have, for patterns that hold only a part of a group. q is the share of searches on permuted classes "
-        "that would find a pattern as telling.\n\n" + "\n".join(parts) + "\n" + ran(*records.values())
+        "pattern have, for patterns that hold only a part of a group. q is the share of searches on permuted classes, "
+        "in as many parts of the molecules as were searched until then, that would find a pattern as telling.\n\n"
+        + "\n".join(parts)
+        + "\n"
+        + ran(*records.values())
     )
 
 

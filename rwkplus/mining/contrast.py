@@ -31,7 +31,9 @@ class ClassContrast(NamedTuple):
     """Fisher's exact test, two-sided."""
     corrected: float | None
     """The same after a correction: Benjamini and Hochberg's for all patterns and classes or, where ``y`` guided the
-    search, the share of searches on permuted classes that would find a pattern as telling; None without controls."""
+    search, the share of searches on permuted classes, in as many parts of the graphs as were searched until then, that
+    would find a pattern as telling. None without controls: a correction for these patterns alone would hide how many
+    were looked at to choose them."""
 
 
 class MeanDifference(NamedTuple):

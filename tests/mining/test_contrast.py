@@ -1,3 +1,4 @@
+import json
 import warnings
 from itertools import product
 
@@ -6,14 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import fisher_exact, ttest_ind
+from scipy.stats import chi2, fisher_exact, ttest_ind
 
+from rwkplus import load
 from rwkplus.datasets import planted_molecules
-from rwkplus.datasets.generators import planted_database
+from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.contrast import Targets, class_contrasts, mean_differences
-from rwkplus.mining.search.guided import ALPHA, SizedControls, Telling
+from rwkplus.mining.reading import PatternReader
+from rwkplus.mining.search.growth import Beam
+from rwkplus.mining.search.guided import ALPHA, GuidedSearch, Rounds, SizedControls, Telling, rarity
+from rwkplus.reports import mining_report
+from rwkplus.table import GraphTable
 
 
 def test_counts_odds_and_probability_of_a_small_table():
@@ -287,3 +293,118 @@ def test_attributes_that_say_nothing_do_not_stop_a_contrast(values):
         warnings.simplefilter("ignore", RWKPlusWarning)  # that a column has one value only
         first = PatternMiner(1, criterion="contrast").fit(graphs, y).patterns_[0]
     assert sorted(first.labels) == ["0", "1", "2", "3"]
+
+
+# Chance
+
+
+@given(st.integers(2, 9), st.lists(st.floats(0, 300), min_size=2, max_size=5))
+def test_rarity_is_the_tail_of_a_chi_squared_variable(freedom, scores):
+    expected = -chi2.logsf(2 * np.array(scores), freedom)
+    np.testing.assert_allclose(rarity(np.array(scores), freedom), expected, rtol=1e-6, atol=1e-9)
+    many = rarity(np.array([1e4, 2e4]), 200)
+    assert np.isfinite(many).all()
+    assert many[0] < many[1] < 2e4
+
+
+@pytest.mark.parametrize("freedom", [2, 3, 6])
+def test_the_threshold_is_the_score_whose_chance_is_alpha(freedom):
+    controls = SizedControls(lambda number: np.array([4.0, 9.0]) + number, most=3, freedom=freedom)
+    assert not controls.beaten_at(6.0, level=1)
+    assert controls.chance_at(controls.threshold, level=1) == pytest.approx(ALPHA)
+
+
+def few_graphs(seed, num_graphs):
+    """Graphs in which nothing goes with any class."""
+    rng = np.random.default_rng(seed)
+    return GraphTable.of(planted_database([random_pattern(5, rng)], rng, num_graphs=num_graphs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_classes", [2, 20])
+def test_permuted_classes_rarely_look_telling(num_classes):
+    reader = PatternReader.fit(table := few_graphs(num_classes, 120), (), n_classes=8, structural=False, seed=0)
+    telling = Telling.of(np.arange(120) % num_classes, num_classes)
+    search, database = GuidedSearch(Beam(width=10, max_size=6), 2, 0), reader.read(table)
+    made = [search.control(database, telling, k) for k in range(150)]
+    longest, rng, told = max(map(len, made)), np.random.default_rng(0), []
+    made = [np.array([*part, *[part[-1]] * (longest - len(part))]) for part in made]
+    for _ in range(200):
+        one, *others = rng.permutation(len(made))[:6].tolist()
+        controls = SizedControls(made.__getitem__, most=5, freedom=num_classes)
+        controls.found = [made[k] for k in others]
+        told.append(min(controls.chance_at(score, level) for level, score in enumerate(made[one])))
+    assert np.mean(np.array(told) <= 5 * ALPHA) < 10 * ALPHA  # 24 in a hundred where 20 classes are judged as two
+
+
+def test_a_part_of_the_graphs_is_compared_with_itself():
+    sizes = []
+
+    class Recorded(GuidedSearch):
+        def control(self, database, telling, number):
+            sizes.append((database.num_graphs, telling.weights.shape[0]))
+            return super().control(database, telling, number)
+
+    graphs = [arms("O" if i % 4 < 2 else "S", "H" if i % 2 else "P") for i in range(120)]
+    y = [i % 2 if i % 4 < 2 else int(i % 8 > 4) for i in range(120)]
+    reader = PatternReader.fit(table := GraphTable.of(graphs), (), n_classes=8, structural=False, seed=0)
+    rounds = Rounds(Recorded(Beam(), 2, 0), reader.read(table), Targets.of(y, 120), 1_800)
+    assert len(list(rounds.patterns(SizedControls(rounds.control, most=3)))) >= 2
+    assert sizes[:3] == [(120, 120)] * 3
+    assert all(0 < graphs == targets < 120 for graphs, targets in sizes[3:])
+    assert len(sizes) >= 6
+
+
+def test_without_controls_no_corrected_p_value_is_told(tmp_path):
+    graphs, y = rare_class(7, num_graphs=100)
+    miner = PatternMiner(2, criterion="contrast", n_controls=0).fit(graphs, y)
+    for pattern in miner.patterns_:
+        assert [part.corrected for part in pattern.contrast] == [None, None]
+        assert pattern.from_dict(json.loads(json.dumps(pattern.to_dict()))) == pattern
+    assert miner.to_frame()["q_1"].isna().all()
+    miner.save(tmp_path / "miner")
+    assert load(tmp_path / "miner").patterns_ == miner.patterns_
+    assert "not known" in mining_report(miner, graphs, "graphs")
+
+
+def test_of_searches_in_many_parts_the_price_is_paid():
+    chance, parts = 0.002, []
+
+    class Sure(SizedControls):
+        def beaten_at(self, score, level):
+            return True
+
+        def chance_at(self, score, level):
+            return chance
+
+    graphs = [arms("O" if i % 4 < 2 else "S", "H" if i % 2 else "P") for i in range(60)]
+    y = [i % 2 if i % 4 < 2 else int(i % 8 > 4) for i in range(60)]
+    reader = PatternReader.fit(table := GraphTable.of(graphs), (), n_classes=8, structural=False, seed=0)
+    rounds = Rounds(GuidedSearch(Beam(), 2, 0), reader.read(table), Targets.of(y, 60), 1_800)
+    controls = Sure(rounds.control, most=3)
+    controls.among = lambda control: controls
+    parts = [grown.shape for grown in rounds.patterns(controls)]
+    assert len(parts) >= 2
+    assert rounds.chances[0] == pytest.approx(chance)
+    assert rounds.chances[1] == pytest.approx(1 - (1 - chance) ** 3)
+
+
+def test_when_time_is_over_the_first_pattern_is_told():
+    graphs, y = rare_class(8, num_graphs=100)
+    with pytest.warns(RWKPlusWarning, match="stopped early: 1 patterns so far"):
+        miner = PatternMiner(3, criterion="contrast", max_seconds=1e-9).fit(graphs, y)
+    assert miner.interrupted_
+    assert miner.patterns_[0].contrast[0].corrected is None
+
+
+def test_interrupted_by_hand_it_keeps_what_it_has():
+    graphs, y = rare_class(9, num_graphs=100)
+
+    def stop(step):
+        if step.phase == "patterns":
+            raise KeyboardInterrupt
+
+    with pytest.warns(RWKPlusWarning, match="stopped early: 1 patterns so far"):
+        miner = PatternMiner(3, criterion="contrast").fit(graphs, y, callback=stop)
+    assert miner.interrupted_
+    assert 0 < miner.patterns_[0].contrast[1].corrected < ALPHA
