@@ -47,8 +47,10 @@ SMALLEST = {"maximal": 3, "blocks": 2, "contrast": 2}
 CANDIDATES = ("grown", "sampled", "gradient")
 FEWEST_IN_CLASS = 3
 FEWEST_TARGETS = 4
-SEARCHED = (300, 3_000)
+SEARCHED = (300, 8_000)
 """Graphs to search in: fewest and most by default. In a large database, few graphs are another choice each time."""
+ONE_IN = 30
+"""Share of the graphs of a large database."""
 CONTRASTED = 6
 """Times as many graphs are searched for contrasts: rare classes need many others beside them."""
 LARGEST_HIDDEN = 6
@@ -86,7 +88,9 @@ class PatternMiner(Miner):
         candidates: Where candidates come from: ``"grown"`` always, ``"sampled"`` and ``"gradient"`` if listed.
         fidelity: Share of its occurrences in which every edge of a maximal pattern should be present.
         search_graphs: Graphs looked at while searching; supports always count all graphs. ``"auto"``: 300, and of more
-            than 24,000 graphs one in eighty, up to 3,000. Contrasts look at six times 300.
+            than 9,000 graphs one in thirty, up to 8,000. Where more than 300 are looked at, but not all, the smallest
+            is taken of maximal patterns that score nearly alike, lest it depend on the choice of graphs which is best.
+            Contrasts look at six times 300.
             Of a single graph, it is the number of neighborhoods that building blocks are searched for in.
         beam_width: Patterns kept at every size; more is slower and more thorough.
         n_controls: Rewired databases, or databases with permuted ``y`` for contrasts, mined to learn what chance
@@ -215,7 +219,9 @@ class PatternMiner(Miner):
         sample = database.graphs_subset(chosen)
         given, training = self._given(settings, sample, reader, table, chosen)
         beam = settings.beam(self, chosen.size)
-        search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
+        of_many = SEARCHED[0] < chosen.size < database.num_graphs
+        sampled = "sampled" in self.candidates
+        search = Search(self.criterion, beam, settings.sizes[0], settings.seed, sampled, given, of_many)
         found = functools.partial(search.one_after_the_other, sample)
         return _Plan(found, functools.partial(search.control, sample), training)
 
@@ -509,7 +515,7 @@ class _Settings:
         """Graphs to search in, ascending."""
         order = np.random.default_rng(self.seed).permutation(database.num_graphs)
         few, many = SEARCHED
-        most = min(max(few, order.size // 80), many) if self.search_graphs == "auto" else self.search_graphs
+        most = min(max(few, order.size // ONE_IN), many) if self.search_graphs == "auto" else self.search_graphs
         return np.sort(order[:most])
 
 
