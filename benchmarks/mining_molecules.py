@@ -1,4 +1,4 @@
-"""Mining all molecules of ZINC-250k: time from SMILES to a report, and whether patterns depend on the sample searched."""
+"""Mining all molecules of ZINC-250k: time from SMILES to a report, and whether patterns depend on the sample."""
 
 import operator
 import tempfile
@@ -68,9 +68,9 @@ def main():
     record(
         "mining_molecules",
         "All molecules of ZINC-250k",
-        "`PatternMiner()` on 249,456 SMILES with different seeds, which choose the molecules that are searched; supports "
-        "count all. Processor seconds of one process, compilation not counted: reading, which is done once and counted "
-        "for each seed, mining, and the report page. Shared patterns are isomorphic, labels included; "
+        "`PatternMiner()` on 249,456 SMILES with different seeds, which choose the molecules that are searched; "
+        "supports count all. Processor seconds of one process, compilation not counted: reading, which is done once "
+        "and counted for each seed, mining, and the report page. Shared patterns are isomorphic, labels included; "
         f"{len(common)} of {max(map(len, found))} are found with all {len(SEEDS)} seeds.",
         rows,
     )

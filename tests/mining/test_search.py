@@ -65,5 +65,5 @@ def test_the_pattern_of_a_large_database_does_not_depend_on_the_sample(with_leaf
     rng = np.random.default_rng(0)
     table = GraphTable.of([ring_among_others(rng, with_leaf) for _ in range(900)])
     for seed in range(5):
-        miner = PatternMiner(1, search_graphs=301, n_controls=0, random_state=seed).fit(table)
+        miner = PatternMiner(1, beam_width=3, search_graphs=301, n_controls=0, random_state=seed).fit(table)
         assert miner.patterns_[0].size == size
