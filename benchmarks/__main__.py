@@ -15,6 +15,7 @@ NAMES = (
     "mining_scale",
     "mining_before",
     "mining_growth",
+    "mining_molecules",
     "egonets",
     "kernel_conv",
     "kernel_layer",

@@ -47,8 +47,10 @@ SMALLEST = {"maximal": 3, "blocks": 2, "contrast": 2}
 CANDIDATES = ("grown", "sampled", "gradient")
 FEWEST_IN_CLASS = 3
 FEWEST_TARGETS = 4
-SEARCHED = (300, 3_000)
+SEARCHED = (300, 6_000)
 """Graphs to search in: fewest and most by default. In a large database, few graphs are another choice each time."""
+WIDER = 30
+"""Times as many patterns are kept of every size where more graphs than the fewest are a sample of others."""
 CONTRASTED = 6
 """Times as many graphs are searched for contrasts: rare classes need many others beside them."""
 LARGEST_HIDDEN = 6
@@ -86,9 +88,12 @@ class PatternMiner(Miner):
         candidates: Where candidates come from: ``"grown"`` always, ``"sampled"`` and ``"gradient"`` if listed.
         fidelity: Share of its occurrences in which every edge of a maximal pattern should be present.
         search_graphs: Graphs looked at while searching; supports always count all graphs. ``"auto"``: 300, and of more
-            than 24,000 graphs one in eighty, up to 3,000. Contrasts look at six times 300.
+            than 12,000 graphs one in forty, up to 6,000. Where more than 300 are looked at, but not all, the smallest
+            is taken of maximal patterns that score nearly alike, lest it depend on the choice of graphs which is best.
+            Contrasts look at six times 300.
             Of a single graph, it is the number of neighborhoods that building blocks are searched for in.
-        beam_width: Patterns kept at every size; more is slower and more thorough.
+        beam_width: Patterns kept at every size; more is slower and more thorough. It is up to thirty times as many
+            where more than 300 graphs are looked at, but not all.
         n_controls: Rewired databases, or databases with permuted ``y`` for contrasts, mined to learn what chance
             achieves: at most so many, fewer where that is clear before; 0 to skip, and contrasts then have no
             corrected p-value. Every further part of the graphs that contrasts are searched in has as many.
@@ -215,8 +220,11 @@ class PatternMiner(Miner):
         chosen = settings.chosen_graphs(database)
         sample = database.graphs_subset(chosen)
         given, training = self._given(settings, sample, reader, table, chosen)
-        beam = settings.beam(self, chosen.size)
-        search = Search(self.criterion, beam, settings.sizes[0], settings.seed, "sampled" in self.candidates, given)
+        beam, of_many = settings.beam(self, chosen.size), SEARCHED[0] < chosen.size < database.num_graphs
+        if of_many:
+            beam = replace(beam, most=WIDER * beam.width)
+        sampled = "sampled" in self.candidates
+        search = Search(self.criterion, beam, settings.sizes[0], settings.seed, sampled, given, of_many)
         found = functools.partial(search.one_after_the_other, sample)
         return _Plan(found, functools.partial(search.control, sample), training)
 
@@ -509,7 +517,7 @@ class _Settings:
         """Graphs to search in, ascending."""
         order = np.random.default_rng(self.seed).permutation(database.num_graphs)
         few, many = SEARCHED
-        most = min(max(few, order.size // 80), many) if self.search_graphs == "auto" else self.search_graphs
+        most = min(max(few, order.size // 40), many) if self.search_graphs == "auto" else self.search_graphs
         return np.sort(order[:most])
 
 

@@ -37,6 +37,9 @@ FINALISTS = 3
 NEARLY = 0.9
 """A larger block must save a tenth more than a smaller one: blocks are to be read."""
 
+NEARLY_IN_SAMPLE = 0.97
+"""Share of the best score below which another sample of a large database would hardly find more."""
+
 CONTROL_GRAPHS = 100
 """Graphs that a control rewires: the evidence that chance makes up hardly depends on their number."""
 
@@ -64,25 +67,38 @@ class Search:
     """Whether subgraphs sampled from the database join the pool of candidates."""
     given: Sequence[Shape] = ()
     """Further candidates, such as decoded hidden graphs."""
+    of_many: bool = False
+    """Whether the database is a sample of many more graphs. Which maximal pattern scores most would then depend on the
+    sample; the smallest of those that score nearly as much does not."""
 
     def best(self, database: MiningDatabase) -> Grown | None:
         """Return the best pattern by the criterion, or None where there is nothing to gain."""
         pool = self._pool(database)
         if self.criterion == "maximal":
-            pool = [complete(database, grown, self.beam) for grown in self._finalists(pool)]
+            completed = [complete(database, grown, self.beam) for grown in self._finalists(pool)]
+            pool = [*pool, *completed] if self.of_many else completed
         fitting = [grown for grown in pool if self._fits(grown)]
         best = max(fitting, key=lambda grown: grown.score, default=None)
-        if best is None or self.criterion == "maximal":
+        if best is None or (self.criterion == "maximal" and not self.of_many):
             return best
-        nearly = [grown for grown in fitting if grown.score >= NEARLY * best.score]
+        least = best.score * (NEARLY if self.criterion == "blocks" else NEARLY_IN_SAMPLE)
+        nearly = [grown for grown in fitting if grown.score >= least]
         return min(nearly, key=lambda grown: (grown.shape.size, -grown.score))
 
     def _fits(self, grown: Grown) -> bool:
         return grown.shape.size >= self.min_size and grown.score > 0
 
     def _finalists(self, pool: list[Grown]) -> list[Grown]:
-        """The best that are large enough, and smaller ones that are better: completion may make them larger."""
+        """The best that are large enough, and smaller ones that are better: completion may make them larger.
+
+        The very best are often variants of one pattern. Where it matters, the best of every size are taken instead.
+        """
         ranked = sorted(pool, key=lambda grown: -grown.score)
+        if self.of_many:
+            of_size: dict[int, Grown] = {}
+            for grown in ranked:
+                of_size.setdefault(grown.shape.size, grown)
+            return [grown for grown in of_size.values() if grown.score >= NEARLY * ranked[0].score]
         fitting = [grown for grown in ranked if self._fits(grown)]
         return fitting[:FINALISTS] + [grown for grown in ranked[:FINALISTS] if not self._fits(grown)]
 

@@ -19,6 +19,8 @@ from rwkplus.mining.search.chance import Chance, Places, evidence
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape, disjoint, used_entries
 
+ROOM = 20_000_000
+"""Nodes in the embeddings of a level, about, beyond which it gets no wider than it must be."""
 LABEL_COST = 2.0
 """Nats to write down one node or edge of a building block."""
 
@@ -120,6 +122,7 @@ class Beam:
     max_per_graph: int = 100
     deadline: float = np.inf
     surprise: bool = False  # whether to tell by how much occurrences surprise, which building blocks need
+    most: int = 0  # maximal patterns kept at every level where there is room, if these are more than the width
 
     @property
     def expired(self) -> bool:
@@ -150,8 +153,13 @@ def grow_patterns(
         yield from front
         if beam.expired:
             return
-        best = first_of_each_shape(extensions(database, chance, front, beam).by_score(), beam.width)
-        front = [extension.carry_out(database, beam.max_per_graph, rng) for extension in best]
+        ranked = extensions(database, chance, front, beam).by_score()
+        front, held = [], 0
+        for extension in first_of_each_shape(ranked, max(beam.width, beam.most)):
+            if len(front) >= beam.width and held > ROOM:
+                break
+            front.append(extension.carry_out(database, beam.max_per_graph, rng))
+            held += front[-1].embeddings.size
 
 
 def first_of_each_shape(ranked: Iterable[Extension], most: int) -> list[Extension]:
