@@ -41,7 +41,7 @@ DISORDER = (ValueError, KeyError, TypeError, AttributeError, IndexError, Overflo
 
 
 class Savable:
-    """Gives an estimator ``save`` and ``load``.
+    """Gives an estimator of graphs ``save`` and ``load``.
 
     Its constructor's arguments are kept as JSON values; where it draws a seed, ``seed_`` is kept for ``random_state``.
     """
@@ -70,6 +70,11 @@ class Savable:
                 f"{path} holds a {type(found).__name__}, not a {cls.__name__}.", "rwkplus.load opens whatever it is."
             )
         return found
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = False  # whatever can be saved was fitted to graphs, not to a matrix
+        return tags
 
     def _learned(self) -> tuple[dict[str, Any], Mapping[str, Any]]:
         """What was fitted, as JSON values and arrays."""

@@ -249,11 +249,6 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
                 nx.set_node_attributes(graph, "", "label")
         return drawn
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs, not a matrix
-        return tags
-
     def _html_repr(self) -> str:
         """For notebooks: scikit-learn's diagram with the parameters and, once fitted, what was found."""
         diagram: str = estimator_html_repr(self)

@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -46,6 +47,7 @@ def color_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
     return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac", ignore=ignore)
 
 
+@dataclass(eq=False, repr=False)
 class WalkKernelDetector(GraphDetector):
     """Flag graphs that a walk kernel finds unlike the reference graphs.
 
@@ -89,33 +91,22 @@ class WalkKernelDetector(GraphDetector):
         (50,)
     """
 
-    references_: GraphTable
-    reference_indices_: Ints
-    reference_scores_: Floats
-    kernel_: RandomWalkKernel
-    counts_: RandomWalkFeatures | None
-    _score: Callable[[ReadGraphs], Scored]  # a block of graphs
+    contamination: float = 0.05
+    method: OutlierMethod = "nearest"
+    kernel: RandomWalkKernel | None = None
+    _: KW_ONLY
+    n_references: int = 2000
+    n_neighbors: int | None = None
+    ignore: Sequence[str] = ()
+    random_state: int | RandomState | None = 0
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        contamination: float = 0.05,
-        method: OutlierMethod = "nearest",
-        kernel: RandomWalkKernel | None = None,
-        *,
-        n_references: int = 2000,
-        n_neighbors: int | None = None,
-        ignore: Sequence[str] = (),
-        random_state: int | RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.contamination = contamination
-        self.method = method
-        self.kernel = kernel
-        self.n_references = n_references
-        self.n_neighbors = n_neighbors
-        self.ignore = ignore
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    references_: GraphTable = field(init=False)
+    reference_indices_: Ints = field(init=False)
+    reference_scores_: Floats = field(init=False)
+    kernel_: RandomWalkKernel = field(init=False)
+    counts_: RandomWalkFeatures | None = field(init=False)
+    _score: Callable[[ReadGraphs], Scored] = field(init=False)  # a block of graphs
 
     @property
     def ignored(self) -> tuple[str, ...]:

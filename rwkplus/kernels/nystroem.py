@@ -1,6 +1,7 @@
 """Features that approximate a walk kernel by its values with a few landmark graphs, for scikit-learn."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from rwkplus.table.arrays import Floats, Ints
 from rwkplus.types import check_integer
 
 
+@dataclass(eq=False, repr=False)
 class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, GraphKernel):
     """Low-dimensional features whose inner products approximate a walk kernel.
 
@@ -43,16 +45,10 @@ class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, GraphKernel):
         (40, 8)
     """
 
-    def __init__(
-        self,
-        kernel: RandomWalkKernel | None = None,
-        n_components: int = 100,
-        *,
-        random_state: int | RandomState | Generator | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.random_state = random_state
+    kernel: RandomWalkKernel | None = None
+    n_components: int = 100
+    _: KW_ONLY
+    random_state: int | RandomState | Generator | None = None
 
     def fit(self, X: Graphs, y: object = None) -> Self:
         """Draw landmarks among the graphs ``X`` and prepare the projection onto their span.

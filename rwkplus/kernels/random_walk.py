@@ -4,8 +4,8 @@ There are two routes: explicit features, and pairs of graphs, for attributes and
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,14 +22,9 @@ from rwkplus.loops.walk_loops import PackedGraphs, pair_scores, self_scores
 from rwkplus.table import Graphs
 from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
 from rwkplus.types import (
-    Assignment,
     Callback,
-    Combine,
-    KernelName,
     Progress,
     Route,
-    UnknownLabel,
-    Walks,
     check_choice,
 )
 
@@ -48,6 +43,7 @@ _PER_GRAM_ENTRY = 20.0
 _PER_PAIR_CELL = 0.7
 
 
+@dataclass(eq=False, repr=False)
 class RandomWalkKernel(WalkEstimator):
     """Exact random walk kernel between graphs, ready for ``SVC(kernel="precomputed")``.
 
@@ -86,34 +82,9 @@ class RandomWalkKernel(WalkEstimator):
                [24., 16.]])
     """
 
-    def __init__(
-        self,
-        kernel: KernelName = "rwk+",
-        steps: int = 4,
-        *,
-        combine: Combine | Sequence[float] = "sum",
-        decay: float = 0.1,
-        normalize: bool = False,
-        walks: Walks = "open",
-        assignment: Assignment = "optimal",
-        include_zero_step: bool | None = None,
-        route: Route = "auto",
-        unknown_label: UnknownLabel = "new",
-        ignore: Sequence[str] = (),
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.steps = steps
-        self.combine = combine
-        self.decay = decay
-        self.normalize = normalize
-        self.walks = walks
-        self.assignment = assignment
-        self.include_zero_step = include_zero_step
-        self.route = route
-        self.unknown_label = unknown_label
-        self.ignore = ignore
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    normalize: bool = False
+    route: Route = "auto"
 
     def fit(self, X: Graphs, y: object = None) -> Self:
         """Keep the graphs ``X`` as the columns of every later Gram matrix.

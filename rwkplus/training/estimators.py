@@ -353,11 +353,6 @@ class NetworkEstimator(Savable, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "trained_")
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs, not a matrix
-        return tags
-
 
 @dataclass(eq=False, repr=False)
 class GraphEstimator(NetworkEstimator):
