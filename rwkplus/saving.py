@@ -111,12 +111,7 @@ def load(path: str | Path) -> Any:  # noqa: ANN401
 
 def header_of(estimator: Any, learned: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
     """The header of a file, or the part of one that belongs to an estimator inside another."""
-    return {
-        "format": FORMAT,
-        "version": __version__,
-        **_described(estimator),
-        "learned": learned,
-    }
+    return {"format": FORMAT, "version": __version__, **_described(estimator), "learned": learned}
 
 
 def _described(estimator: Any) -> dict[str, Any]:  # noqa: ANN401

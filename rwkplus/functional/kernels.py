@@ -8,13 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, ShapeError
-from rwkplus.functional.walks import (
-    Normalize,
-    bank_propagation,
-    closed_walks,
-    closed_walks_by_ends,
-    walk_steps,
-)
+from rwkplus.functional.walks import Normalize, bank_propagation, closed_walks, closed_walks_by_ends, walk_steps
 from rwkplus.tensors import can_look, check_edge_index, full_precision
 
 

@@ -13,15 +13,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.utils import degree, unbatch, unbatch_edge_index
 
 from rwkplus.errors import GraphError
-from rwkplus.io.pyg_checks import (
-    INTEGERS,
-    MEANINGFUL,
-    NAMES,
-    USED,
-    check_alike,
-    check_fields,
-    fields_of,
-)
+from rwkplus.io.pyg_checks import INTEGERS, MEANINGFUL, NAMES, USED, check_alike, check_fields, fields_of
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.arrays import once

@@ -19,10 +19,7 @@ from rwkplus.table.graph_table import ARRAYS, SIDES, parallel_edges
 from rwkplus.types import Atom, GraphForm, TUFeatures, check_choice, check_ignore
 
 OnError = Literal["raise", "skip"]
-CHOICES = {
-    "atom": get_args(Atom),
-    "bond": ("type", "stereo", "conjugated", "ring"),
-}
+CHOICES = {"atom": get_args(Atom), "bond": ("type", "stereo", "conjugated", "ring")}
 """What may describe atoms and bonds."""
 Read = Callable[[Any, "ReadOptions"], GraphTable]
 OBJECTS = (

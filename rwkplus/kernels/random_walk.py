@@ -21,12 +21,7 @@ from rwkplus.kernels.graph_kernel import WalkEstimator, check_labels, finite, ge
 from rwkplus.loops.walk_loops import PackedGraphs, pair_scores, self_scores
 from rwkplus.table import Graphs
 from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
-from rwkplus.types import (
-    Callback,
-    Progress,
-    Route,
-    check_choice,
-)
+from rwkplus.types import Callback, Progress, Route, check_choice
 
 EXPLICIT_ROWS = 8_192
 """Rows of an explicit Gram matrix computed at a time."""

@@ -332,11 +332,7 @@ class KernelModule(nn.Module):
         }
 
     def _options_of_torch(self) -> dict[str, Any]:
-        return {
-            "closed": self.walks == "closed",
-            "normalize": self.norm.normalize,
-            "readout": self.norm.readout,
-        }
+        return {"closed": self.walks == "closed", "normalize": self.norm.normalize, "readout": self.norm.readout}
 
     def _learns_edges(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
         """Whether gradients by edges are wanted; without ``edge_dim``, their colors are not used."""

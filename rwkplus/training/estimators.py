@@ -23,14 +23,7 @@ from rwkplus.saving import Savable
 from rwkplus.table import Graphs
 from rwkplus.training.dataset import EVALUATION_SIZE, GraphDataset, Inputs, outputs_of, read
 from rwkplus.training.loop import Batches, GraphTask, Row, RunState, Settings, isolated, run_epochs
-from rwkplus.training.targets import (
-    Classes,
-    ClassName,
-    Target,
-    all_scores,
-    goal_of,
-    target_from_dict,
-)
+from rwkplus.training.targets import Classes, ClassName, Target, all_scores, goal_of, target_from_dict
 from rwkplus.types import (
     Balance,
     Callback,
