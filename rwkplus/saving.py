@@ -63,7 +63,15 @@ class Savable:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote; nothing in the file is executed."""
+        """Read what :meth:`save` wrote; nothing in the file is executed.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from rwkplus import RandomWalkKernel
+        >>> with TemporaryDirectory() as folder:
+        ...     path = RandomWalkKernel(steps=1).fit(["CC"]).save(f"{folder}/kernel.safetensors")
+        ...     RandomWalkKernel.load(path).transform(["CCC"])
+        array([[8.]])
+        """
         found = load(path)
         if not isinstance(found, cls):
             raise DataError(
@@ -166,6 +174,9 @@ def array(arrays: Mapping[str, Any], name: str, kind: str, ndim: int) -> NDArray
     """An array out of a file, refused where it has other dimensions, nan or infinities, or no type of ``kind``.
 
     ``kind`` has one letter of numpy for each type that will do: ``"f"`` floats, ``"i"`` and ``"u"`` integers, ``"b"``.
+
+    >>> array({"scores": np.array([0.5])}, "scores", "f", 1)
+    array([0.5])
     """
     values: NDArray[Any] = arrays[name]
     if values.dtype.kind not in kind or values.ndim != ndim:

@@ -36,7 +36,11 @@ NARROWEST = 1e-3
 
 
 def default_kernel(table: GraphTable) -> RandomWalkKernel:
-    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes."""
+    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes.
+
+    >>> default_kernel(GraphTable.of(["CCO"])).kernel
+    'node-centric'
+    """
     reader = Reader.fit(table)
     name: KernelName = "node-centric" if reader.discrete and not reader.weighted else "rwk+"
     return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)

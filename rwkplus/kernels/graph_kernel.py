@@ -145,7 +145,13 @@ def check_labels(reader: Reader, who: str, *remedies: Remedy | str) -> None:
 
 
 def finite(values: Floats) -> Floats:
-    """Return ``values``, or raise where there are too many walks for a float64."""
+    """Return ``values``, or raise where there are too many walks for a float64.
+
+    >>> finite(np.array([2.0, np.inf]))
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.NumericError: the kernel left the range of float64: ...
+    """
     if not np.isfinite(values).all():
         raise NumericError(
             "the kernel left the range of float64: the number of walks grows geometrically with their length.",
