@@ -34,7 +34,7 @@ CHUNK = 8192
 
 def read_csv(
     path: str | Path,
-    options: ReadOptions = ReadOptions(),  # noqa: B008
+    options: ReadOptions = ReadOptions(),
     nodes: str | Path | None = None,
     graphs: str | Path | None = None,
 ) -> GraphTable:

@@ -19,7 +19,7 @@ CLASSES: dict[tuple[bool, bool], type[nx.Graph]] = {
 """By whether edges are directed, and whether there are parallel ones."""
 
 
-def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions()) -> GraphTable:
     """Read graphs in one pass; an undirected edge stands once.
 
     Example:

@@ -26,7 +26,7 @@ TAKES = ("ignore", "y", "directed")
 WEIGHT = "edge_weight"
 
 
-def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
+def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401
     """Read ``Data`` objects, a ``Batch`` or a data set.
 
     ``x`` and ``edge_attr`` are labels where their rows are one-hot, with the names in ``node_label_names`` and

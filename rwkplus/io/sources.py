@@ -253,7 +253,7 @@ def read_graphs(
     return from_frames(edges, nodes, graphs, options_of(options))
 
 
-def read_path(path: Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def read_path(path: Path, options: ReadOptions = ReadOptions()) -> GraphTable:
     r"""Read graphs from a file or folder of any known kind.
 
     Example:
@@ -288,11 +288,10 @@ def _reader_of_path(path: Path) -> Read:
     return _function(FILES[path.suffix.lower()])
 
 
-def _function(name: str) -> Read:
+def _function(name: str) -> Any:  # noqa: ANN401
     """A function of this room, imported only when it is needed."""
     module, _, function = name.partition(".")
-    found: Read = getattr(import_module(f"rwkplus.io.{module}"), function)
-    return found
+    return getattr(import_module(f"rwkplus.io.{module}"), function)
 
 
 def _read(data: Any, options: ReadOptions) -> GraphTable:  # noqa: ANN401
@@ -391,8 +390,7 @@ def write_graphs(table: GraphTable, path: str | Path, form: GraphForm = "arrow")
         "arrow": "parquet.write_table", "csv": "csv.write_csv", "jsonl": "json_lines.write_json_lines",
         "parquet": "parquet.write_parquet",
     }  # fmt: skip
-    module, _, function = write[form].partition(".")
-    made: Path = getattr(import_module(f"rwkplus.io.{module}"), function)(table, path)
+    made: Path = _function(write[form])(table, path)
     if form == "arrow":
         return Written(made, {}, [])
     options: dict[str, Any] = {}
