@@ -14,9 +14,8 @@ from rwkplus.mining.pattern_parts import Condition
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import once
-from rwkplus.table.color_classes import SIDES, Side
 from rwkplus.table.columns import Numbers
-from rwkplus.table.reader import directed_edges
+from rwkplus.table.reader import SIDES, Side, directed_edges
 
 MARKS = 60
 """Conditions that nodes, or edges, can have all together: bits of a whole number."""

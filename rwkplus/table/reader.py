@@ -4,7 +4,7 @@ import json
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,14 +12,94 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
 from rwkplus.table.arrays import Floats, GraphArrays, Ints
-from rwkplus.table.color_classes import SIDES, AttributeClasses, Colors, Side, numbers_of, structural_rows
 from rwkplus.table.columns import Categories, Column, Numbers, Text, join, label_codes
 from rwkplus.table.graph_table import GraphTable
+from rwkplus.table.intervals import AttributeClasses, structural_rows
 from rwkplus.types import UnknownLabel, check_ignore
 
+Side = Literal["nodes", "edges"]
 ALIKE = ("0",)
 """The label of nodes that have none, where all are to be alike."""
 CARRIED = ("id", "name")
+SIDES: tuple[Side, Side] = ("nodes", "edges")
+NUMBERED_BELOW = 65_536
+"""Labels that are whole numbers below this keep their numbers where they are read column by column."""
+
+
+class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What describes nodes or edges: labels, attributes, both or neither.
+
+    Example:
+        >>> Reader.fit(GraphTable.of(["CCO"])).nodes.labels
+        ('label',)
+    """
+
+    labels: tuple[str, ...]  # label columns, which together make one label
+    names: tuple[str, ...]  # of that label
+    seen: tuple[Literal[0, 1], ...]  # which of the names a fitted graph had
+    unnamed: bool  # whether the names are but numbers of one-hot columns
+    attributes: tuple[tuple[str, Annotated[int, msgspec.Meta(ge=1, lt=2**31)]], ...]  # attribute columns, their widths
+    classes: tuple[AttributeClasses, ...]  # how attributes become labels, where they do
+    structural: bool  # whether labels tell the place of a node in its graph instead
+    texts: tuple[str, ...]  # columns of ids, which describe nothing
+    vocabularies: tuple[tuple[str, ...], ...]  # labels of each column, where they are read column by column
+    side: Side = "nodes"
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything describes them."""
+        return bool(self.labels or self.attributes or self.structural)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether all there is are labels."""
+        return not self.attributes or bool(self.classes) or self.structural
+
+    @property
+    def categories(self) -> list[int]:
+        """Numbers that each column of labels needs room for, where they are read column by column.
+
+        >>> Reader.fit(GraphTable.of(["CCO", "CN"]), by_column=("nodes",)).nodes.categories
+        [3]
+        """
+        return [1 + max(_label_numbers(names), default=0) for names in self.vocabularies]
+
+    @property
+    def width(self) -> int:
+        """Number of features: one for every label, and the attributes; at least one for nodes.
+
+        Where labels are read column by column, there is one feature for every column.
+
+        >>> Reader.fit(GraphTable.of(["CCO", "CN"])).nodes.width
+        3
+        """
+        if self.vocabularies:
+            return len(self.vocabularies)
+        if self.discrete:
+            return max(len(self.names), 1)
+        return len(self.names) + sum(width for _, width in self.attributes)
+
+    def _with_label(self, label: Categories, **changes: Any) -> "Colors":  # noqa: ANN401
+        seen = np.zeros(len(label.names) + 1, np.int8)
+        seen[label.codes] = 1
+        return msgspec.structs.replace(self, names=label.names, seen=tuple(seen[:-1].tolist()), **changes)
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` where parts contradict each other, as they may in a file."""
+        expected = [width for _, width in self.attributes] if self.classes else []
+        if self.structural and self.classes:
+            expected = [self.classes[0].mean.size]
+        fits = len(self.seen) == len(self.names) and [part.mean.size for part in self.classes] == expected
+        if self.structural:
+            fits = fits and bool(self.classes) and not self.labels
+        if self.unnamed:
+            fits = fits and len(self.labels) == 1 and self.names == tuple(map(str, range(len(self.names))))
+        if self.vocabularies:
+            fits = fits and len(self.vocabularies) == len(self.labels)
+            fits = fits and not (self.names or self.attributes or self.classes or self.unnamed)
+        distinct = all(len(set(part)) == len(part) for part in (self.labels, self.names, *self.vocabularies))
+        if not fits or not distinct:
+            raise ValueError(f"the columns of its {self.side} do not fit together")
 
 
 class _Described(NamedTuple):
@@ -111,7 +191,7 @@ class Reader:
             places = _places(table)
             classes = AttributeClasses.learn("place", places, n_classes, "s", seed)
             other = {"labels": (), "unnamed": False, "attributes": (), "texts": ()}
-            nodes = plain.nodes.with_label(classes.read(places), **other, classes=(classes,), structural=True)
+            nodes = plain.nodes._with_label(classes.read(places), **other, classes=(classes,), structural=True)
         else:
             nodes = _with_classes(plain.nodes, table, n_classes, "c", seed)
         if not nodes.exists:
@@ -236,7 +316,7 @@ class Reader:
             raise ValueError(f"it does not say how its graphs are read: {error}") from error
         reader = cls(form.nodes, msgspec.structs.replace(form.edges, side="edges"), form.weighted, form.ignore)
         for colors in (reader.nodes, reader.edges):
-            colors.check()
+            colors._check()
         return reader
 
 
@@ -270,7 +350,7 @@ def _colors(table: GraphTable, side: Side, *, by_column: bool) -> Colors:
         return msgspec.structs.replace(colors, vocabularies=vocabularies)
     label = join(columns)
     unnamed = label.unnamed and "label" not in found.labels  # a column of that name has names, be they numbers
-    return colors.with_label(label, unnamed=unnamed)
+    return colors._with_label(label, unnamed=unnamed)
 
 
 def _used(table: GraphTable, side: Side, name: str, column: Categories) -> tuple[str, ...]:
@@ -292,7 +372,7 @@ def _with_classes(colors: Colors, table: GraphTable, n_classes: int, prefix: str
     rows = _numbers(colors, table, found.attributes)
     classes = tuple(AttributeClasses.learn(name, own, each, prefix, seed) for name, own in rows.items())
     cut = [(own.column, own.read(rows[own.column])) for own in classes]
-    return colors.with_label(join([*found.labels.items(), *cut]), classes=classes, unnamed=False)
+    return colors._with_label(join([*found.labels.items(), *cut]), classes=classes, unnamed=False)
 
 
 # Columns of later graphs
@@ -525,7 +605,7 @@ def _by_column(
     """Number of the label in every column ``(N, C)``, -1 where fitting did not see it."""
     numbers = np.empty((len(labels[0][1]), len(labels)))
     for k, ((name, label), names) in enumerate(zip(labels, colors.vocabularies, strict=True)):
-        number = dict(zip(names, numbers_of(names), strict=True))
+        number = dict(zip(names, _label_numbers(names), strict=True))
         place = np.array([*(number.get(own, -1) for own in label.names), -1])
         numbers[:, k] = place[label.codes]
         unknown = (numbers[:, k] < 0) & ~label.missing
@@ -533,6 +613,15 @@ def _by_column(
             raise _unknown_label(table, colors.side, label, unknown, f" in {name!r}")
     _warn_of_unknown(colors, np.asarray((numbers < 0).all(1)))
     return numbers
+
+
+def _label_numbers(names: tuple[str, ...]) -> Sequence[int]:
+    """Numbers of a column's labels: small whole numbers stand for themselves, all others are counted."""
+    if all(name.isdecimal() and name.isascii() and len(name) < 6 and str(int(name)) == name for name in names):
+        numbers = [int(name) for name in names]
+        if max(numbers, default=0) < NUMBERED_BELOW:
+            return numbers
+    return range(len(names))
 
 
 def _unknown_label(

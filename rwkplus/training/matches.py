@@ -13,7 +13,7 @@ from rwkplus.drawing import HiddenGraphsDisplay
 from rwkplus.errors import ParameterError
 from rwkplus.nn.kernel_conv import KernelConv
 from rwkplus.table import Graphs
-from rwkplus.table.color_classes import Colors
+from rwkplus.table.reader import Colors
 from rwkplus.training.dataset import Inputs, outputs_of
 from rwkplus.training.estimators import NetworkEstimator, TrainedNetwork
 

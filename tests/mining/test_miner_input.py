@@ -14,7 +14,7 @@ from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.search.occurrences import LISTED
 from rwkplus.table import GraphTable
-from rwkplus.table.color_classes import AttributeClasses
+from rwkplus.table.intervals import AttributeClasses
 
 
 def quick(*arguments, **options):

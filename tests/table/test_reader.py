@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.table import GraphTable, Reader
-from rwkplus.table.color_classes import AttributeClasses
+from rwkplus.table.intervals import AttributeClasses
 from rwkplus.table.reader import check_nodes, directed_edges, with_equal_nodes
 from tests.strategies import colored_graphs, real_graphs
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rwkplus.functional.colors import structural_colors
 from rwkplus.table import GraphTable, Reader
-from rwkplus.table.color_classes import SAMPLE, WALKS, AttributeClasses, structural_rows
+from rwkplus.table.intervals import SAMPLE, WALKS, AttributeClasses, structural_rows
 from rwkplus.table.reader import directed_edges
 from tests.strategies import colored_graphs
 

@@ -1,8 +1,6 @@
-"""What describes nodes or edges: labels, attributes, and the classes that attributes and places are cut into."""
+"""Attributes and places in the graph, cut into classes that can stand for labels."""
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -13,10 +11,6 @@ from rwkplus.table.arrays import Ints
 from rwkplus.table.columns import Categories
 
 Floats = NDArray[np.float64]
-Side = Literal["nodes", "edges"]
-SIDES: tuple[Side, Side] = ("nodes", "edges")
-NUMBERED_BELOW = 65_536
-"""Labels that are whole numbers below this keep their numbers where they are read column by column."""
 SAMPLE = 20_000
 """Rows that classes are learned from."""
 ROUNDING = 1e-6
@@ -111,99 +105,6 @@ class AttributeClasses(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fie
         squares = (((rows - self.mean) / self.scale)[:, None, :] - self.centers) ** 2
         apart = np.sqrt(squares.sum(2))
         return apart.argmin(1), apart.min(1)
-
-
-class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What describes nodes or edges: labels, attributes, both or neither.
-
-    Example:
-        >>> from rwkplus.table import GraphTable, Reader
-        >>> Reader.fit(GraphTable.of(["CCO"])).nodes.labels
-        ('label',)
-    """
-
-    labels: tuple[str, ...]  # label columns, which together make one label
-    names: tuple[str, ...]  # of that label
-    seen: tuple[Literal[0, 1], ...]  # which of the names a fitted graph had
-    unnamed: bool  # whether the names are but numbers of one-hot columns
-    attributes: tuple[tuple[str, Annotated[int, msgspec.Meta(ge=1, lt=2**31)]], ...]  # attribute columns, their widths
-    classes: tuple[AttributeClasses, ...]  # how attributes become labels, where they do
-    structural: bool  # whether labels tell the place of a node in its graph instead
-    texts: tuple[str, ...]  # columns of ids, which describe nothing
-    vocabularies: tuple[tuple[str, ...], ...]  # labels of each column, where they are read column by column
-    side: Side = "nodes"
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything describes them."""
-        return bool(self.labels or self.attributes or self.structural)
-
-    @property
-    def discrete(self) -> bool:
-        """Whether all there is are labels."""
-        return not self.attributes or bool(self.classes) or self.structural
-
-    @property
-    def categories(self) -> list[int]:
-        """Numbers that each column of labels needs room for, where they are read column by column.
-
-        >>> from rwkplus.table import GraphTable, Reader
-        >>> Reader.fit(GraphTable.of(["CCO", "CN"]), by_column=("nodes",)).nodes.categories
-        [3]
-        """
-        return [1 + max(numbers_of(names), default=0) for names in self.vocabularies]
-
-    @property
-    def width(self) -> int:
-        """Number of features: one for every label, and the attributes; at least one for nodes.
-
-        Where labels are read column by column, there is one feature for every column.
-
-        >>> from rwkplus.table import GraphTable, Reader
-        >>> Reader.fit(GraphTable.of(["CCO", "CN"])).nodes.width
-        3
-        """
-        if self.vocabularies:
-            return len(self.vocabularies)
-        if self.discrete:
-            return max(len(self.names), 1)
-        return len(self.names) + sum(width for _, width in self.attributes)
-
-    def with_label(self, label: Categories, **changes: Any) -> "Colors":  # noqa: ANN401
-        """The same with these labels, and with other changes."""
-        seen = np.zeros(len(label.names) + 1, np.int8)
-        seen[label.codes] = 1
-        return msgspec.structs.replace(self, names=label.names, seen=tuple(seen[:-1].tolist()), **changes)
-
-    def check(self) -> None:
-        """Raise ``ValueError`` where parts contradict each other, as they may in a file."""
-        expected = [width for _, width in self.attributes] if self.classes else []
-        if self.structural and self.classes:
-            expected = [self.classes[0].mean.size]
-        fits = len(self.seen) == len(self.names) and [part.mean.size for part in self.classes] == expected
-        if self.structural:
-            fits = fits and bool(self.classes) and not self.labels
-        if self.unnamed:
-            fits = fits and len(self.labels) == 1 and self.names == tuple(map(str, range(len(self.names))))
-        if self.vocabularies:
-            fits = fits and len(self.vocabularies) == len(self.labels)
-            fits = fits and not (self.names or self.attributes or self.classes or self.unnamed)
-        distinct = all(len(set(part)) == len(part) for part in (self.labels, self.names, *self.vocabularies))
-        if not fits or not distinct:
-            raise ValueError(f"the columns of its {self.side} do not fit together")
-
-
-def numbers_of(names: tuple[str, ...]) -> Sequence[int]:
-    """Numbers of a column's labels: small whole numbers stand for themselves, all others are counted.
-
-    >>> list(numbers_of(("0", "7"))), list(numbers_of(("C", "N")))
-    ([0, 7], [0, 1])
-    """
-    if all(name.isdecimal() and name.isascii() and len(name) < 6 and str(int(name)) == name for name in names):
-        numbers = [int(name) for name in names]
-        if max(numbers, default=0) < NUMBERED_BELOW:
-            return numbers
-    return range(len(names))
 
 
 def _intervals(column: str, centers: Floats) -> tuple[str, ...]:
