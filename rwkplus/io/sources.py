@@ -288,10 +288,11 @@ def _reader_of_path(path: Path) -> Read:
     return _function(FILES[path.suffix.lower()])
 
 
-def _function(name: str) -> Any:  # noqa: ANN401
+def _function(name: str) -> Read:
     """A function of this room, imported only when it is needed."""
     module, _, function = name.partition(".")
-    return getattr(import_module(f"rwkplus.io.{module}"), function)
+    found: Read = getattr(import_module(f"rwkplus.io.{module}"), function)
+    return found
 
 
 def _read(data: Any, options: ReadOptions) -> GraphTable:  # noqa: ANN401
@@ -390,7 +391,8 @@ def write_graphs(table: GraphTable, path: str | Path, form: GraphForm = "arrow")
         "arrow": "parquet.write_table", "csv": "csv.write_csv", "jsonl": "json_lines.write_json_lines",
         "parquet": "parquet.write_parquet",
     }  # fmt: skip
-    made: Path = _function(write[form])(table, path)
+    module, _, function = write[form].partition(".")
+    made: Path = getattr(import_module(f"rwkplus.io.{module}"), function)(table, path)
     if form == "arrow":
         return Written(made, {}, [])
     options: dict[str, Any] = {}
