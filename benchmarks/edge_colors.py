@@ -5,7 +5,7 @@ from torch_geometric.data import Batch
 
 from benchmarks.kernel_conv import interleaved_milliseconds
 from benchmarks.measure import record
-from rwkplus.datasets.molecule_sets import MOLECULE_SETS
+from rwkplus.datasets import load_molhiv
 from rwkplus.models.gnn import OneHots
 from rwkplus.nn import RWKPlusConv
 from rwkplus.nn import conv_operator as operators
@@ -15,7 +15,7 @@ GRAPHS, CHANNELS, STEPS = 128, 128, 2
 
 def main():
     """Go forward and backward with both, in turns."""
-    molecules = MOLECULE_SETS["molhiv"](None)
+    molecules = load_molhiv()
     batch = Batch.from_data_list(molecules.graphs[:GRAPHS])
     bonds = OneHots(molecules.edge_categories, "edge_attr")(batch.edge_attr)
     torch.manual_seed(0)

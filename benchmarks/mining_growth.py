@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from benchmarks.measure import record
-from rwkplus.datasets.generators import planted_database, random_pattern
+from experiments.testbeds import planted_database, random_pattern
 from rwkplus.mining import PatternMiner
 
 SIZES = (1_000, 2_000, 4_000, 8_000)

@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 
 from benchmarks.measure import cpu_seconds, record
-from rwkplus.datasets.generators import planted_database, random_pattern
+from experiments.testbeds import planted_database, random_pattern
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.mining import PatternMiner
 

@@ -17,8 +17,8 @@ from experiments.planted import named
 from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
 from experiments.recovery import recovered
+from experiments.testbeds import planted_database, random_pattern
 from rwkplus.cli.console import out
-from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.loops.embeddings import Ints
 from rwkplus.mining import PatternMiner, describe

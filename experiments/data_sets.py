@@ -8,6 +8,7 @@ import numpy as np
 from torch_geometric.utils import is_undirected, remove_self_loops, to_undirected
 
 from experiments.counting import load_counting
+from experiments.molecules import MOLECULE_SETS
 from experiments.pages import ran, table
 from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
@@ -15,7 +16,6 @@ from experiments.runtime import pubmed_topology
 from rwkplus.cli.console import out
 from rwkplus.datasets import load_graphs
 from rwkplus.datasets.catalog import Entry, find
-from rwkplus.datasets.molecule_sets import MOLECULE_SETS
 from rwkplus.datasets.node_sets import load_nodes
 from rwkplus.errors import RWKPlusError
 from rwkplus.table import GraphTable

@@ -23,7 +23,7 @@ from experiments.progress import progress
 from experiments.records import RESULTS, add_entries, change_result, exists, finished, read_result, run_folder
 from rwkplus.cli.console import out
 from rwkplus.cli.run_record import environment
-from rwkplus.datasets.molecule_sets import MOLECULE_SETS, MoleculeSet
+from rwkplus.datasets import MoleculeSet, load_molhiv, load_molpcba, load_zinc
 from rwkplus.errors import ParameterError
 from rwkplus.training import GraphDataset, Place, Settings
 from rwkplus.training.cross_validation import tested
@@ -51,6 +51,12 @@ BONDS = ", bonds"
 VARIANTS = {True: "--feed-forward", False: "--no-feed-forward"}
 STEPS, HIDDEN, BATCH_SIZE = 2, 128, 128
 SEEDS, EPOCHS = (0, 1, 2), 100
+MOLECULE_SETS: dict[str, Callable[..., MoleculeSet]] = {
+    "zinc": load_zinc,
+    "molhiv": load_molhiv,
+    "molpcba": load_molpcba,
+}
+"""Loaders by the names of the experiments."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 from networkx.algorithms.isomorphism import DiGraphMatcher, categorical_edge_match, categorical_node_match
 
-from rwkplus.datasets.generators import planted_database, random_pattern
+from experiments.testbeds import planted_database, random_pattern
 from rwkplus.mining import Pattern
 from rwkplus.mining.pattern_parts import Condition
 

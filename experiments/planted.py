@@ -14,8 +14,8 @@ from experiments.pages import ran, table
 from experiments.progress import progress
 from experiments.records import RESULTS, exists, read_result, save_result
 from experiments.recovery import recovered
+from experiments.testbeds import planted_database, random_pattern
 from rwkplus.cli.console import out
-from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.mining import PatternMiner
 
 SIZES = (4, 6, 8, 10)

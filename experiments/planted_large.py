@@ -15,8 +15,8 @@ from experiments.planted import named
 from experiments.progress import progress
 from experiments.records import RESULTS, change_result, exists, finished, read_result
 from experiments.recovery import recovered
+from experiments.testbeds import planted_graph, random_pattern
 from rwkplus.cli.console import out
-from rwkplus.datasets.generators import planted_graph, random_pattern
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.mining import PatternMiner
 from rwkplus.table import GraphTable

@@ -1,9 +1,11 @@
-"""The paper's mining testbeds: databases whose patterns are known, and the patterns themselves.
+"""Mining testbeds, those of the paper and random ones: databases whose patterns are known, and the patterns themselves.
 
-All are undirected networkx graphs with a color in the node attribute ``label``. What the paper leaves open is an
-argument: how a ring is colored, which of the two 3-regular graphs on six nodes. The chains of Task 1-2 are in
-:mod:`rwkplus.datasets.generators`.
+All are undirected networkx graphs with a color, or a number, in the node attribute ``label``. What the paper leaves
+open is an argument: how a ring is colored, which of the two 3-regular graphs on six nodes. The chains of Task 1-2 are
+in :mod:`rwkplus.datasets.generators`.
 """
+
+from collections.abc import Sequence
 
 import networkx as nx
 import numpy as np
@@ -89,3 +91,119 @@ def _colored(graph: nx.Graph, colors: list[str] | tuple[str, ...]) -> nx.Graph:
     colored.add_nodes_from((v, {"label": color}) for v, color in zip(sorted(graph), colors, strict=True))
     colored.add_edges_from(graph.edges)
     return colored
+
+
+def random_pattern(size: int, rng: np.random.Generator, *, cyclic: bool = True, num_labels: int = 4) -> nx.Graph:
+    """Draw a connected labelled graph: a random tree, with one more edge per four nodes if ``cyclic``.
+
+    Example:
+        >>> random_pattern(6, np.random.default_rng(0)).number_of_edges()
+        6
+    """
+    if size < 2 or (cyclic and size < 3):
+        raise ParameterError(f"a pattern needs at least {3 if cyclic else 2} nodes, got {size}.")
+    return _random_graph(size, max(1, size // 4) if cyclic else 0, num_labels, rng)
+
+
+def planted_database(
+    patterns: Sequence[nx.Graph],
+    rng: np.random.Generator,
+    *,
+    num_graphs: int = 100,
+    distortion: float = 0.0,
+    num_labels: int = 4,
+    background: tuple[int, int] = (10, 20),
+) -> list[nx.Graph]:
+    """Hide a copy of every pattern in every graph of a random database.
+
+    Args:
+        patterns: Graphs with node attribute ``label``; none for a database without any pattern.
+        rng: Source of all randomness.
+        num_graphs: Graphs to make.
+        distortion: Probability of each edge of a copy to be left out.
+        num_labels: Labels of background nodes, 0, 1, ...
+        background: Range of the number of background nodes; they form a random tree with one more edge per
+            five nodes.
+
+    Returns:
+        Connected graphs. Every copy is joined to the background by one to three random edges, and every
+        part that distortion cuts off by another.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> graphs = planted_database([random_pattern(5, rng)], rng, num_graphs=3)
+        >>> [len(graph) for graph in graphs]
+        [21, 25, 22]
+    """
+    if not 0 <= distortion < 1:
+        raise ParameterError(f"distortion must be at least 0 and below 1, got {distortion!r}.")
+    graphs = []
+    for _ in range(num_graphs):
+        size = int(rng.integers(background[0], background[1], endpoint=True))
+        graph = _random_graph(size, size // 5, num_labels, rng)
+        for pattern in patterns:
+            _plant(graph, pattern, distortion, size, rng)
+        graphs.append(graph)
+    return graphs
+
+
+def planted_graph(
+    pattern: nx.Graph,
+    rng: np.random.Generator,
+    *,
+    copies: int = 200,
+    num_nodes: int = 50_000,
+    num_edges: int = 200_000,
+    num_labels: int = 5,
+) -> nx.Graph:
+    """Hide copies of a pattern in one large random graph: some of its nodes get the pattern's labels and edges.
+
+    Args:
+        pattern: A graph on nodes 0, 1, ... with node attribute ``label``.
+        rng: Source of all randomness.
+        copies: Copies, which share no node.
+        num_nodes: Nodes of the graph.
+        num_edges: Edges of the graph, those of copies included; but for these, ends are drawn at random.
+        num_labels: Labels of the other nodes, 0, 1, ...
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> graph = planted_graph(random_pattern(5, rng), rng, copies=3, num_nodes=100, num_edges=200)
+        >>> len(graph), graph.number_of_edges()
+        (100, 200)
+    """
+    if copies * len(pattern) > num_nodes or not copies * pattern.number_of_edges() <= num_edges <= 2 * num_nodes**2 / 5:
+        raise ParameterError(f"{copies} copies do not fit into {num_nodes} nodes and {num_edges} edges.")
+    label = rng.integers(num_labels, size=num_nodes)
+    place = rng.permutation(num_nodes)[: copies * len(pattern)].reshape(copies, len(pattern))
+    label[place] = [pattern.nodes[v]["label"] for v in range(len(pattern))]
+    graph = nx.Graph()
+    graph.add_nodes_from((v, {"label": own}) for v, own in enumerate(label.tolist()))
+    for u, v in pattern.edges:
+        graph.add_edges_from(place[:, [u, v]].tolist())
+    while (missing := num_edges - graph.number_of_edges()) > 0:
+        graph.add_edges_from((u, v) for u, v in rng.integers(num_nodes, size=(missing, 2)).tolist() if u != v)
+    return graph
+
+
+def _random_graph(size: int, more_edges: int, num_labels: int, rng: np.random.Generator) -> nx.Graph:
+    graph = nx.Graph()
+    graph.add_nodes_from((v, {"label": int(rng.integers(num_labels))}) for v in range(size))
+    graph.add_edges_from((v, int(rng.integers(v))) for v in range(1, size))
+    free = list(nx.non_edges(graph))
+    graph.add_edges_from(free[i] for i in rng.permutation(len(free))[:more_edges])
+    return graph
+
+
+def _plant(graph: nx.Graph, pattern: nx.Graph, distortion: float, size: int, rng: np.random.Generator) -> None:
+    """Add a distorted copy of the pattern and tie it to the ``size`` background nodes."""
+    place = {v: len(graph) + i for i, v in enumerate(pattern)}
+    graph.add_nodes_from((place[v], {"label": label}) for v, label in pattern.nodes(data="label"))
+    graph.add_edges_from((place[u], place[v]) for u, v in pattern.edges if rng.random() >= distortion)
+    copy = list(place.values())
+    for _ in range(int(rng.integers(1, 4))):
+        graph.add_edge(int(rng.integers(size)), copy[int(rng.integers(len(copy)))])
+    for part in list(nx.connected_components(graph)):
+        if 0 not in part:
+            ends = sorted(part)
+            graph.add_edge(int(rng.integers(size)), ends[int(rng.integers(len(ends)))])

@@ -34,6 +34,14 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     Every writer has a name of its own: when several write the same file, it is never a mixture, and the last to end
     wins. After the block it stays even if the machine stops. What killed processes have left of it is removed. If the
     file cannot be written, the ``OSError`` is about ``path``, not about the name to write.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with suppress(KeyboardInterrupt), whole_file(f"{folder}/notes.txt") as scratch:
+    ...         _ = scratch.write_text("half of wh")
+    ...         raise KeyboardInterrupt
+    ...     list(Path(folder).iterdir())
+    []
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -166,7 +174,13 @@ def visible(text: str) -> str:
 
 
 def write_whole(path: str | Path, content: bytes | str) -> Path:
-    """Write a file, whole or not at all, text as :func:`printable` spells it; folders are made."""
+    """Write a file, whole or not at all, text as :func:`printable` spells it; folders are made.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     read_text(write_whole(f"{folder}/new/notes.txt", "hello"))
+    'hello'
+    """
     with whole_file(path) as scratch:
         scratch.write_bytes(printable(content).encode() if isinstance(content, str) else content)
     return Path(path)
@@ -234,7 +248,14 @@ def from_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def json_text(values: Any) -> str:  # noqa: ANN401
-    """JSON that every program can read: nan and infinities, which it does not know, are null, text is printable."""
+    """JSON that every program can read: nan and infinities, which it does not know, are null, text is printable.
+
+    >>> print(json_text({"mean": 0.5, "best": math.nan}))
+    {
+     "mean": 0.5,
+     "best": null
+    }
+    """
     return json.dumps(_known(values, finite=True), indent=1, allow_nan=False, default=plain_number)
 
 

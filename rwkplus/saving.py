@@ -41,7 +41,7 @@ DISORDER = (ValueError, KeyError, TypeError, AttributeError, IndexError, Overflo
 
 
 class Savable:
-    """Gives an estimator ``save`` and ``load``.
+    """Gives an estimator of graphs ``save`` and ``load``.
 
     Its constructor's arguments are kept as JSON values; where it draws a seed, ``seed_`` is kept for ``random_state``.
     """
@@ -63,13 +63,26 @@ class Savable:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote; nothing in the file is executed."""
+        """Read what :meth:`save` wrote; nothing in the file is executed.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from rwkplus import RandomWalkKernel
+        >>> with TemporaryDirectory() as folder:
+        ...     path = RandomWalkKernel(steps=1).fit(["CC"]).save(f"{folder}/kernel.safetensors")
+        ...     RandomWalkKernel.load(path).transform(["CCC"])
+        array([[8.]])
+        """
         found = load(path)
         if not isinstance(found, cls):
             raise DataError(
                 f"{path} holds a {type(found).__name__}, not a {cls.__name__}.", "rwkplus.load opens whatever it is."
             )
         return found
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = False  # whatever can be saved was fitted to graphs, not to a matrix
+        return tags
 
     def _learned(self) -> tuple[dict[str, Any], Mapping[str, Any]]:
         """What was fitted, as JSON values and arrays."""
@@ -106,12 +119,7 @@ def load(path: str | Path) -> Any:  # noqa: ANN401
 
 def header_of(estimator: Any, learned: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
     """The header of a file, or the part of one that belongs to an estimator inside another."""
-    return {
-        "format": FORMAT,
-        "version": __version__,
-        **_described(estimator),
-        "learned": learned,
-    }
+    return {"format": FORMAT, "version": __version__, **_described(estimator), "learned": learned}
 
 
 def _described(estimator: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -166,6 +174,9 @@ def array(arrays: Mapping[str, Any], name: str, kind: str, ndim: int) -> NDArray
     """An array out of a file, refused where it has other dimensions, nan or infinities, or no type of ``kind``.
 
     ``kind`` has one letter of numpy for each type that will do: ``"f"`` floats, ``"i"`` and ``"u"`` integers, ``"b"``.
+
+    >>> array({"scores": np.array([0.5])}, "scores", "f", 1)
+    array([0.5])
     """
     values: NDArray[Any] = arrays[name]
     if values.dtype.kind not in kind or values.ndim != ndim:

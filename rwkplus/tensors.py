@@ -83,7 +83,14 @@ def check_place(field: str, values: object, device: torch.device, layer: object)
 
 
 def check_type(x: Tensor, dtype: torch.dtype, layer: object) -> None:
-    """Refuse features of another type than a layer's weights, unless autocast makes them one."""
+    """Refuse features of another type than a layer's weights, unless autocast makes them one.
+
+    >>> check_type(torch.ones(1).double(), torch.float32, "KernelConv")
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.ParameterError: x is torch.float64 but KernelConv torch.float32. Call x.to(torch.float32), or
+    .to(torch.float64) on the layer.
+    """
     if x.dtype == dtype:
         return
     converted = x.dtype in AUTOCAST and dtype in AUTOCAST and torch.is_autocast_enabled(x.device.type)
@@ -140,7 +147,13 @@ def _holds_pairs(edge_index: Tensor) -> bool:
 
 
 def check_range(field: str, numbers: Tensor, size: int, things: str) -> None:
-    """Refuse numbers that are none of ``0, ..., size - 1``."""
+    """Refuse numbers that are none of ``0, ..., size - 1``.
+
+    >>> check_range("edge_attr", torch.tensor([0, 3]), 3, "colors")
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.GraphError: edge_attr names colors from 0 to 3 but there are 3 colors, counted from 0.
+    """
     low, high = (int(bound) for bound in numbers.aminmax()) if numbers.numel() else (0, -1)
     if low < 0 or high >= size:
         raise GraphError(f"{field} names {things} from {low} to {high} but there are {size} {things}, counted from 0.")
@@ -156,7 +169,11 @@ def rank_and_world() -> tuple[int, int]:
 def share_of_batches(
     order: NDArray[np.int64], num_batches: int, rank: int, world: int, things: str
 ) -> list[NDArray[np.int64]]:
-    """What a process has of every batch: batches and shares are as even as possible, and none is empty."""
+    """What a process has of every batch: batches and shares are as even as possible, and none is empty.
+
+    >>> share_of_batches(np.arange(6), num_batches=2, rank=1, world=2, things="graphs")
+    [array([2]), array([5])]
+    """
     if order.size // num_batches < world:
         raise ParameterError(
             f"{order.size} {things} in {num_batches} batches are too few for {world} processes: each needs one of "

@@ -28,6 +28,7 @@ OutlierMethod = Literal["nearest", "density", "lof", "svm", "forest"]
 Task = Literal["auto", "classification", "regression", "counting", "multitask"]
 Features = Literal["auto", "given", "degree", "constant", "discrete"]
 Unknown = Literal["ignore", "error"]
+"""Not ``"new"``, which kernels know: a network has no weights for labels that it has not seen."""
 Loss = Literal["squared", "absolute"]
 Balance = Literal["none", "logits"]
 LrSchedule = Literal["halve", "cosine"]

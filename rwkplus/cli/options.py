@@ -107,8 +107,7 @@ def option(panel: str | None, kind: Any, flag: str, about: str, least: float | N
     text = about.replace("[", "\\[")
     shown = several(Atom) if flag == "--atom" else None
     return Annotated[
-        kind,
-        typer.Option(flag, help=text, min=least, show_default=False, rich_help_panel=panel, metavar=shown),
+        kind, typer.Option(flag, help=text, min=least, show_default=False, rich_help_panel=panel, metavar=shown)
     ]
 
 

@@ -7,7 +7,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rwkplus.datasets.catalog import NODE_SETS, REGISTRY, load_graphs
+from rwkplus.datasets.catalog import NODE_SETS, REGISTRY, load_graphs, medicines
 from rwkplus.datasets.generators import (
     anomalous_chains,
     anomalous_molecules,
@@ -16,7 +16,6 @@ from rwkplus.datasets.generators import (
     planted_groups,
     planted_molecules,
 )
-from rwkplus.datasets.medicines import medicines
 
 if TYPE_CHECKING:
     from rwkplus.datasets.molecule_sets import MoleculeSet, load_molhiv, load_molpcba, load_zinc

@@ -4,10 +4,13 @@ Single graphs with a class for every node are read by :mod:`rwkplus.datasets.nod
 splits by :mod:`rwkplus.datasets.molecule_sets`.
 """
 
+import csv
 import difflib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +23,6 @@ from rwkplus.datasets.generators import (
     planted_groups,
     planted_molecules,
 )
-from rwkplus.datasets.medicines import medicines
 from rwkplus.errors import DataError
 from rwkplus.io.sources import ReadOptions, options_of, read_path
 from rwkplus.io.tu import read_tu
@@ -64,6 +66,41 @@ TU_NAMES = (
     "ZINC_full", "aspirin", "benzene",
 )  # fmt: skip
 """Sets of the TU collection, which PyG can download."""
+
+
+BOND = re.compile(r"(\d+)([-=#:])(\d+)")
+"""Two atoms and their bond, in the file of medicines."""
+
+
+def medicines() -> GraphTable:
+    """Read 141 well-known medicines, among them penicillins, steroids and opioids, as graphs of atoms and bonds.
+
+    What families share is known to every chemist, which makes the set good for a first look: the lactam ring of
+    penicillins, the four rings of steroids. ``medicines.tsv`` also has the SMILES that the graphs were made from.
+
+    Example:
+        >>> medicines()
+        GraphTable: 141 undirected graphs, 3,144 nodes, 3,425 edges
+          graphs name: names
+                 family: 11 labels (anti-inflammatory, barbiturate, benzodiazepine, beta blocker, ...), target
+          nodes  label: 7 labels (Br, C, Cl, F, N, O, ...)
+          edges  label: 4 labels (#, -, :, =)
+    """
+    molecules, families = [], []
+    for row in medicine_rows():
+        molecule = nx.Graph(name=row["name"])
+        molecule.add_nodes_from((v, {"label": symbol}) for v, symbol in enumerate(row["atoms"].split()))
+        for first, bond, second in BOND.findall(row["bonds"]):
+            molecule.add_edge(int(first), int(second), label=bond)
+        molecules.append(molecule)
+        families.append(row["family"])
+    return GraphTable.of(molecules).with_targets(families, "family")
+
+
+def medicine_rows() -> list[dict[str, str]]:
+    """The lines of ``medicines.tsv``: name, family, formula, SMILES, atoms and bonds."""
+    text = (files("rwkplus.datasets") / "medicines.tsv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
 
 
 @dataclass(frozen=True)

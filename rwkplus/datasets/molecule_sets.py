@@ -5,7 +5,6 @@ import hashlib
 import io
 import tarfile
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -185,14 +184,6 @@ def _downloaded(name: str, file: str) -> Path:
         return Path(download_url(OGB_FILES + file, str(folder), log=False))
     except Exception as error:
         raise not_here(name, file, name) from error
-
-
-MOLECULE_SETS: dict[str, Callable[..., MoleculeSet]] = {
-    "zinc": load_zinc,
-    "molhiv": load_molhiv,
-    "molpcba": load_molpcba,
-}
-"""Loaders by the names of the experiments."""
 
 
 ATOM_COLUMNS = (119, 5, 12, 12, 10, 6, 6, 2, 2)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from typing import Any, Literal, NamedTuple, Self
 
@@ -37,6 +38,7 @@ BANKS, RESTARTS, GRAPHS = 4, 8, 60
 """Candidates for others: hidden graphs that are trained together, how often, and graphs to train on."""
 
 
+@dataclass(eq=False, repr=False)
 class GradientMiner(Miner):
     """Learn the patterns of a database by gradient, as hidden graphs of a kernel convolution network (RWK+CN).
 
@@ -80,34 +82,19 @@ class GradientMiner(Miner):
 
     stored_arrays = Miner.stored_arrays | {"training_": 1, "restarts_": 1, "edge_weights_": 3, "color_weights_": 3}
 
-    def __init__(
-        self,
-        n_patterns: int = 4,
-        pattern_size: int = 4,
-        *,
-        objective: MiningObjective = "explained",
-        steps: int = 3,
-        n_restarts: int = 20,
-        epochs: int = 150,
-        n_colors: int = 8,
-        model_params: Mapping[str, Any] | None = None,
-        output: MinerOutput = "similarity",
-        ignore: Sequence[str] = (),
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_patterns = n_patterns
-        self.pattern_size = pattern_size
-        self.objective = objective
-        self.steps = steps
-        self.n_restarts = n_restarts
-        self.epochs = epochs
-        self.n_colors = n_colors
-        self.model_params = model_params
-        self.output = output
-        self.ignore = ignore
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_patterns: int = 4
+    pattern_size: int = 4
+    _: KW_ONLY
+    objective: MiningObjective = "explained"
+    steps: int = 3
+    n_restarts: int = 20
+    epochs: int = 150
+    n_colors: int = 8
+    model_params: Mapping[str, Any] | None = None
+    output: MinerOutput = "similarity"
+    ignore: Sequence[str] = ()
+    random_state: int | np.random.RandomState | None = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Graphs, y: Sequence[object] | None = None, *, callback: Callback | None = None) -> Self:
         """Train on ``X``, decode and count.

@@ -196,7 +196,7 @@ class DescriptiveKCN(BaseEstimator):
         model = self._model(widths, seed)
         names = ("loss", "average", "diversity", "diversity_loss", "sparsity", "feature_sparsity")
         objective = Objective(**{name: getattr(self, name) for name in names})
-        history = _train(model, seen, objective, self.n_restarts, self.epochs, self.lr, self.momentum, callback)
+        history = self._train(model, seen, objective, callback)
         shape = (self.n_restarts, self.n_patterns)
         with torch.no_grad():
             self.weights_ = model.hidden.adj.unflatten(0, shape).numpy()
@@ -250,6 +250,27 @@ class DescriptiveKCN(BaseEstimator):
         _draw_restarts(model.hidden, self.n_restarts, seed, self.first_restart)
         return model
 
+    def _train(
+        self, model: KernelLayer, graphs: Seen, objective: Objective, callback: Callback | None
+    ) -> NDArray[np.float64]:
+        """Full-batch SGD on all restarts at once; returns every restart's loss before each epoch and at the end.
+
+        The gradient is that of the sum over restarts, which share no parameter: each moves as it would alone.
+        """
+        optimizer = torch.optim.SGD(model.parameters(), lr=self.lr, momentum=self.momentum)
+        history = []
+        for epoch in range(1, self.epochs + 1):
+            losses = objective(model, graphs, self.n_restarts)
+            optimizer.zero_grad()
+            losses.sum().backward()
+            optimizer.step()
+            history.append(losses.detach().double().numpy())
+            if callback is not None:
+                callback(Progress("epochs", epoch, self.epochs, {"loss": float(history[-1].min())}))
+        with torch.no_grad():
+            history.append(objective(model, graphs, self.n_restarts).double().numpy())
+        return np.stack(history)
+
     def _check(self) -> None:
         for name in ("n_patterns", "pattern_size", "steps", "n_restarts", "structural_dim"):
             check_integer(name, getattr(self, name), 1)
@@ -268,32 +289,3 @@ def _draw_restarts(hidden: HiddenGraphs, restarts: int, seed: int, first: int = 
         rows = slice(r * size, (r + 1) * size)
         for mine, drawn in zip(hidden.parameters(), one.parameters(), strict=True):
             mine[rows] = drawn.to(mine.dtype)
-
-
-def _train(
-    model: KernelLayer,
-    graphs: Seen,
-    objective: Objective,
-    restarts: int,
-    epochs: int,
-    lr: float,
-    momentum: float,
-    callback: Callback | None = None,
-) -> NDArray[np.float64]:
-    """Full-batch SGD on all restarts at once; returns every restart's loss before each epoch and at the end.
-
-    The gradient is that of the sum over restarts, which share no parameter: each moves as it would alone.
-    """
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
-    history = []
-    for epoch in range(1, epochs + 1):
-        losses = objective(model, graphs, restarts)
-        optimizer.zero_grad()
-        losses.sum().backward()
-        optimizer.step()
-        history.append(losses.detach().double().numpy())
-        if callback is not None:
-            callback(Progress("epochs", epoch, epochs, {"loss": float(history[-1].min())}))
-    with torch.no_grad():
-        history.append(objective(model, graphs, restarts).double().numpy())
-    return np.stack(history)

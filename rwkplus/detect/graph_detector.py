@@ -181,7 +181,12 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         return Judgments(0.0 - first, _beyond(self._border, first, second))
 
     def fit_judge(self, X: Graphs, y: object = None) -> Judgments:
-        """Fit and judge the same graphs, each by the others: what :meth:`judge` would say, without a second pass."""
+        """Fit and judge the same graphs, each by the others: what :meth:`judge` would say, without a second pass.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> SurpriseDetector(0.2).fit_judge(["CCC"] * 4 + ["CCO"]).flagged
+        array([False, False, False, False,  True])
+        """
         fitted = self.fit(X, y)._fitted
         return Judgments(0.0 - fitted.first, _beyond(self._border, fitted.first, fitted.second))
 
@@ -248,11 +253,6 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
             for graph in drawn:
                 nx.set_node_attributes(graph, "", "label")
         return drawn
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs, not a matrix
-        return tags
 
     def _html_repr(self) -> str:
         """For notebooks: scikit-learn's diagram with the parameters and, once fitted, what was found."""

@@ -1,5 +1,6 @@
 """Anomalies as graphs that mined patterns do not explain."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import GraphArrays
 
 
+@dataclass(eq=False, repr=False)
 class PatternDetector(GraphDetector):
     """Flag graphs with much that no mined pattern explains: the other side of :class:`rwkplus.mining.PatternMiner`.
 
@@ -39,11 +41,10 @@ class PatternDetector(GraphDetector):
         True
     """
 
-    miner_: PatternMiner
+    contamination: float = 0.05
+    miner: PatternMiner | None = None
 
-    def __init__(self, contamination: float = 0.05, miner: PatternMiner | None = None) -> None:
-        self.contamination = contamination
-        self.miner = miner
+    miner_: PatternMiner = field(init=False)
 
     @property
     def ignored(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ makes its p-value comparable with those of the fitted graphs and gives colors ne
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ class Level(NamedTuple):
     unknown: Floats  # (C of the level before,): surprise of a later node whose color is new, by its coarser color
 
 
+@dataclass(eq=False, repr=False)
 class SurpriseDetector(GraphDetector):
     """Flag graphs with a node whose surroundings are improbable.
 
@@ -73,26 +75,16 @@ class SurpriseDetector(GraphDetector):
         (20, 15)
     """
 
-    levels_: list[Level]
+    contamination: float = 0.05
+    steps: int = 3
+    _: KW_ONLY
+    n_colors: int = 8
+    unknown_label: UnknownLabel = "new"
+    ignore: Sequence[str] = ()
+    random_state: int | RandomState | None = 0
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        contamination: float = 0.05,
-        steps: int = 3,
-        *,
-        n_colors: int = 8,
-        unknown_label: UnknownLabel = "new",
-        ignore: Sequence[str] = (),
-        random_state: int | RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.contamination = contamination
-        self.steps = steps
-        self.n_colors = n_colors
-        self.unknown_label = unknown_label
-        self.ignore = ignore
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    levels_: list[Level] = field(init=False)
 
     def _check(self) -> None:
         super()._check()

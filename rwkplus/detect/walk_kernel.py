@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -35,7 +36,11 @@ NARROWEST = 1e-3
 
 
 def default_kernel(table: GraphTable) -> RandomWalkKernel:
-    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes."""
+    """The kernel for labels, or the one for numbers; graphs without edges are compared by their nodes.
+
+    >>> default_kernel(GraphTable.of(["CCO"])).kernel
+    'node-centric'
+    """
     reader = Reader.fit(table)
     name: KernelName = "node-centric" if reader.discrete and not reader.weighted else "rwk+"
     return RandomWalkKernel(name, steps=3, include_zero_step=True, normalize=True)
@@ -46,6 +51,7 @@ def color_counts(ignore: Sequence[str] = ()) -> RandomWalkFeatures:
     return RandomWalkFeatures("node-centric", 3, include_zero_step=True, assignment="dirac", ignore=ignore)
 
 
+@dataclass(eq=False, repr=False)
 class WalkKernelDetector(GraphDetector):
     """Flag graphs that a walk kernel finds unlike the reference graphs.
 
@@ -89,33 +95,22 @@ class WalkKernelDetector(GraphDetector):
         (50,)
     """
 
-    references_: GraphTable
-    reference_indices_: Ints
-    reference_scores_: Floats
-    kernel_: RandomWalkKernel
-    counts_: RandomWalkFeatures | None
-    _score: Callable[[ReadGraphs], Scored]  # a block of graphs
+    contamination: float = 0.05
+    method: OutlierMethod = "nearest"
+    kernel: RandomWalkKernel | None = None
+    _: KW_ONLY
+    n_references: int = 2000
+    n_neighbors: int | None = None
+    ignore: Sequence[str] = ()
+    random_state: int | RandomState | None = 0
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        contamination: float = 0.05,
-        method: OutlierMethod = "nearest",
-        kernel: RandomWalkKernel | None = None,
-        *,
-        n_references: int = 2000,
-        n_neighbors: int | None = None,
-        ignore: Sequence[str] = (),
-        random_state: int | RandomState | None = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.contamination = contamination
-        self.method = method
-        self.kernel = kernel
-        self.n_references = n_references
-        self.n_neighbors = n_neighbors
-        self.ignore = ignore
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    references_: GraphTable = field(init=False)
+    reference_indices_: Ints = field(init=False)
+    reference_scores_: Floats = field(init=False)
+    kernel_: RandomWalkKernel = field(init=False)
+    counts_: RandomWalkFeatures | None = field(init=False)
+    _score: Callable[[ReadGraphs], Scored] = field(init=False)  # a block of graphs
 
     @property
     def ignored(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 Nothing here imports matplotlib until something is plotted (extra: ``plot``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import networkx as nx
@@ -213,9 +213,6 @@ class HiddenGraphsDisplay(GraphsDisplay):
 def _without_weak(graph: nx.Graph) -> nx.Graph:
     """The graph without edges that would not be seen."""
     strong = graph.copy()
-    strong.remove_edges_from(list(_weak(graph)))
+    weights = graph.edges(data="weight")
+    strong.remove_edges_from([(u, v) for u, v, weight in weights if weight is not None and weight < 0.05])
     return strong
-
-
-def _weak(graph: nx.Graph) -> Iterator[tuple[Any, Any]]:
-    return ((u, v) for u, v, weight in graph.edges(data="weight") if weight is not None and weight < 0.05)

@@ -191,7 +191,11 @@ def draw(
 def strengths(
     graph: nx.Graph, highlighted: Collection[Any] | None, strength: Mapping[Any, float] | None
 ) -> dict[Any, float]:
-    """How much each node stands out, between 0 and 1."""
+    """How much each node stands out, between 0 and 1.
+
+    >>> strengths(nx.path_graph(3), highlighted={1}, strength=None)
+    {0: 0.0, 1: 1.0, 2: 0.0}
+    """
     if strength is not None:
         return {v: min(max(strength[v], 0.0), 1.0) for v in graph}
     return {v: float(highlighted is None or v in highlighted) for v in graph}
@@ -307,7 +311,11 @@ def _cut(word: str) -> str:
 
 
 def framed(lines: Sequence[str]) -> bool:
-    """Whether a node has a frame around words instead of being round."""
+    """Whether a node has a frame around words instead of being round.
+
+    >>> framed(["Cl"]), framed(["customer"])
+    (False, True)
+    """
     return len(lines) > 1 or any(len(line) > SHORT for line in lines)
 
 

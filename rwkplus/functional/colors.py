@@ -64,7 +64,7 @@ def structural_colors(
     return _whitened(colors) if whiten else colors
 
 
-def identity_colors(batch: Int[Tensor, " N"], width: int | None = None) -> Float[Tensor, "N W"]:
+def identity_colors(batch: Int[Tensor, " N"]) -> Float[Tensor, "N W"]:
     """One-hot number of each node within its graph; the nodes of a graph stand together in ``batch``.
 
     >>> identity_colors(torch.tensor([0, 0, 1]))
@@ -73,11 +73,8 @@ def identity_colors(batch: Int[Tensor, " N"], width: int | None = None) -> Float
             [1., 0.]])
     """
     rank = node_ranks(batch)
-    width = int(rank.max()) + 1 if width is None and rank.numel() else width or 0
-    colors = torch.zeros(rank.numel(), width, device=batch.device)
-    kept = rank < width
-    colors[kept.nonzero().squeeze(1), rank[kept]] = 1
-    return colors
+    width = int(rank.max()) + 1 if rank.numel() else 0
+    return torch.zeros(rank.numel(), width, device=batch.device).scatter_(1, rank.unsqueeze(1), 1.0)
 
 
 def return_probabilities(

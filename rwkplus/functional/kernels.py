@@ -8,13 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, ShapeError
-from rwkplus.functional.walks import (
-    Normalize,
-    bank_propagation,
-    closed_walks,
-    closed_walks_by_ends,
-    walk_steps,
-)
+from rwkplus.functional.walks import Normalize, bank_propagation, closed_walks, closed_walks_by_ends, walk_steps
 from rwkplus.tensors import can_look, check_edge_index, full_precision
 
 
@@ -100,7 +94,13 @@ class Egonets(NamedTuple):
 
     @property
     def edge_index(self) -> Tensor:
-        """Links between members, counted through all egonets as if these were graphs of their own: ``(2, F)``."""
+        """Links between members, counted through all egonets as if these were graphs of their own: ``(2, F)``.
+
+        >>> from rwkplus.nn import extract_egonets
+        >>> extract_egonets(torch.tensor([[0, 1], [1, 0]]), num_nodes=2).edge_index
+        tensor([[0, 1, 2, 3],
+                [1, 0, 3, 2]])
+        """
         first = self.size.cumsum(0) - self.size
         return self.link.t() + first.repeat_interleave(self.link_count, output_size=self.link.size(0))
 
@@ -317,7 +317,11 @@ def whole_graphs(
 
 
 def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
-    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that."""
+    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that.
+
+    >>> count_graphs(torch.tensor([0, 0, 1]))
+    2
+    """
     if num_graphs is None:
         return int(batch.max()) + 1 if batch.numel() else 0
     return num_graphs

@@ -232,5 +232,9 @@ def sparsity_penalty(
 
 
 def feature_penalty(hidden_x: Float[Tensor, "... M D"]) -> Float[Tensor, "..."]:
-    """L1 norm of the features of each hidden graph, for those who weigh it apart from the edges."""
+    """L1 norm of the features of each hidden graph, for those who weigh it apart from the edges.
+
+    >>> feature_penalty(torch.tensor([[0.5, -1.0]]))
+    tensor(1.5000)
+    """
     return hidden_x.abs().sum((-2, -1))

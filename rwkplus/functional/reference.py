@@ -58,6 +58,11 @@ def rwk_plus_by_product_graph(
 
     The same numbers as :func:`rwkplus.functional.rwk_plus`, at :math:`O(E K M^2)` time and memory; ``edges`` are
     weights and colors as in :func:`product_graph`.
+
+    >>> edges, edge = torch.tensor([[0, 1], [1, 0]]), torch.tensor([[[0.0, 1.0], [1.0, 0.0]]])
+    >>> x, batch = torch.ones(2, 1), torch.zeros(2).long()
+    >>> rwk_plus_by_product_graph(x, edges, batch, x[None], edge, steps=2).flatten()
+    tensor([4., 4.])
     """
     pairs, weight = product_graph(x, edge_index, hidden_x, hidden_adj, **edges)
     num_graphs = count_graphs(batch)

@@ -32,12 +32,7 @@ CHUNK = 8192
 """Rows that are in memory as Python lists at a time."""
 
 
-def read_csv(
-    path: str | Path,
-    options: ReadOptions = ReadOptions(),  # noqa: B008
-    nodes: str | Path | None = None,
-    graphs: str | Path | None = None,
-) -> GraphTable:
+def read_csv(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:
     r"""Read graphs from CSV files, or say which lines of which file are wrong.
 
     A file of edges has columns ``source``, ``target`` and, if there are several graphs, ``graph``; one of nodes has
@@ -60,13 +55,12 @@ def read_csv(
           edges  how: 2 labels (card, cash)
                  amount: numbers, 5 to 20
     """
-    given: dict[Side, str | Path | None] = {"edges": path, "nodes": nodes, "graphs": graphs}
+    files: dict[Side, Path] = {"edges": Path(path)}
     if Path(path).is_dir():
-        found: dict[Side, Path] = {side: Path(path) / f"{side}.csv" for side in given}
-        if not found["edges"].exists():
+        sides: tuple[Side, ...] = ("edges", "nodes", "graphs")
+        files = {side: file for side in sides if (file := Path(path) / f"{side}.csv").exists()}
+        if "edges" not in files:
             raise DataError(f"the folder {path} has no file edges.csv.")
-        given |= {side: file for side, file in found.items() if file.exists() and (side == "edges" or not given[side])}
-    files = {side: Path(file) for side, file in given.items() if file is not None}
     if are_molecules(_header_of(files["edges"]), options):
         if len(files) > 1:
             found_in = f"{files['edges']} has a column of SMILES"

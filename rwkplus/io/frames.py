@@ -37,7 +37,7 @@ def from_frames(
     edges: Any,  # noqa: ANN401
     nodes: Any = None,  # noqa: ANN401
     graphs: Any = None,  # noqa: ANN401
-    options: ReadOptions = ReadOptions(),  # noqa: B008
+    options: ReadOptions = ReadOptions(),
 ) -> GraphTable:
     """Read graphs from data frames, or say which rows are wrong.
 
@@ -68,7 +68,7 @@ def from_frames(
     return assemble(columns, options, mistakes)
 
 
-def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
+def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401
     """Read one data frame, of edges or with a column of molecules, or a series of molecules.
 
     Example:

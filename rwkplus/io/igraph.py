@@ -17,7 +17,7 @@ NAME = "name"
 """What igraph calls the id of a vertex."""
 
 
-def from_igraph(graphs: Sequence[Any], options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def from_igraph(graphs: Sequence[Any], options: ReadOptions = ReadOptions()) -> GraphTable:
     """Read graphs of igraph; the vertex attribute ``name`` is the id, graph attributes are ``name`` and the target.
 
     Files in GML give vertices an ``id``, which is used where there are no names.

@@ -96,7 +96,7 @@ class Parsed(NamedTuple):
     lines: list[Place | Refused]
 
 
-def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> Parsed:  # noqa: B008
+def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> Parsed:
     """Read graphs, one per line; errors are told for every line.
 
     Words are labels, however many there are: a few lines cannot tell labels from ids.
@@ -129,7 +129,7 @@ def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) ->
     return parsed
 
 
-def read_json_lines(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def read_json_lines(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:
     r"""Read a file of graphs; a field ``y`` beside the nodes, a number or the name of a class, is the target.
 
     Example:

@@ -19,7 +19,7 @@ CLASSES: dict[tuple[bool, bool], type[nx.Graph]] = {
 """By whether edges are directed, and whether there are parallel ones."""
 
 
-def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions()) -> GraphTable:
     """Read graphs in one pass; an undirected edge stands once.
 
     Example:
@@ -51,10 +51,7 @@ def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions
             edge_fields.append(own)
     node_ptr = pointers([len(graph) for graph in graphs])
     edge_ptr = pointers([graph.number_of_edges() for graph in graphs])
-    names_of = {
-        "nodes": _names(node_fields, "node", node_ptr),
-        "edges": _names(edge_fields, "edge", edge_ptr),
-    }
+    names_of = {"nodes": _names(node_fields, "node", node_ptr), "edges": _names(edge_fields, "edge", edge_ptr)}
     options.check_columns(names_of, sure=bool(node_fields and edge_fields))
     fields = {"nodes": node_fields, "edges": edge_fields}
     nodes, edges = (

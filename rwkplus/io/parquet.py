@@ -144,7 +144,7 @@ def write_table(table: GraphTable, folder: str | Path) -> Path:
     return folder
 
 
-def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def open_table(folder: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:
     """Open a folder that :func:`write_table` wrote, or read one of Parquet files.
 
     Arrays of a written table are views of its files, which the system reads where they are used. What is sent to other
@@ -403,7 +403,7 @@ def write_parquet(table: GraphTable, folder: str | Path) -> Path:
     return Path(folder)
 
 
-def read_parquet(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def read_parquet(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:
     """Read one Parquet file, of edges or with a column of molecules, as a data frame would be.
 
     >>> from tempfile import TemporaryDirectory

@@ -13,15 +13,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.utils import degree, unbatch, unbatch_edge_index
 
 from rwkplus.errors import GraphError
-from rwkplus.io.pyg_checks import (
-    INTEGERS,
-    MEANINGFUL,
-    NAMES,
-    USED,
-    check_alike,
-    check_fields,
-    fields_of,
-)
+from rwkplus.io.pyg_checks import INTEGERS, MEANINGFUL, NAMES, USED, check_alike, check_fields, fields_of
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.arrays import once
@@ -34,7 +26,7 @@ TAKES = ("ignore", "y", "directed")
 WEIGHT = "edge_weight"
 
 
-def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401, B008
+def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401
     """Read ``Data`` objects, a ``Batch`` or a data set.
 
     ``x`` and ``edge_attr`` are labels where their rows are one-hot, with the names in ``node_label_names`` and

@@ -204,7 +204,11 @@ class Coded:
         return Categories.numbered(np.append(found.codes, -1)[self.codes], found.names)
 
     def cells(self) -> NDArray[np.object_]:
-        """The value of every row, None where it is missing."""
+        """The value of every row, None where it is missing.
+
+        >>> Coded.of(["card", None, "card"]).cells().tolist()
+        ['card', None, 'card']
+        """
         values = np.empty(len(self.values) + 1, dtype=object)
         values[:-1] = self.values
         return values[self.codes]

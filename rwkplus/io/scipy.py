@@ -15,7 +15,7 @@ from rwkplus.table.graph_table import pointers
 TAKES = ("ignore", "weight", "directed")
 
 
-def from_scipy(adjacencies: Sequence[Any], options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def from_scipy(adjacencies: Sequence[Any], options: ReadOptions = ReadOptions()) -> GraphTable:
     """Read square matrices; graphs are undirected if all of them are symmetric and ``directed`` is not chosen.
 
     Entries other than 1 are the edge column ``weight``: an attribute, or with ``weight="weight"`` the weight of walks.

@@ -75,7 +75,7 @@ class Block(NamedTuple):
     bonds: Ints  # (E, choices)
 
 
-def from_molecules(molecules: Iterable[Any], options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def from_molecules(molecules: Iterable[Any], options: ReadOptions = ReadOptions()) -> GraphTable:
     """Read SMILES strings or RDKit molecules; atoms are nodes, bonds are undirected edges.
 
     Elements are the column ``label`` of the nodes, bond types (``-``, ``=``, ``#``, ``:`` for aromatic, ``~`` for any
@@ -127,7 +127,7 @@ def _described(columns: Mapping[str, Cells], options: ReadOptions) -> dict[str, 
     return described | {name: typed(name, cells, "graphs", options) for name, cells in columns.items()}
 
 
-def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:
     r"""Read a file with a SMILES in every line; what follows it is the target, unless it names the molecule.
 
     Names are told from targets by hardly any occurring twice; numbers are targets. Whoever has numbers for names writes
@@ -152,7 +152,7 @@ def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
     return options.applied(_read(words, _second_words(rows, path), options, mistakes))
 
 
-def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:
     """Read a file of molecules with their data: titles are names, data fields are columns of the graphs.
 
     A field that ``y`` names is a target. Of the others, those with a number in every molecule are numbers, and the rest

@@ -19,10 +19,7 @@ from rwkplus.table.graph_table import ARRAYS, SIDES, parallel_edges
 from rwkplus.types import Atom, GraphForm, TUFeatures, check_choice, check_ignore
 
 OnError = Literal["raise", "skip"]
-CHOICES = {
-    "atom": get_args(Atom),
-    "bond": ("type", "stereo", "conjugated", "ring"),
-}
+CHOICES = {"atom": get_args(Atom), "bond": ("type", "stereo", "conjugated", "ring")}
 """What may describe atoms and bonds."""
 Read = Callable[[Any, "ReadOptions"], GraphTable]
 OBJECTS = (
@@ -256,7 +253,7 @@ def read_graphs(
     return from_frames(edges, nodes, graphs, options_of(options))
 
 
-def read_path(path: Path, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: B008
+def read_path(path: Path, options: ReadOptions = ReadOptions()) -> GraphTable:
     r"""Read graphs from a file or folder of any known kind.
 
     Example:

@@ -27,7 +27,7 @@ LARGEST = 2**53
 
 def read_tu(
     path: str | Path,
-    options: ReadOptions = ReadOptions(),  # noqa: B008
+    options: ReadOptions = ReadOptions(),
     *,
     edge_features: TUFeatures = "labels",
     node_names: Sequence[str] | None = None,

@@ -3,7 +3,8 @@
 from typing import Any
 
 from rwkplus.kernels.gram_storage import open_features
-from rwkplus.kernels.random_walk import RandomWalkKernel, RandomWalkNystroem
+from rwkplus.kernels.nystroem import RandomWalkNystroem
+from rwkplus.kernels.random_walk import RandomWalkKernel
 from rwkplus.kernels.random_walk_features import RandomWalkFeatures
 
 __all__ = ["GPyTorchKernel", "RandomWalkFeatures", "RandomWalkKernel", "RandomWalkNystroem", "open_features"]

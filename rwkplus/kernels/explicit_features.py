@@ -183,7 +183,11 @@ class FeatureMap:
 
 
 def squared_norms(rows: sparse.csr_matrix) -> Floats:
-    """Squared lengths of sparse rows ``(B,)``."""
+    """Squared lengths of sparse rows ``(B,)``.
+
+    >>> squared_norms(sparse.csr_matrix([[3.0, 0.0, 4.0]]))
+    array([25.])
+    """
     return np.asarray(rows.power(2).sum(1)).ravel()
 
 

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -92,25 +92,24 @@ class GraphKernel(TransformerMixin, Savable, BaseEstimator):
         if self.reader_.to_dict() != Reader.from_dict(learned["reader"]).to_dict():
             raise ValueError("its graphs are not read as they were")
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs, not a matrix
-        return tags
 
-
+@dataclass(eq=False, repr=False)
 class WalkEstimator(GraphKernel):
     """Base of :class:`RandomWalkKernel` and :class:`RandomWalkFeatures`: the parameters that define a walk kernel."""
 
-    kernel: KernelName
-    steps: int
-    combine: Combine | Sequence[float]
-    decay: float
-    walks: Walks
-    assignment: Assignment
-    include_zero_step: bool | None
-    n_jobs: int | None
+    kernel: KernelName = "rwk+"
+    steps: int = 4
+    _: KW_ONLY
+    combine: Combine | Sequence[float] = "sum"
+    decay: float = 0.1
+    walks: Walks = "open"
+    assignment: Assignment = "optimal"
+    include_zero_step: bool | None = None
+    unknown_label: UnknownLabel = "new"
+    ignore: Sequence[str] = ()
+    n_jobs: int | None = None
 
-    step_weights_: Floats
+    step_weights_: Floats = field(init=False)
 
     def _checked_weights(self) -> Floats:
         """Check all parameters and return the weights of the steps."""
@@ -146,7 +145,13 @@ def check_labels(reader: Reader, who: str, *remedies: Remedy | str) -> None:
 
 
 def finite(values: Floats) -> Floats:
-    """Return ``values``, or raise where there are too many walks for a float64."""
+    """Return ``values``, or raise where there are too many walks for a float64.
+
+    >>> finite(np.array([2.0, np.inf]))
+    Traceback (most recent call last):
+    ...
+    rwkplus.errors.NumericError: the kernel left the range of float64: ...
+    """
     if not np.isfinite(values).all():
         raise NumericError(
             "the kernel left the range of float64: the number of walks grows geometrically with their length.",

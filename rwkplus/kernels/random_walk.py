@@ -1,48 +1,44 @@
-"""Random walk kernels for scikit-learn: graphs in, Gram matrices out, or features that approximate them."""
+"""Random walk kernels for scikit-learn: graphs in, Gram matrices out.
+
+There are two routes: explicit features, and pairs of graphs, for attributes and for walks too long to write out.
+"""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.random import Generator, RandomState
-from numpy.typing import NDArray
+from joblib import Parallel, delayed
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rwkplus.errors import ParameterError, Remedy, RWKPlusWarning
-from rwkplus.kernels import pair_kernel
+from rwkplus.errors import NumericError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.kernels.explicit_features import FeatureMap, feature_gram, squared_norms
 from rwkplus.kernels.gram_storage import ResumableMatrix, fingerprint
-from rwkplus.kernels.graph_kernel import GraphKernel, WalkEstimator, check_labels, finite, geometric_tail
-from rwkplus.kernels.pair_kernel import PairKernel
-from rwkplus.saving import array, check_entries
-from rwkplus.table import Graphs, GraphTable
-from rwkplus.table.arrays import Floats, GraphArrays, Ints, ReadGraphs
-from rwkplus.types import (
-    Assignment,
-    Callback,
-    Combine,
-    KernelName,
-    Progress,
-    Route,
-    UnknownLabel,
-    Walks,
-    check_choice,
-    check_integer,
-)
+from rwkplus.kernels.graph_kernel import WalkEstimator, check_labels, finite, geometric_tail
+from rwkplus.loops.walk_loops import PackedGraphs, pair_scores, self_scores
+from rwkplus.table import Graphs
+from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
+from rwkplus.types import Callback, Progress, Route, check_choice
 
 EXPLICIT_ROWS = 8_192
 """Rows of an explicit Gram matrix computed at a time."""
+
+BLOCK_NODES = 1_024
+"""Nodes of the rows computed at a time: the unit of work for joblib."""
+
+MAX_PAIR_CELLS = 2**28
+"""Cells of Y for one pair of graphs: 2 GiB in float64, three of them are held."""
+
 # Rough nanoseconds on one core, read off runs on MUTAG, NCI1 and ENZYMES; only their ratio matters.
 _PER_WALK = 60.0
 _PER_GRAM_ENTRY = 20.0
 _PER_PAIR_CELL = 0.7
 
 
+@dataclass(eq=False, repr=False)
 class RandomWalkKernel(WalkEstimator):
     """Exact random walk kernel between graphs, ready for ``SVC(kernel="precomputed")``.
 
@@ -81,34 +77,9 @@ class RandomWalkKernel(WalkEstimator):
                [24., 16.]])
     """
 
-    def __init__(
-        self,
-        kernel: KernelName = "rwk+",
-        steps: int = 4,
-        *,
-        combine: Combine | Sequence[float] = "sum",
-        decay: float = 0.1,
-        normalize: bool = False,
-        walks: Walks = "open",
-        assignment: Assignment = "optimal",
-        include_zero_step: bool | None = None,
-        route: Route = "auto",
-        unknown_label: UnknownLabel = "new",
-        ignore: Sequence[str] = (),
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.steps = steps
-        self.combine = combine
-        self.decay = decay
-        self.normalize = normalize
-        self.walks = walks
-        self.assignment = assignment
-        self.include_zero_step = include_zero_step
-        self.route = route
-        self.unknown_label = unknown_label
-        self.ignore = ignore
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    normalize: bool = False
+    route: Route = "auto"
 
     def fit(self, X: Graphs, y: object = None) -> Self:
         """Keep the graphs ``X`` as the columns of every later Gram matrix.
@@ -259,110 +230,6 @@ class RandomWalkKernel(WalkEstimator):
                 yield start, stop, 0, finite(feature_gram(block, self.features_))
 
 
-class RandomWalkNystroem(ClassNamePrefixFeaturesOutMixin, GraphKernel):
-    """Low-dimensional features whose inner products approximate a walk kernel.
-
-    For continuous colors, and for databases where a full Gram matrix does not fit: time and memory grow
-    with graphs times landmarks. With every graph a landmark the kernel is reproduced exactly.
-
-    Args:
-        kernel: The kernel; ``RandomWalkKernel()`` by default. Its arguments can be searched as
-            ``kernel__steps`` and so on.
-        n_components: Number of landmarks, drawn without replacement from the fitted graphs; fewer graphs
-            than that are all landmarks.
-        random_state: Seed of the draw, a generator of numpy, or None for another draw every time.
-
-    Attributes:
-        landmarks_: Indices of the landmark graphs.
-        kernel_: The kernel, fitted to them.
-
-    Example:
-        >>> from rwkplus.datasets import load_graphs
-        >>> graphs = load_graphs("functional-groups")[:40]
-        >>> RandomWalkNystroem(n_components=8, random_state=0).fit_transform(graphs).shape
-        (40, 8)
-    """
-
-    def __init__(
-        self,
-        kernel: RandomWalkKernel | None = None,
-        n_components: int = 100,
-        *,
-        random_state: int | RandomState | Generator | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def fit(self, X: Graphs, y: object = None) -> Self:
-        """Draw landmarks among the graphs ``X`` and prepare the projection onto their span.
-
-        >>> RandomWalkNystroem(n_components=2, random_state=0).fit(["CCO", "CCN", "CC"]).landmarks_
-        array([1, 2])
-        """
-        kernel = self._new_kernel()
-        table = GraphTable.of(X, ignore=tuple(kernel.ignore))
-        given = self.random_state
-        random = given if isinstance(given, Generator) else check_random_state(given)
-        landmarks = np.sort(random.permutation(len(table))[: self.n_components])
-        gram = kernel.fit_transform(table[landmarks])
-        values, vectors = np.linalg.eigh(gram)
-        # Directions the landmarks do not span stay zero instead of being blown up.
-        inverse_root = np.where(values > values.max(initial=0) * 1e-12, 1 / np.sqrt(np.maximum(values, 1e-300)), 0.0)
-        self._keep(kernel, landmarks, (vectors * inverse_root) @ vectors.T)
-        return self
-
-    def fit_transform(self, X: Graphs, y: object = None) -> NDArray[np.float64]:
-        """Fit, and return the features of the same graphs, which are read only once.
-
-        >>> RandomWalkNystroem(n_components=2, random_state=0).fit_transform(["CCO", "CCN", "CC"]).shape
-        (3, 2)
-        """
-        table = GraphTable.of(X, ignore=tuple(self._new_kernel().ignore))
-        return self.fit(table).transform(table)
-
-    def transform(self, X: Graphs) -> NDArray[np.float64]:
-        """Return the features of graphs: ``(B, n_components)``.
-
-        >>> features = RandomWalkNystroem(n_components=2, random_state=0).fit(["CCO", "CCN"])
-        >>> rows = features.transform(["CCO", "CCN"])
-        >>> (rows @ rows.T).round()  # every graph is a landmark: the kernel itself
-        array([[38., 16.],
-               [16., 38.]])
-        """
-        check_is_fitted(self)
-        return np.asarray(self.kernel_.transform(X) @ self.normalization_)
-
-    def _new_kernel(self) -> RandomWalkKernel:
-        """Check all parameters."""
-        check_integer("n_components", self.n_components, 1)
-        if not (self.kernel is None or isinstance(self.kernel, RandomWalkKernel)):
-            raise ParameterError(f"kernel must be a RandomWalkKernel or None, got {self.kernel!r}.")
-        return RandomWalkKernel() if self.kernel is None else clone(self.kernel)
-
-    def _keep(self, kernel: RandomWalkKernel, landmarks: Ints, normalization: Floats) -> None:
-        self.kernel_, self.landmarks_, self.normalization_ = kernel, landmarks, normalization
-        self._n_features_out = landmarks.size
-
-    def _learned(self) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]]:
-        learned, arrays = self.kernel_._learned()
-        arrays = {f"kernel.{name}": part for name, part in arrays.items()}
-        return {"kernel": learned}, arrays | {"landmarks": self.landmarks_, "normalization": self.normalization_}
-
-    def _restore(self, learned: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        check_entries(learned, "kernel")
-        kernel, normalization = self._new_kernel(), array(arrays, "normalization", "f", 2)
-        landmarks = array(arrays, "landmarks", "i", 1)
-        own = {name: part for name, part in arrays.items() if name not in ("landmarks", "normalization")}
-        kernel._restore(learned["kernel"], {name.removeprefix("kernel."): part for name, part in own.items()})
-        count = len(kernel.fitted_)
-        if (np.diff(landmarks, prepend=-1) <= 0).any() or not landmarks.size == count <= self.n_components:
-            raise ValueError("its landmarks are not those of its kernel")
-        if normalization.shape != (count, count):
-            raise ValueError("its projection does not fit its landmarks")
-        self._keep(kernel, landmarks, normalization)
-
-
 def cosine(gram: Floats, row_norms: Floats, col_norms: Floats) -> Floats:
     """Divide by the self-similarities, in place; graphs without any walk stay at zero.
 
@@ -402,4 +269,109 @@ def cheaper_route(graphs: GraphArrays, steps: int, *, closed: bool) -> str:
     cells = float(np.diff(graphs.node_ptr).max()) ** 2
     if closed:  # one pass per start node and graph pair
         blocks *= cells
-    return "blocks" if blocks < explicit and cells <= pair_kernel.MAX_PAIR_CELLS else "explicit"
+    return "blocks" if blocks < explicit and cells <= MAX_PAIR_CELLS else "explicit"
+
+
+# The route over pairs
+
+
+@dataclass(frozen=True)
+class PairKernel:
+    """A walk kernel computed pair by pair. Holds choices, learns nothing.
+
+    >>> from rwkplus.table import GraphTable, Reader
+    >>> table = GraphTable.of(["CC", "CCC"])
+    >>> arrays = Reader.fit(table).read(table, labels=False)
+    >>> PairKernel(match_all=True, weights=np.array([0.0, 1.0]), closed=False).diagonal(arrays, None)
+    array([ 4., 16.])
+    """
+
+    match_all: bool
+    weights: Floats  # (steps + 1,)
+    closed: bool
+
+    def row_blocks(
+        self,
+        rows: GraphArrays,
+        cols: GraphArrays,
+        n_jobs: int | None,
+        *,
+        symmetric: bool,
+        skip: frozenset[tuple[int, int]],
+    ) -> Iterator[tuple[int, int, int, Floats]]:
+        """Yield ``(start, stop, first column, values)`` for blocks of rows, in order.
+
+        With ``symmetric``, rows and columns are the same graphs and a block begins at its own first column.
+        Blocks whose ``(start, stop)`` is in ``skip`` are left out.
+        """
+        _check_size(rows, cols)
+        pending = [(i, j) for i, j in rows.blocks(BLOCK_NODES) if (i, j) not in skip]
+        work = (
+            delayed(_scores)(self, rows.block(i, j), cols.block(i, cols.num_graphs) if symmetric else cols, symmetric)
+            for i, j in pending
+        )
+        results = Parallel(n_jobs=n_jobs, return_as="generator")(work)
+        for (i, j), values in zip(pending, results, strict=True):
+            yield i, j, i if symmetric else 0, finite(values)
+
+    def diagonal(self, graphs: GraphArrays, n_jobs: int | None) -> Floats:
+        """Self-similarity of every graph."""
+        _check_size(graphs, graphs)
+        blocks = [graphs.block(i, j) for i, j in graphs.blocks(BLOCK_NODES)]
+        return finite(np.concatenate(Parallel(n_jobs=n_jobs)(delayed(_own_scores)(self, block) for block in blocks)))
+
+
+def _scores(how: PairKernel, rows: GraphArrays, cols: GraphArrays, upper: bool) -> Floats:
+    scores = pair_scores(_pack(rows), _pack(cols), how.weights.size - 1, how.match_all, how.closed, upper)
+    with np.errstate(over="ignore", invalid="ignore"):  # finite() speaks up
+        values = np.tensordot(how.weights[1:], scores, 1)
+    if how.weights[0]:
+        values += how.weights[0] * _zero_step(rows, cols)
+    if upper:
+        square = values[:, : rows.num_graphs]
+        square += np.triu(square, 1).T - np.tril(square, -1)
+    return values
+
+
+def _own_scores(how: PairKernel, graphs: GraphArrays) -> Floats:
+    scores = self_scores(_pack(graphs), how.weights.size - 1, how.match_all, how.closed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: Floats = how.weights[1:] @ scores
+    if how.weights[0]:
+        values += how.weights[0] * np.diag(_zero_step(graphs, graphs))
+    return values
+
+
+def _pack(graphs: GraphArrays) -> PackedGraphs:
+    value = np.ones((graphs.source.size, 1)) if graphs.edge_attr is None else graphs.edge_attr
+    if graphs.weight is not None:
+        value = value * graphs.weight[:, None]
+    order = np.argsort(graphs.source, kind="stable")  # rows of Y stay in the cache; also keeps edges sorted by graph
+    return PackedGraphs(
+        graphs.node_ptr,
+        graphs.edge_ptr,
+        graphs.source[order],
+        graphs.target[order],
+        np.ascontiguousarray(value[order]),
+        np.ascontiguousarray(graphs.x),
+        np.ascontiguousarray(graphs.x.T),
+    )
+
+
+def _zero_step(rows: GraphArrays, cols: GraphArrays) -> Floats:
+    """Sum of squared color similarities, from the second moments of the colors: never anything N x N."""
+    return _moments(rows) @ _moments(cols).T
+
+
+def _moments(graphs: GraphArrays) -> Floats:
+    return np.stack([(part.T @ part).ravel() for part in np.split(graphs.x, graphs.node_ptr[1:-1])])
+
+
+def _check_size(rows: GraphArrays, cols: GraphArrays) -> None:
+    n, m = (int(np.diff(graphs.node_ptr).max()) for graphs in (rows, cols))
+    if n * m > MAX_PAIR_CELLS:
+        raise NumericError(
+            f"a pair of graphs with {n} and {m} nodes needs {n * m * 24 / 2**30:.0f} GiB in Algorithm 1.",
+            Remedy("Use labels and {route}, whose memory grows with one graph at a time.", route="explicit"),
+            "Or compare large graphs with small landmarks (RandomWalkNystroem).",
+        )

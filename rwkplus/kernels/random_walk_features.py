@@ -1,6 +1,7 @@
 """Walk features for scikit-learn: graphs in, sparse vectors with readable names out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,9 +15,10 @@ from rwkplus.kernels.graph_kernel import WalkEstimator, check_labels
 from rwkplus.saving import check_entries
 from rwkplus.table import Graphs, Reader
 from rwkplus.table.arrays import ReadGraphs
-from rwkplus.types import Assignment, Combine, KernelName, UnknownLabel, Walks, check_integer
+from rwkplus.types import check_integer
 
 
+@dataclass(eq=False, repr=False)
 class RandomWalkFeatures(WalkEstimator):
     """Explicit features of a walk kernel on labelled graphs.
 
@@ -53,34 +55,9 @@ class RandomWalkFeatures(WalkEstimator):
         array([[2., 2., 0., 2., 0.]])
     """
 
-    def __init__(
-        self,
-        kernel: KernelName = "rwk+",
-        steps: int = 4,
-        *,
-        combine: Combine | Sequence[float] = "sum",
-        decay: float = 0.1,
-        walks: Walks = "open",
-        assignment: Assignment = "optimal",
-        include_zero_step: bool | None = None,
-        hash_width: int | None = None,
-        sparse_output: bool = True,
-        unknown_label: UnknownLabel = "new",
-        ignore: Sequence[str] = (),
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.steps = steps
-        self.combine = combine
-        self.decay = decay
-        self.walks = walks
-        self.assignment = assignment
-        self.include_zero_step = include_zero_step
-        self.hash_width = hash_width
-        self.sparse_output = sparse_output
-        self.unknown_label = unknown_label
-        self.ignore = ignore
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    hash_width: int | None = None
+    sparse_output: bool = True
 
     def fit(self, X: Graphs, y: object = None) -> Self:
         """Learn the features that occur in the graphs ``X``.

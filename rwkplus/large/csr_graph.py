@@ -120,6 +120,10 @@ class CSRGraph:
         Raises:
             ShapeError: Edges are no tensor ``(2, E)`` of node numbers.
             GraphError: Something about nodes or edges would be lost, or edges name nodes that are not there.
+
+        Example:
+            >>> CSRGraph.of(Data(edge_index=torch.tensor([[2, 0], [1, 1]]), num_nodes=3)).indices
+            array([2, 0], dtype=int32)
         """
         if not isinstance(data, Data):
             raise GraphError(f"expected one graph as PyG's Data, got {type(data).__name__}.")

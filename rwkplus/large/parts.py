@@ -66,7 +66,13 @@ class Sampler:
         return Part(*_sample(self.indptr, self.indices, seeds, np.array(fan_outs, np.int64), key, replace, self._place))
 
     def induced(self, nodes: Index) -> Part:
-        """All edges among distinct nodes, which keep their order."""
+        """All edges among distinct nodes, which keep their order.
+
+        >>> ring = Sampler(np.array([0, 1, 2, 3]), np.array([1, 2, 0]))
+        >>> ring.induced(np.array([2, 0])).edge_index
+        array([[1],
+               [0]])
+        """
         self._check(nodes)
         return Part(nodes, _induce(self.indptr, self.indices, nodes, self._place))
 

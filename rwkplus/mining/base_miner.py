@@ -247,11 +247,6 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "explained_")
         return PatternDisplay.from_estimator(self).plot(axes)
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
     def _html_repr(self) -> str:
         """For notebooks: scikit-learn's diagram with the parameters and, once there are any, patterns as pictures."""
         diagram: str = estimator_html_repr(self)

@@ -237,7 +237,11 @@ def name_of(model: Model) -> str | None:
 
 
 def name_to_save(model: Model) -> str:
-    """Return the registered name of a network, or say how to give it one."""
+    """Return the registered name of a network, or say how to give it one.
+
+    >>> name_to_save(class_of("gin"))
+    'gin'
+    """
     name = name_of(model)
     if name is None:
         raise ParameterError(

@@ -51,7 +51,11 @@ def to_csr(row: Tensor, col: Tensor, value: Tensor, num_rows: int, num_cols: int
 
 
 def transpose(matrix: CSR, num_cols: int) -> CSR:
-    """Return the transposed matrix, which has ``num_cols`` rows."""
+    """Return the transposed matrix, which has ``num_cols`` rows.
+
+    >>> transpose(CSR(torch.tensor([0, 2]), torch.tensor([0, 2]), torch.tensor([5.0, 7.0])), num_cols=3)
+    CSR(ptr=tensor([0, 1, 1, 2]), col=tensor([0, 0]), value=tensor([5., 7.]))
+    """
     num_rows = matrix.ptr.numel() - 1
     row = torch.arange(num_rows, device="cpu").repeat_interleave(matrix.ptr.diff(), output_size=matrix.col.numel())
     return to_csr(matrix.col, row, matrix.value, num_cols, num_rows)

@@ -123,7 +123,12 @@ class HiddenGraphs(nn.Module):
 
     @property
     def upper(self) -> Tensor:
-        """Both ends of every pair of nodes, ``(2, M(M-1)/2)``; no buffer, which would be lost on a meta device."""
+        """Both ends of every pair of nodes, ``(2, M(M-1)/2)``; no buffer, which would be lost on a meta device.
+
+        >>> HiddenGraphs(1, hidden_nodes=3, num_features=1).upper
+        tensor([[0, 0, 1],
+                [1, 2, 2]])
+        """
         return torch.triu_indices(self.hidden_nodes, self.hidden_nodes, 1, device=self.edge_logits.device)
 
     @property
@@ -138,7 +143,11 @@ class HiddenGraphs(nn.Module):
 
     @property
     def edge_attr(self) -> Tensor | None:
-        """Colors of the edges, the same in both directions: ``(K, M, M, C)``, or None."""
+        """Colors of the edges, the same in both directions: ``(K, M, M, C)``, or None.
+
+        >>> HiddenGraphs(2, 3, num_features=1, num_edge_features=4).edge_attr.shape
+        torch.Size([2, 3, 3, 4])
+        """
         return None if self.edge_colors is None else self._both_ways(self.edge_colors)
 
     def _both_ways(self, values: Tensor) -> Tensor:
@@ -332,11 +341,7 @@ class KernelModule(nn.Module):
         }
 
     def _options_of_torch(self) -> dict[str, Any]:
-        return {
-            "closed": self.walks == "closed",
-            "normalize": self.norm.normalize,
-            "readout": self.norm.readout,
-        }
+        return {"closed": self.walks == "closed", "normalize": self.norm.normalize, "readout": self.norm.readout}
 
     def _learns_edges(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
         """Whether gradients by edges are wanted; without ``edge_dim``, their colors are not used."""

@@ -370,7 +370,12 @@ def _(edge_index: Tensor, num_nodes: int, hops: int, max_nodes: int) -> tuple[Te
 
 
 def row_hashes(x: Tensor) -> Tensor:
-    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``."""
+    """Hash the features ``(N, D)`` of every node into 64 bits, the same on every machine: ``(N,)``.
+
+    >>> hashes = row_hashes(torch.tensor([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
+    >>> (hashes == hashes[0]).tolist()
+    [True, False, True]
+    """
     return torch.from_numpy(hash_rows(_bits(x)).view(np.int64))
 
 

@@ -124,7 +124,13 @@ def flagged_graphs(judged: Judgments) -> list[int]:
 
 
 def unusual_nodes(graph: nx.Graph, why: Explanation) -> str:
-    """Labels and names of the most unusual nodes of a graph to draw."""
+    """Labels and names of the most unusual nodes of a graph to draw.
+
+    >>> from rwkplus.detect import SurpriseDetector
+    >>> detector = SurpriseDetector().fit(["CCC"] * 9)
+    >>> unusual_nodes(detector.labelled(["CCO"])[0], detector.explain(["CCO"])[0])
+    'O 2'
+    """
     scores = why.scores
     ordered = sorted(why.nodes, key=lambda v: -scores[v])
     named = [f"{graph.nodes[v]['label']} {graph.nodes[v]['name']}".strip() for v in ordered[:NAMED]]

@@ -50,7 +50,11 @@ def write_mining_report(path: str | Path, miner: PatternMiner, graphs: Graphs, n
 
 
 def what_chance_reaches(miner: PatternMiner) -> str:
-    """One sentence about the control."""
+    """One sentence about the control.
+
+    >>> what_chance_reaches(PatternMiner(n_controls=0))
+    'There was no control against chance.'
+    """
     if miner.n_controls == 0:
         return "There was no control against chance."
     if miner.criterion == "contrast":

@@ -63,7 +63,13 @@ class GraphArrays:
         return np.repeat(np.arange(self.num_graphs), np.diff(self.node_ptr))
 
     def block(self, start: int, stop: int) -> "GraphArrays":
-        """Cut out the graphs from ``start`` up to but excluding ``stop``."""
+        """Cut out the graphs from ``start`` up to but excluding ``stop``.
+
+        >>> from rwkplus.table import Reader
+        >>> table = GraphTable.of(["CO", "CC"])
+        >>> Reader.fit(table).read(table).block(1, 2).source
+        array([0, 1])
+        """
         nodes = slice(self.node_ptr[start], self.node_ptr[stop])
         edges = slice(self.edge_ptr[start], self.edge_ptr[stop])
         return replace(

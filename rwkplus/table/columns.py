@@ -76,7 +76,11 @@ class Categories(_Rows):
 
     @classmethod
     def of(cls, labels: Iterable[Hashable]) -> "Categories":
-        """Number the distinct labels; numbers sort as numbers, everything else by name. None and nan are missing."""
+        """Number the distinct labels; numbers sort as numbers, everything else by name. None and nan are missing.
+
+        >>> Categories.of([10, 2, "C", None]).names
+        ('2', '10', 'C')
+        """
         labels = labels if isinstance(labels, Collection) else list(labels)
         try:
             ordered = sorted((label for label in set(labels) if not is_missing(label)), key=_order)
@@ -108,7 +112,11 @@ class Categories(_Rows):
         return self.codes < 0
 
     def values(self) -> NDArray[np.object_]:
-        """The name of every row, None where it is missing."""
+        """The name of every row, None where it is missing.
+
+        >>> Categories.of(["yes", None, "no"]).values().tolist()
+        ['yes', None, 'no']
+        """
         return np.array([*self.names, None], dtype=object)[self.codes]
 
     def in_words(self) -> str:
@@ -208,7 +216,11 @@ Column: TypeAlias = Categories | Numbers | Text
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things in words."""
+    """A number of things in words.
+
+    >>> counted(1, "graph"), counted(1200, "node")
+    ('1 graph', '1,200 nodes')
+    """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
@@ -241,7 +253,11 @@ def plain_values(column: Column) -> list[Any]:
 
 
 def taken(column: Column, rows: NDArray[np.int64]) -> Column:
-    """Rows of a column; those numbered -1 are missing."""
+    """Rows of a column; those numbered -1 are missing.
+
+    >>> taken(Categories.of(["C", "O"]), np.array([1, -1, 0])).values().tolist()
+    ['O', None, 'C']
+    """
     unknown = rows < 0
     taken = column.take(np.maximum(rows, 0))
     if not unknown.any():

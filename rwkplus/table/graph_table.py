@@ -120,7 +120,11 @@ class GraphTable(Sequence["GraphTable"]):
 
     @property
     def num_nodes(self) -> int:
-        """Nodes of all graphs."""
+        """Nodes of all graphs.
+
+        >>> GraphTable.of(["CCO", "N#N"]).num_nodes
+        5
+        """
         return int(self.node_ptr[-1])
 
     @property
@@ -168,7 +172,11 @@ class GraphTable(Sequence["GraphTable"]):
             return np.stack([column.astype(object) for column in columns], 1)
 
     def graph_id(self, i: int) -> Any:  # noqa: ANN401
-        """What the user calls a graph: its name, or its number."""
+        """What the user calls a graph: its name, or its number.
+
+        >>> GraphTable.of(["CCO", "N#N"]).with_names(first=7).graph_id(1)
+        8
+        """
         names = self.graphs.get("name")
         name = None if names is None else names.values()[i]
         return i if name is None else name
@@ -410,7 +418,12 @@ class GraphTable(Sequence["GraphTable"]):
         return to_networkx(self)
 
     def to_pyg(self) -> list[Any]:
-        """Graphs of PyG: labels as one-hot rows, followed by attributes (extra: ``nn``)."""
+        """Graphs of PyG: labels as one-hot rows, followed by attributes (extra: ``nn``).
+
+        >>> GraphTable.of(["CO"]).to_pyg()[0].x
+        tensor([[1., 0.],
+                [0., 1.]])
+        """
         import rwkplus.tensors  # noqa: F401
         from rwkplus.io.pyg import to_pyg
 
@@ -427,7 +440,11 @@ class GraphTable(Sequence["GraphTable"]):
         return self.to_frames("pandas")
 
     def to_frames(self, library: str = "pandas") -> Any:  # noqa: ANN401
-        """Three data frames ``graphs``, ``nodes`` and ``edges`` of ``"pandas"``, ``"polars"`` or ``"pyarrow"``."""
+        """Three data frames ``graphs``, ``nodes`` and ``edges`` of ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+
+        >>> GraphTable.of(["CO"]).to_frames("pyarrow").edges.column_names
+        ['graph', 'source', 'target', 'label']
+        """
         from rwkplus.io.frames import to_frames
 
         return to_frames(self, library)
@@ -478,7 +495,11 @@ class GraphTable(Sequence["GraphTable"]):
 
 
 def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:
-    """The number of edges that leave each node, as a label; a loop counts once."""
+    """The number of edges that leave each node, as a label; a loop counts once.
+
+    >>> degree_labels(GraphTable.of(["CCO"]), max_degree=2).values().tolist()
+    ['1', '2+', '1']
+    """
     first = table.node_ptr[:-1][table.edge_graph]
     ends = [first + table.source]
     if not table.directed:

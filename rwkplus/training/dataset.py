@@ -24,7 +24,6 @@ from rwkplus.training import targets
 from rwkplus.training.targets import Classes, ClassName, Target, make_target, read_labels
 from rwkplus.types import Balance, Features, Loss, Task, Unknown, check_choice, check_ignore
 
-"""Not ``"new"``, which kernels know: a network has no weights for labels that it has not seen."""
 EVALUATION_SIZE = 512
 """Graphs at a time where nothing is learned."""
 FIELDS = ("x", "edge_attr", "edge_weight")

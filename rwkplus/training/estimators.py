@@ -23,14 +23,7 @@ from rwkplus.saving import Savable
 from rwkplus.table import Graphs
 from rwkplus.training.dataset import EVALUATION_SIZE, GraphDataset, Inputs, outputs_of, read
 from rwkplus.training.loop import Batches, GraphTask, Row, RunState, Settings, isolated, run_epochs
-from rwkplus.training.targets import (
-    Classes,
-    ClassName,
-    Target,
-    all_scores,
-    goal_of,
-    target_from_dict,
-)
+from rwkplus.training.targets import Classes, ClassName, Target, all_scores, goal_of, target_from_dict
 from rwkplus.types import (
     Balance,
     Callback,
@@ -352,11 +345,6 @@ class NetworkEstimator(Savable, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "trained_")
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # graphs, not a matrix
-        return tags
 
 
 @dataclass(eq=False, repr=False)

@@ -13,12 +13,12 @@ from typer.main import get_command
 from rwkplus.cli.console import RUNNING, title_of, told, write
 from rwkplus.cli.main import EXAMPLES, app
 from rwkplus.cli.options import GRAPHS
+from rwkplus.cli.server import Server
 from rwkplus.datasets import load_graphs
 from rwkplus.errors import DataError, GraphError, ParameterError, Remedy
 from rwkplus.io import sources
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import load_patterns
-from rwkplus.reports.server import Server
 from tests.cli.program import invoke
 
 

@@ -6,9 +6,10 @@ import networkx as nx
 import pytest
 
 from rwkplus import GraphTable, load_graphs
-from rwkplus.datasets.medicines import rows
+from rwkplus.datasets.catalog import medicine_rows
 
-SMILES = [row["smiles"] for row in rows()]
+ROWS = medicine_rows()
+SMILES = [row["smiles"] for row in ROWS]
 
 
 def test_graphs_are_those_of_the_smiles():
@@ -25,10 +26,12 @@ def test_smiles_have_the_formulas_of_the_literature():
     from rdkit import Chem
     from rdkit.Chem.rdMolDescriptors import CalcMolFormula
 
-    assert [CalcMolFormula(Chem.MolFromSmiles(smiles)) for smiles in SMILES] == [row["formula"] for row in rows()]
+    assert [CalcMolFormula(Chem.MolFromSmiles(smiles)) for smiles in SMILES] == [
+        row["formula"] for row in medicine_rows()
+    ]
 
 
 def test_names_differ_and_every_family_has_several_members():
     table = load_graphs("medicines")
     assert len({table.graph_id(i) for i in range(len(table))}) == len(table)
-    assert min(Counter(row["family"] for row in rows()).values()) > 10
+    assert min(Counter(row["family"] for row in ROWS).values()) > 10

@@ -4,7 +4,7 @@ import pytest
 
 from experiments import planted
 from experiments.records import RESULTS
-from rwkplus.datasets.generators import planted_database, random_pattern
+from experiments.testbeds import planted_database, random_pattern
 
 SMALL = partial(planted_database, num_graphs=12, background=(5, 8))
 

@@ -94,7 +94,8 @@ def test_identity_numbers_the_nodes_of_every_graph():
     assert node_ranks(batch).tolist() == [0, 1, 0, 1, 2]
     assert node_ranks(batch[[2, 0, 3, 4, 1]]).tolist() == [0, 0, 1, 2, 1]
     assert identity_colors(batch).argmax(1).tolist() == [0, 1, 0, 1, 2]
-    assert identity_colors(batch, width=2).sum(1).tolist() == [1, 1, 1, 1, 0]
+    assert identity_colors(batch).sum(1).tolist() == [1, 1, 1, 1, 1]
+    assert identity_colors(batch[:0]).shape == (0, 0)
 
 
 @pytest.mark.unchecked_shapes

@@ -96,9 +96,11 @@ def test_wrong_molecules_are_left_out_with_their_cells(path):
     assert table.y.tolist() == [1, 4, 5]
 
 
-def test_molecules_are_no_edges(path):
+def test_molecules_are_no_edges(path, tmp_path):
+    for name in ("edges", "nodes"):
+        (tmp_path / f"{name}.csv").write_bytes(path.read_bytes())
     with pytest.raises(DataError, match="files of nodes or graphs belong to files of edges"):
-        read_csv(path, nodes=path)
+        read_csv(tmp_path)
     for option in ("directed", "multigraph", "drop_duplicates"):
         with pytest.raises(RWKPlusError, match=f"{option}=True says nothing about a table of molecules: leave it out"):
             read_csv(path, ReadOptions(**{option: True}))

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rwkplus.errors import NumericError
-from rwkplus.kernels import pair_kernel
-from rwkplus.kernels.pair_kernel import PairKernel
+from rwkplus.kernels import random_walk
+from rwkplus.kernels.random_walk import PairKernel
 from tests.oracles import dense_kernel
 from tests.strategies import arrays_of, data_list, node_rows, random_graphs, real_graphs
 
@@ -19,7 +19,7 @@ def arrays(graphs):
 
 
 def gram(kernel, rows, cols=None, n_jobs=None, skip=frozenset()):
-    """Put the pair_kernel together; what no block covers stays nan."""
+    """Put the kernel together; what no block covers stays nan."""
     cols_or_rows = rows if cols is None else cols
     result = np.full((rows.num_graphs, cols_or_rows.num_graphs), np.nan)
     parts = kernel.row_blocks(rows, cols_or_rows, n_jobs, symmetric=cols is None, skip=skip)
@@ -45,7 +45,7 @@ def test_blocks_make_up_the_weighted_kernel(match_all, closed, graphs, block_nod
     kernel = PairKernel(match_all, WEIGHTS, closed)
     expected = np.array([[by_definition(g, h, match_all, closed) for h in graphs] for g in graphs])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pair_kernel, "BLOCK_NODES", block_nodes)
+        patch.setattr(random_walk, "BLOCK_NODES", block_nodes)
         symmetric = gram(kernel, arrays(graphs))
         np.testing.assert_allclose(symmetric, expected, rtol=1e-11, atol=1e-9)
         assert np.array_equal(symmetric, symmetric.T)
@@ -54,7 +54,7 @@ def test_blocks_make_up_the_weighted_kernel(match_all, closed, graphs, block_nod
 
 
 def test_blocks_to_skip_are_left_out_and_no_others(monkeypatch):
-    monkeypatch.setattr(pair_kernel, "BLOCK_NODES", 20)
+    monkeypatch.setattr(random_walk, "BLOCK_NODES", 20)
     graphs = arrays(random_graphs(9, real=True))
     layout = list(graphs.blocks(20))
     assert len(layout) > 2
@@ -68,7 +68,7 @@ def test_blocks_to_skip_are_left_out_and_no_others(monkeypatch):
 
 
 def test_a_pair_too_large_for_memory_is_refused_before_it_is_tried(monkeypatch):
-    monkeypatch.setattr(pair_kernel, "MAX_PAIR_CELLS", 15)
+    monkeypatch.setattr(random_walk, "MAX_PAIR_CELLS", 15)
     graphs = arrays(random_graphs(2, real=True))
     kernel = PairKernel(True, WEIGHTS, False)
     with pytest.raises(NumericError, match="route='explicit'"):

@@ -15,7 +15,7 @@ from torch_geometric.data import Batch
 
 from rwkplus.datasets import load_graphs
 from rwkplus.errors import GraphError, NumericError, ParameterError, RWKPlusWarning
-from rwkplus.kernels import RandomWalkKernel, pair_kernel, random_walk
+from rwkplus.kernels import RandomWalkKernel, random_walk
 from rwkplus.table import GraphTable
 from tests.contract import check_graph_estimator
 from tests.kernels.choices import ROUTES, STEPS, WALK_KERNELS, WALKS, databases, labelled
@@ -353,7 +353,7 @@ def test_labels_of_which_none_is_known_are_worth_a_warning():
 @ROUTES
 def test_rows_that_are_done_are_told(route, monkeypatch):
     monkeypatch.setattr(random_walk, "EXPLICIT_ROWS", 3)
-    monkeypatch.setattr(pair_kernel, "BLOCK_NODES", 9)
+    monkeypatch.setattr(random_walk, "BLOCK_NODES", 9)
     told, kernel = [], RandomWalkKernel(steps=2, route=route)
     graphs = data_list(random_graphs(7))
     kernel.fit_transform(graphs, callback=told.append)

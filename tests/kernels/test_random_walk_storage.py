@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 
-from rwkplus.kernels import RandomWalkKernel, explicit_features, pair_kernel, random_walk
+from rwkplus.kernels import RandomWalkKernel, explicit_features, random_walk
 from tests.kernels.choices import ROUTES, STEPS
 from tests.strategies import data_list, random_graphs
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 def several_blocks(monkeypatch):
     monkeypatch.setattr(explicit_features, "BLOCK_NODES", 25)
-    monkeypatch.setattr(pair_kernel, "BLOCK_NODES", 25)
+    monkeypatch.setattr(random_walk, "BLOCK_NODES", 25)
 
 
 def serial_and_parallel(route, n_jobs=None):
@@ -59,7 +59,7 @@ def test_a_dask_cluster_of_two_workers_computes_the_same(monkeypatch):
             expected, parallel = serial_and_parallel(route)
             for result, other in zip(parallel(), expected, strict=True):
                 assert np.array_equal(result, other)
-        worked = client.run(lambda: "rwkplus.kernels.pair_kernel" in sys.modules)
+        worked = client.run(lambda: "rwkplus.kernels.random_walk" in sys.modules)
     assert len(worked) == 2
     assert any(worked.values())
 
@@ -72,16 +72,16 @@ class BrokenOffError(Exception):
 
 
 class Work:
-    """Counts the pair_kernel computed and, once, breaks off after some of them."""
+    """Counts the blocks computed and, once, breaks off after some of them."""
 
     def __init__(self, patch, route):
         self.computed = 0
         self.break_after = None
-        module, name = (random_walk, "feature_gram") if route == "explicit" else (pair_kernel, "pair_scores")
-        self.compute = getattr(module, name)
+        name = "feature_gram" if route == "explicit" else "pair_scores"
+        self.compute = getattr(random_walk, name)
         patch.setattr(random_walk, "EXPLICIT_ROWS", 3)
-        patch.setattr(pair_kernel, "BLOCK_NODES", 20)
-        patch.setattr(module, name, self)
+        patch.setattr(random_walk, "BLOCK_NODES", 20)
+        patch.setattr(random_walk, name, self)
 
     def __call__(self, *args, **kwargs):
         if self.computed == self.break_after:
@@ -174,5 +174,5 @@ def test_another_size_of_blocks_after_an_interruption_does_no_harm(tmp_path, mon
     expected = kernel.fit_transform(graphs)
     interrupt(work, kernel, graphs, tmp_path / "gram.npy", after=1)
     monkeypatch.setattr(random_walk, "EXPLICIT_ROWS", 5)
-    monkeypatch.setattr(pair_kernel, "BLOCK_NODES", 33)
+    monkeypatch.setattr(random_walk, "BLOCK_NODES", 33)
     assert np.array_equal(kernel.fit_transform(graphs, out=tmp_path / "gram.npy"), expected)

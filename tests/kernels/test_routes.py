@@ -2,7 +2,7 @@ import networkx as nx
 import torch
 from torch_geometric.data import Data
 
-from rwkplus.kernels import RandomWalkKernel, pair_kernel
+from rwkplus.kernels import RandomWalkKernel, random_walk
 
 
 def complete(size, color="C"):
@@ -27,7 +27,7 @@ def test_graphs_too_large_for_pairs_are_written_out():
 
 
 def test_pairs_that_would_be_refused_are_not_chosen(monkeypatch):
-    monkeypatch.setattr(pair_kernel, "MAX_PAIR_CELLS", 15)
+    monkeypatch.setattr(random_walk, "MAX_PAIR_CELLS", 15)
     assert RandomWalkKernel(steps=20).fit([complete(4)]).route_ == "explicit"
-    monkeypatch.setattr(pair_kernel, "MAX_PAIR_CELLS", 16)
+    monkeypatch.setattr(random_walk, "MAX_PAIR_CELLS", 16)
     assert RandomWalkKernel(steps=20).fit([complete(4)]).route_ == "blocks"

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, fisher_exact, ttest_ind
 
+from experiments.testbeds import planted_database, random_pattern
 from rwkplus import load
 from rwkplus.datasets import planted_molecules
-from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.errors import ParameterError, RWKPlusWarning
 from rwkplus.mining import PatternMiner
 from rwkplus.mining.contrast import Targets, class_contrasts, mean_differences

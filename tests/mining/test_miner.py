@@ -8,8 +8,8 @@ from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match
 from rdkit.Chem import MolFromSmarts
 from sklearn.base import clone
 
+from experiments.testbeds import planted_database, random_pattern
 from rwkplus.datasets import functional_groups
-from rwkplus.datasets.generators import planted_database, random_pattern
 from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusWarning
 from rwkplus.mining import Pattern, PatternMiner
 

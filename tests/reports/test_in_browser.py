@@ -7,12 +7,12 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from rwkplus.cli.server import Server
 from rwkplus.datasets import anomalous_molecules, payment_cases, planted_molecules
 from rwkplus.detect import SurpriseDetector
 from rwkplus.mining import PatternMiner
 from rwkplus.reports import write_detection_report, write_mining_report
 from rwkplus.reports.gallery import Gallery
-from rwkplus.reports.server import Server
 from tests.browser import BROWSER, Browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")]

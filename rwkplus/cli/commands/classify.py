@@ -13,18 +13,18 @@ from rwkplus.errors import DataError, ParameterError
 from rwkplus.progress import progress_bars
 from rwkplus.types import Callback, KernelName
 
+Kernels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kernel", metavar=several(KernelName), help="May be repeated; node-centric needs labels. \\[default: all]"
+    ),
+]
+
 
 @reads_graphs
 def classify(
     dataset: Dataset,
-    kernels: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--kernel",
-            metavar=several(KernelName),
-            help="May be repeated; node-centric needs labels. \\[default: all]",
-        ),
-    ] = None,
+    kernels: Kernels = None,
     steps: Annotated[str, typer.Option(help="Walk lengths to choose from, such as 1,2,4.")] = "1,2,3,4,5",
     folds: Annotated[int, typer.Option(help="Outer folds.", min=2)] = 10,
     inner_folds: Annotated[int, typer.Option(help="Folds inside each training part.", min=2)] = 5,

@@ -44,7 +44,7 @@ def view(
 
     The server answers on this machine only, until Ctrl-C.
     """
-    from rwkplus.reports.server import Server, new_token
+    from rwkplus.cli.server import Server, new_token
 
     answer = pages(what, graphs, reading)
     with Server(answer, port, token=new_token() if token else None) as server:

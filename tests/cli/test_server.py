@@ -6,9 +6,9 @@ from http.client import HTTPConnection
 
 import pytest
 
+from rwkplus.cli.server import MOST, Server, new_token
 from rwkplus.errors import ParameterError
 from rwkplus.reports.page import Page, script
-from rwkplus.reports.server import MOST, Server, new_token
 
 
 def answer(path, asked):
