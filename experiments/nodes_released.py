@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from experiments.cross_validated import corrected_paired_test
@@ -95,24 +94,24 @@ def run_released(
 
 def with_splits(folder: Path = RESULTS) -> list[str]:
     """Data sets of which at least one split is complete."""
-    return [name for name in DATASETS if len(of_method(name, PLAIN, "accuracy", folder))]
+    return [name for name in DATASETS if of_method(name, PLAIN, "accuracy", folder)]
 
 
-def of_method(name: str, method: str, score: str, folder: Path = RESULTS) -> NDArray[np.float64]:
+def of_method(name: str, method: str, score: str, folder: Path = RESULTS) -> list[float]:
     """Scores in percent of the splits that every method has; none where it was not run."""
     file = f"nodes/released/{name}"
     rows = read_result(file, folder)["values"]["rows"] if exists(file, folder) else []
     complete = sorted(complete_seeds(rows, METHODS), key=lambda row: row["seed"])
-    return np.array([100 * row[score] for row in complete if row["method"] == method])
+    return [100 * row[score] for row in complete if row["method"] == method]
 
 
 def gain_of_biases(name: str, folder: Path = RESULTS) -> tuple[float, float]:
     """What biases add to the accuracy on validation nodes, in percent, and p; NaN of a single split."""
     biased, plain = (of_method(name, method, "validation", folder) for method in (BIASED, PLAIN))
-    return float(np.mean(biased - plain)), _p(biased, plain)
+    return float(np.mean(np.subtract(biased, plain))), _p(biased, plain)
 
 
-def _p(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def _p(first: Sequence[float], second: Sequence[float]) -> float:
     return corrected_paired_test(first, second, TEST_SHARE) if len(first) > 1 else math.nan
 
 

@@ -294,10 +294,10 @@ def _node_rows(folder: Path) -> Iterator[Row]:
             rows = read_result(nodes.result_name(name, False), folder)["values"]["rows"]
             found = [100 * run["accuracy"] for run in nodes.complete_seeds(rows) if run["method"] == "RWKPlusConv"]
             told = verdict(found, paper, deviation, SEEDS)
-            beside = "; settings of the released scripts, next row" * (told == MISSED and len(released) > 0)
+            beside = "; settings of the released scripts, next row" * (told == MISSED and bool(released))
             row = row._replace(ours=mean_and_deviation(found), verdict=_told(name, told) + beside)
         yield row
-        if len(released):
+        if released:
             yield row._replace(
                 paper=f"Table 8, {name}, as in the released scripts, {len(released)} splits: RWK+Conv",
                 command=f"node-classification-released --dataset {name}",
