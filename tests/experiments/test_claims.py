@@ -151,3 +151,9 @@ def test_layers_on_cora():
         "the two do not differ significantly there, and neither do they with 60% of the labels",
         "docs/start/networks.md",
     )
+
+
+def test_graphs_of_a_million_nodes():
+    rows = values("benchmarks/rwk_plus_conv_large")["rows"]
+    assert max(row["nodes"] for row in rows if row["layer"].startswith("RWK")) == 1_000_000
+    said("in the place of `GCNConv`, up to a million nodes", "README.md")
