@@ -130,8 +130,15 @@ def released_section(folder: Path = RESULTS) -> str | None:
         "draws a split as they do, the first one theirs, and initial weights. The backbone is that above. "
         f"*{BIASED}* is the layer with its biases, as it is by default; both begin with the same weights. p compares "
         "the first two columns, and for biases their validation nodes, corrected for overlapping training sets.\n\n"
-        f"{released_table(names, folder)}\n{ran(*records)}"
+        f"{released_table(names, folder)}\n{_on_their_split(names, folder)}\n\n{ran(*records)}"
     )
+
+
+def _on_their_split(names: Sequence[str], folder: Path) -> str:
+    """Accuracy on the first split, that of the scripts, one run each."""
+    told = [", ".join(f"{of_method(name, method, 'accuracy', folder)[0]:.1f}" for method in METHODS) for name in names]
+    values = "; ".join(f"{name} {value}" for name, value in zip(names, told, strict=True))
+    return f"On the split of the scripts alone, one run each, the three columns have: {values}."
 
 
 def released_table(names: Sequence[str], folder: Path = RESULTS) -> str:
