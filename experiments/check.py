@@ -13,6 +13,7 @@ from experiments import anomaly, classification, counting, detection, kernels, s
 from experiments.cross_validated import FOLDS
 from experiments.data_sets import graph_sizes
 from experiments.mining_explained import TASK_1
+from experiments.mining_rows import WITH
 from experiments.mining_tasks import chosen_testbeds, measure
 from experiments.molecules import EXPERIMENTS, Plan, molecule_guards
 from experiments.nodes import SETTINGS, prepared
@@ -22,11 +23,13 @@ from experiments.planted_large import mined_graph
 from experiments.planted_payments import FIRST_SEED as FIRST_PAYMENTS
 from experiments.planted_payments import agreement_with
 from experiments.progress import progress
+from experiments.provenance import UNKNOWN
 from experiments.records import RESULTS, known_rows, read_result
 from experiments.recovery import recovered
 from experiments.runtime import Worker, pubmed_topology
 from experiments.toxicophores import PATTERNS
 from rwkplus.cli.console import out
+from rwkplus.cli.run_record import environment
 from rwkplus.datasets import load_graphs
 from rwkplus.datasets.node_sets import node_split
 from rwkplus.descriptive.gradient import explained_patterns
@@ -35,7 +38,7 @@ from rwkplus.errors import DataError, RWKPlusError
 from rwkplus.kernels.evaluation import nested_cross_validation
 from rwkplus.mining import PatternMiner
 from rwkplus.models.gnn import GNN
-from rwkplus.training import FoldResult, GraphDataset, Settings
+from rwkplus.training import GraphDataset, Settings
 from rwkplus.training.cross_validation import fold_settings, tested
 from rwkplus.training.estimators import Job
 from rwkplus.training.nodes import train_nodes
@@ -50,7 +53,7 @@ class Found(NamedTuple):
     then: SupportsFloat
     now: SupportsFloat
     noise: float = 0.0
-    """Of networks and times, which other machines cannot repeat to the last digit."""
+    """One standard error of networks and times, which other machines cannot repeat to the last digit."""
 
     @property
     def verdict(self) -> str:
@@ -124,17 +127,15 @@ def _mining_explained(folder: Path) -> Found:
 
 
 def _mining_tasks(folder: Path) -> Found:
-    config, values = _read("mining_tasks/task-1-1", folder)
-    then = values["rows"][0]
-    bed = chosen_testbeds("task-1-1", True)[0]
-    row = next(row for row in bed.rows if row.name == then["row"])
+    record = read_result("mining_tasks/task-2-1", folder)
+    config, bed = record["config"], chosen_testbeds("task-2-1", True)[0]
+    row = next(row for row in bed.rows if row.name == "RWK+CN, 2 steps")
+    (then,) = _rows(record["values"]["rows"], testbed=bed.name, row=row.name)
     restarts, seed = config["restarts"], config["seed"]
     settings = {"n_restarts": restarts, "random_state": seed} | row.settings
     model = DescriptiveKCN(row.k, bed.size, **settings).fit(bed.graphs(config["graphs"], seed))
     now = measure(bed, (list(zip(model.weights_[r], model.labels(r), strict=True)) for r in range(restarts)))
-    rule = next(iter(now))
-    share = np.mean(then["faithful"][rule])
-    return Found(f"task 1-1, {row.name}", share, np.mean(now[rule]), math.sqrt(share * (1 - share) / restarts))
+    return _means(f"{bed.name}, {row.name}", record, then["faithful"][WITH], now[WITH])
 
 
 def _smarts(folder: Path) -> Found:
@@ -156,32 +157,43 @@ def _speed(folder: Path) -> Found:
 
 
 def _classification(folder: Path) -> Found:
-    config, values = _read("classification/MUTAG", folder)
+    record = read_result("classification/MUTAG", folder)
     data = GraphDataset(classification.without_edge_colors(load_graphs("MUTAG").to_pyg()))
-    folds = values["scores"]["GIN"]
-    now = _fold(data, "gin", folds[0], 0, config["settings"]).test["accuracy"]
-    accuracy = [fold["accuracy"] for fold in folds]
-    return Found("MUTAG, GIN, first fold", accuracy[0], now, float(np.std(accuracy)))
+    folds = record["values"]["scores"]["GIN"]
+    now = _tested_again(data, "gin", folds, record["config"]["settings"], "accuracy")
+    return _means("MUTAG, GIN", record, [fold["accuracy"] for fold in folds], now)
 
 
 def _anomaly(folder: Path) -> Found:
-    config, values = _read("anomaly/UACC257", folder)
-    screen, method = anomaly.load_screen("UACC257"), "iGAD + RWK"
+    record, method = read_result("anomaly/UACC257", folder), "iGAD + RWK"
+    screen = anomaly.load_screen("UACC257")
     data = GraphDataset(anomaly.without_bonds(screen.graphs), screen.y, balance="logits")
-    folds = values["scores"][method]
-    number = min(range(FOLDS), key=lambda i: (folds[i]["epoch"] == 0, folds[i]["epoch"]))
-    now = _fold(data, "igad", folds[number], number, config["settings"]).test["recall"]
-    recall = [fold["scores"]["recall"] for fold in folds]
-    return Found(f"UACC257, {method}, fold {number + 1}", recall[number], now, float(np.std(recall)))
+    folds = record["values"]["scores"][method]
+    now = _tested_again(data, "igad", folds, record["config"]["settings"], "recall")
+    return _means(f"UACC257, {method}", record, [fold["scores"]["recall"] for fold in folds], now)
 
 
-def _fold(
-    data: GraphDataset, model: str, kept: Mapping[str, Any], number: int, settings: Mapping[str, Any]
-) -> FoldResult:
-    """Train the candidate that a fold has chosen until the epoch that it has chosen."""
-    own = replace(fold_settings(Settings(**settings), number), epochs=kept["epoch"] + 1)
-    train, test = list(data.folds(FOLDS, settings["random_state"]))[number]
-    return tested(data, Job.split(data, model, kept["params"], train, own).run(), number, test)
+def _tested_again(
+    data: GraphDataset, model: str, folds: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], score: str
+) -> list[float]:
+    """Test scores of the candidates that the folds of a file have chosen, trained until the epochs they have chosen."""
+    scores = []
+    for kept, (i, (train, test)) in zip(folds, enumerate(data.folds(FOLDS, settings["random_state"])), strict=True):
+        own = replace(fold_settings(Settings(**settings), i), epochs=kept["epoch"] + 1)
+        scores.append(tested(data, Job.split(data, model, kept["params"], train, own).run(), i, test).test[score])
+    return scores
+
+
+def _means(row: str, record: Mapping[str, Any], then: Sequence[float], now: Sequence[float]) -> Found:
+    """The mean over folds, seeds or initializations, with its standard error unless its digits can be had again."""
+    noise = 0.0 if can_be_repeated(record) else float(np.std(then, ddof=1)) / math.sqrt(len(then))
+    return Found(f"{row}, mean of {len(then)}", np.mean(then), np.mean(now), noise)
+
+
+def can_be_repeated(record: Mapping[str, Any]) -> bool:
+    """Whether a file is of known code, and of a processor and versions as here: networks then repeat exactly."""
+    same = all(record["environment"][part] == environment()[part] for part in ("cpu", "versions"))
+    return same and all(run["commit"] and not run["dirty"] for run in record.get("runs", [UNKNOWN]))
 
 
 def _counting(folder: Path) -> Found:
@@ -203,21 +215,21 @@ def _scalability(folder: Path) -> Found:
 
 
 def _nodes(folder: Path) -> Found:
-    config, values = _read("nodes/Chameleon-filtered", folder)
-    rows = _rows(values["rows"], method="RWKPlusConv")
-    data, first = prepared("Chameleon-filtered"), rows[0]
-    train, validation, test = node_split(data.y.numpy(), first["seed"])
-    trained = train_nodes(
-        GNN,
-        data,
-        train=train,
-        validation=validation,
-        model_params={"conv": "RWKPlusConv", "steps": config["steps"], **first["candidate"]},
-        settings=replace(SETTINGS, epochs=first["epoch"] + 1, random_state=first["seed"]),
-    )
-    now = trained.scores(data, nodes=test)["accuracy"]
-    noise = float(np.std([row["accuracy"] for row in rows]))
-    return Found("Chameleon-filtered, RWKPlusConv, first seed", first["accuracy"], now, noise)
+    record, data = read_result("nodes/Cora", folder), prepared("Cora")
+    rows = _rows(record["values"]["rows"], method="RWKPlusConv")
+    now = []
+    for row in rows:
+        train, validation, test = node_split(data.y.numpy(), row["seed"])
+        trained = train_nodes(
+            GNN,
+            data,
+            train=train,
+            validation=validation,
+            model_params={"conv": "RWKPlusConv", "steps": record["config"]["steps"], **row["candidate"]},
+            settings=replace(SETTINGS, epochs=row["epoch"] + 1, random_state=row["seed"]),
+        )
+        now.append(trained.scores(data, nodes=test)["accuracy"])
+    return _means("Cora, RWKPlusConv", record, [row["accuracy"] for row in rows], now)
 
 
 def _molecules(folder: Path) -> Found:

@@ -18,6 +18,7 @@ from rwkplus.training.cross_validation import candidate_place
 
 FOLDS = 5
 GUARDS = ("majority", "size", "histogram")
+MATCHED, BEATEN, MISSED = "matched", "beaten", "missed"
 Methods = Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]
 """Name of each row, with the registered name of its network and the parameters that validation chooses from."""
 
@@ -92,6 +93,21 @@ def corrected_paired_test(first: ArrayLike, second: ArrayLike, test_share: float
         return 1.0 if difference.mean() == 0 else 0.0
     t = difference.mean() / math.sqrt((1 / difference.size + test_share) * variance)
     return float(2 * stats.t.sf(abs(t), difference.size - 1))
+
+
+def verdict(
+    ours: Sequence[float], paper: float, deviation: float = 0.0, count: int = 1, *, smaller: bool = False
+) -> str:
+    """Matched within two standard errors, both combined; beaten or missed outside of them.
+
+    >>> verdict([75.0, 77.0], 76.5), verdict([80.0, 82.0], 76.5), verdict([80.0, 82.0], 76.5, smaller=True)
+    ('matched', 'beaten', 'missed')
+    """
+    spread = np.var(ours, ddof=1) / len(ours) if len(ours) > 1 else 0.0
+    difference = float(np.mean(ours)) - paper
+    if abs(difference) <= 2 * math.sqrt(spread + deviation**2 / count):
+        return MATCHED
+    return BEATEN if (difference < 0) == smaller else MISSED
 
 
 def compared_over_sets(plus: ArrayLike, plain: ArrayLike) -> str:

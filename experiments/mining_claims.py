@@ -103,6 +103,9 @@ def _colored(bed: str) -> Effects:
 BY_TASK = {"task-1-1": _bipartite, "task-1-2": _chains, "task-2-1": _labeled, "task-2-2": _colored}
 
 
+PRESENT = "present"
+
+
 def verdict(outcomes: Sequence[bool]) -> str:
     """Present, absent, or how often of all contrasts.
 
@@ -110,8 +113,16 @@ def verdict(outcomes: Sequence[bool]) -> str:
     ('present', 'in 1 of 2', 'absent')
     """
     if all(outcomes):
-        return "present"
+        return PRESENT
     return f"in {sum(outcomes)} of {len(outcomes)}" if any(outcomes) else "absent"
+
+
+def outcome(claim: Claim, results: Results) -> str:
+    """Whether the result files show a claim."""
+    rows = rows_by_name(results[claim.task], claim.testbed)
+    return verdict(
+        [shows(rows[a]["faithful"][part], rows[b]["faithful"][part], part)[0] for a, b, part in claim.contrasts]
+    )
 
 
 def rows_by_name(record: Record, testbed: str) -> dict[str, dict[str, Any]]:

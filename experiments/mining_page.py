@@ -1,6 +1,6 @@
 """The page of the paper's mining tasks: what it claims, what differs from it, and every row."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,19 +99,38 @@ def _counted(results: Results) -> str:
     by_task = {TITLES[task].split(":")[0]: compared(record) for task, record in results.items()}
     every = [different for values in by_task.values() for different in values]
     parts = ", ".join(f"{name} {sum(values)} of {len(values)}" for name, values in by_task.items())
+    by_bed = _by_testbed(results)
+    beds = "; ".join(f"{bed} {sum(values)} of {len(values)}" for bed, values in by_bed.items())
     return (
         f"Of {len(every)} comparisons with the paper, **{sum(every)} differ** by more than two standard errors (both "
-        f"errors combined): {parts}. By testbed: {'; '.join(_by_testbed(results))}. If everything were as "
-        "in the paper, one in twenty would.\n"
+        f"errors combined): {parts}. By testbed: {beds}. If everything were as in the paper, one in twenty would.\n\n"
+        f"{_once_each(by_bed)}"
     )
 
 
-def _by_testbed(results: Results) -> Iterable[str]:
-    for record in results.values():
-        rows = record["values"]["rows"]
-        for bed in dict.fromkeys(row["testbed"] for row in rows):
-            values = compared({"values": {"rows": [row for row in rows if row["testbed"] == bed]}})
-            yield f"{bed} {sum(values)}"
+def _by_testbed(results: Results) -> dict[str, list[bool]]:
+    """Of every value of the paper, whether ours differs from it, by testbed."""
+    rows = [row for record in results.values() for row in record["values"]["rows"]]
+    beds = dict.fromkeys(row["testbed"] for row in rows)
+    return {bed: compared({"values": {"rows": [row for row in rows if row["testbed"] == bed]}}) for bed in beds}
+
+
+def _once_each(by_bed: Mapping[str, list[bool]]) -> str:
+    """The count with one testbed for each of the paper's, where several readings of it were run."""
+    readings: dict[str, list[str]] = {}
+    for bed in by_bed:
+        readings.setdefault(bed.split(",")[0], []).append(bed)
+    several = [beds for beds in readings.values() if len(beds) > 1]
+    if not several:
+        return ""
+    best = [min(beds, key=lambda bed: sum(by_bed[bed])) for beds in readings.values()]
+    chosen = " and ".join(bed.split(", ")[1] for beds in several for bed in beds if bed in best)
+    values = [different for bed in best for different in by_bed[bed]]
+    return (
+        "The paper tells neither how its chains are linked nor which 3-regular graph it has, and has one of each. With "
+        f"those that differ least here, {chosen}, **{sum(values)} of {len(values)}** comparisons differ: a best case, "
+        "since this very count chose them.\n"
+    )
 
 
 def _explained(results: Results) -> str:

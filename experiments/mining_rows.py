@@ -18,7 +18,7 @@ RWKPLUS: dict[str, Any] = {"kernel": "rwk+", "combine": "last"}
 # What the paper leaves open, settled on seeds below FIRST_SEED.
 PLAIN_SUM: dict[str, Any] = {"loss": "raw", "sparsity": 0.0}
 LOGARITHM: dict[str, Any] = {"loss": "log", "sparsity": 0.1, "lr": 0.01}
-LINKINGS = {"rand": (0.01, 20.0), "apexbase": (0.004, 10.0), "base": (0.01, 20.0)}
+LINKINGS = {"rand": (0.01, 20.0), "apexbase": (0.003, 80.0), "base": (0.01, 20.0)}
 """Learning rate and weight of diversity by the nodes that a chain is linked at."""
 
 SPARSITY_OF_RWNN = {2: 0.25, 4: 1.25, 6: 2.0}

@@ -121,7 +121,7 @@ def planted_page(folder: Path = RESULTS) -> str | None:
         f"seeds from {config['first_seed']} on, not used for design.\n\n"
         f"{planted_table(folder)}\n"
         "Small trees are the hardest: a tree of four nodes is complete in 73% of the copies at 10% distortion and in "
-        "51% at 20%, hardly more often than the background holds such trees by chance.\n\n"
+        "51% at 20%.\n\n"
         "Recovery is measured without the control, which would only say whether there is anything to recover."
         f"{_alarm_sentence(alarms, config)}\n\n"
         f"{_before_sentence(folder)}"

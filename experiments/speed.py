@@ -7,15 +7,20 @@ from pathlib import Path
 from experiments.pages import ran, rows_table
 from experiments.records import RESULTS, read_result
 
+OLD = (
+    "Parts that say *commit not recorded* were measured on the code of their day, which differs from that of today: "
+    "their commands may give other times.\n"
+)
+
 
 def speed_page(folder: Path = RESULTS) -> str | None:
     """All benchmarks that have been run."""
     names = sorted(path.stem for path in (folder / "benchmarks").glob("*.json"))
     if not names:
         return None
-    parts = ["# Speed and memory\n"]
-    for name in names:
-        record = read_result(f"benchmarks/{name}", folder)
+    records = [read_result(f"benchmarks/{name}", folder) for name in names]
+    parts = ["# Speed and memory\n", *([OLD] if any("runs" not in record for record in records) else [])]
+    for record in records:
         config = record["config"]
         parts += [f"## {config['title']}\n\n{config['about']}\n", rows_table(record["values"]["rows"]), ran(record)]
     return "\n".join(parts)

@@ -6,7 +6,7 @@ from experiments.mining_claims import claims, differs, p_value, rows_by_name, sh
 from experiments.mining_page import mining_task_page, task_table
 from experiments.mining_rows import TASKS, WITH, WITHOUT
 from experiments.mining_tasks import drawn, measure, run_task
-from experiments.records import RESULTS, save_result
+from experiments.records import RESULTS, read_result, save_result
 from experiments.testbeds import prism, tailed_triangle
 
 FULL, PATH = 1 - np.eye(3), np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -105,6 +105,17 @@ def test_the_page_begins_with_the_claims_and_counts_what_differs(table_3):
     assert "| identity colors | 3-regular, T | table 3 | 4.00 → 9.00 | 4.10 → 3.17 | 0.005 | present |" in page
     assert "| structural colors | 3-regular, T | table 3 | 4.00 → 4.10 | 4.10 → 4.10 | 1 | absent |" in page
     assert "Of 3 comparisons with the paper, **1 differ**" in page
+    assert "The paper tells neither" not in page
+
+
+def test_readings_of_one_testbed_are_counted_once_with_the_one_that_fits_best(table_3):
+    record = read_result("mining_tasks/task-2-2", table_3)
+    far = [row | {"testbed": "3-regular, U", "paper": {WITHOUT: (50.0, 0.5)}} for row in record["values"]["rows"]]
+    save_result("mining_tasks/task-2-2", record["config"], {"rows": record["values"]["rows"] + far}, table_3)
+    page = mining_task_page(table_3)
+    assert "Of 6 comparisons with the paper, **4 differ**" in page
+    assert "By testbed: 3-regular, T 1 of 3; 3-regular, U 3 of 3." in page
+    assert "With those that differ least here, T, **1 of 3** comparisons differ" in page
 
 
 def test_every_claim_names_rows_and_measures_that_there_are():

@@ -149,6 +149,19 @@ def test_the_page_shows_paper_ours_and_guards(files):
     assert "Closed walks" not in page
 
 
+@pytest.mark.parametrize(
+    ("tests", "told"),
+    [
+        ([0.2, 0.22], "0.2100 ± 0.0100 (2 seeds), within two standard errors of the paper's 0.2082."),
+        ([0.1, 0.11], "0.1050 ± 0.0050 (2 seeds), better than the paper's 0.2082."),
+        ([0.3], "0.3000 (1 seed), worse than the paper's 0.2082."),
+    ],
+)
+def test_the_headline_weighs_both_errors(tests, told):
+    headline = molecules._headline("zinc", {"RWK+Conv": [{"test": value} for value in tests]})
+    assert headline == f". RWK+Conv reaches {told}"
+
+
 def test_the_other_backbone_has_its_own_file_and_section(files):
     usual, other = (Plan(EXPERIMENTS["zinc"], **SMALL, feed_forward=given) for given in (True, False))
     assert usual.config == Plan(EXPERIMENTS["zinc"], **SMALL).config

@@ -221,3 +221,12 @@ def test_the_backbone_without_biases_has_none_and_begins_alike():
     gone = biased.keys() - left.keys()
     assert gone == {f"convs.{i}.{part}" for i in (0, 1) for part in ("bias", "hidden_x.bias")}
     assert all(torch.equal(value, biased[name]) for name, value in left.items())
+
+
+def test_sets_with_other_random_numbers_are_named(tmp_path):
+    nodes.run_nodes("Cora", seeds=1, epochs=1, methods=["majority"])
+    assert "other random numbers" not in nodes_page()
+    path = tmp_path / "experiments" / "results" / "nodes" / "Cora.json"
+    date = read_result("nodes/Cora")["environment"]["date"]
+    path.write_text(path.read_text().replace(date, "2026-11-16"))
+    assert "A repetition gives other digits on Cora.\n" in nodes_page()
