@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import count
@@ -244,26 +244,50 @@ def find(name: str, columns: Iterable[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
+ENDS = (
+    ("from", "to"),
+    ("src", "dst"),
+    ("sender", "receiver"),
+    ("payer", "payee"),
+    ("head", "tail"),
+    ("u", "v"),
+    ("node1", "node2"),
+)
+"""What else the columns of an edge's ends are called: not guessed, but suggested."""
+
+
 def needed(name: str, columns: Iterable[str], option: str, table: str) -> str:
     """The column of this name, or an error that says what there is instead.
 
-    >>> needed("from", ["form", "to"], "source", "edges.csv")
+    >>> needed("source", ["from", "to"], "source", "edges.csv")
     Traceback (most recent call last):
     ...
-    rwkplus.errors.DataError: edges.csv has no column 'from'; it has 'form', 'to'. Say which one it is: source='form'.
-    If these are molecules, name the column of SMILES: smiles=...
+    rwkplus.errors.DataError: edges.csv has no column 'source'; it has 'from', 'to'. Say which columns are its ends,
+    such as source='from' and target='to'.
     """
     columns = list(columns)
     found = find(name, columns)
     if found is None:
-        meant = (*get_close_matches(name, columns, 1), ...)[0]
-        molecules = [Remedy("If these are molecules, name the column of SMILES: {smiles}", smiles=...)]
-        raise DataError(
-            f"{table} has no column {name!r}; it has {', '.join(map(repr, columns))}.",
-            Remedy(f"Say which one it is: {{{option}}}{'' if meant is ... else '.'}", **{option: meant}),
-            *(molecules if option == "source" else []),
-        )
+        there = ", ".join(map(repr, columns))
+        raise DataError(f"{table} has no column {name!r}; it has {there}.", *_meant(name, columns, option))
     return found
+
+
+def _meant(name: str, columns: Sequence[str], option: str) -> Iterator[Remedy]:
+    """Which column may be meant by one that is not there."""
+    if option in ("source", "target"):
+        for ends in ENDS:
+            source, target = (find(end, columns) for end in ends)
+            if source is not None and target is not None:
+                text = "Say which columns are its ends, such as {source} and {target}."
+                yield Remedy(text, source=source, target=target)
+                return
+    if close := get_close_matches(name, columns, 1):
+        yield Remedy(f"Did you mean {{{option}}}?", **{option: close[0]})
+    else:
+        yield Remedy(f"Say with {{{option}}} which one it is.", **{option: ...})
+    if option == "source":
+        yield Remedy("If these are molecules, {smiles} names the column of SMILES.", smiles=...)
 
 
 def are_molecules(columns: Iterable[str], options: ReadOptions) -> bool:

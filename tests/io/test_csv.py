@@ -248,12 +248,20 @@ def test_what_is_left_out_needs_no_advice(read):
 
 def test_remedies_are_spelled_for_their_reader(read):
     with pytest.raises(DataError) as raised:
-        read("from,to\na,b\n")
+        read("one,two\na,b\n")
     assert str(raised.value).endswith(
-        "Say which one it is: source=... If these are molecules, name the column of SMILES: smiles=..."
+        "Say with source=... which one it is. If these are molecules, smiles=... names the column of SMILES."
     )
     spelled = raised.value.told(lambda name, value: f"--{name} NAME" if name == "source" else None)
-    assert spelled.endswith("it has 'from', 'to'. Say which one it is: --source NAME")
+    assert spelled.endswith("it has 'one', 'two'. Say with --source NAME which one it is.")
+
+
+@pytest.mark.parametrize("head", ["from,to", "amount,Sender,Receiver", "u,v"])
+def test_usual_names_of_ends_are_suggested(read, head):
+    source, target = head.split(",")[-2:]
+    with pytest.raises(DataError) as raised:
+        read(f"{head}\n{head}\n")
+    assert str(raised.value).endswith(f"such as source={source!r} and target={target!r}.")
 
 
 def test_names_of_columns_may_hold_braces(read):
@@ -392,7 +400,7 @@ def test_file_names_that_are_not_utf8_can_be_told(tmp_path):
     ("options", "message"),
     [
         ({"source": "form"}, r"has no column 'form'.*source='from'"),
-        ({"source": "from", "target": "whom"}, r"has no column 'whom'; it has 'from', 'to', 'how'.*target=\.\.\."),
+        ({"source": "from", "target": "whom"}, r"has no column 'whom'; it has 'from', 'to', 'how'.*target='to'\."),
         ({"source": "from", "target": "to", "graph": "day"}, "has no column 'day'"),
         ({"source": "from", "target": "from"}, "column 'from' cannot be source and target at once"),
         ({"labels": ["hwo"]}, "there is no column 'hwo' to read as labels. Did you mean labels=.*how"),
