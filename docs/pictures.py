@@ -16,7 +16,7 @@ from PIL import Image
 
 from rwkplus import GraphClassifier, GraphTable, PatternMiner, SurpriseDetector, load_graphs
 from rwkplus.drawing import draw, label_colors
-from rwkplus.files import write_whole
+from rwkplus.files import write_atomic
 from rwkplus.reports import detection_report, mining_report, network_report
 from rwkplus.reports.gallery import Gallery
 
@@ -47,8 +47,8 @@ def main() -> None:
     parser.add_argument("--site", type=Path, help="built site to photograph")
     site = parser.parse_args().site
     medicines = load_graphs("medicines")
-    write_whole(PICTURES / "patterns.svg", patterns(medicines))
-    write_whole(PICTURES / "flagged.svg", flagged(medicines))
+    write_atomic(PICTURES / "patterns.svg", patterns(medicines))
+    write_atomic(PICTURES / "flagged.svg", flagged(medicines))
     reports(medicines)
     if site:
         for name, (page, *window) in SCREENS.items():
@@ -133,7 +133,7 @@ def reports(medicines: GraphTable) -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, (page, *window) in REPORTS.items():
-            path = write_whole(Path(folder) / f"{page}.html", pages[page])
+            path = write_atomic(Path(folder) / f"{page}.html", pages[page])
             photograph(path, PICTURES / f"{name}.png", *window)
 
 

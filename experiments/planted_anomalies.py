@@ -15,12 +15,12 @@ from experiments.progress import progress
 from experiments.records import add_row, exists, finished, read_result
 from rwkplus.cli.console import out
 from rwkplus.datasets import anomalous_chains, anomalous_molecules
-from rwkplus.datasets.generators import SHARE, Anomaly, SpoiledDatabase
+from rwkplus.datasets.generators import SHARE, Anomaly, AnomalyDataset
 from rwkplus.detect import GraphDetector, PatternDetector, SurpriseDetector, WalkKernelDetector
 from rwkplus.kernels.evaluation import sizes_and_histograms
 from rwkplus.table.arrays import Floats
 
-DATABASES: Mapping[str, Callable[[int, int], SpoiledDatabase]] = {
+DATABASES: Mapping[str, Callable[[int, int], AnomalyDataset]] = {
     "molecules": anomalous_molecules,
     "triangle chains": anomalous_chains,
 }

@@ -11,7 +11,7 @@ from typing import Any
 from experiments.provenance import UNKNOWN, digest_of, with_this_run
 from rwkplus.cli.run_record import environment
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.files import damaged, json_text, json_values, read_json, write_whole
+from rwkplus.files import damaged, json_text, json_values, read_json, write_atomic
 
 RESULTS = Path("experiments/results")
 RUNS = Path("runs")
@@ -42,7 +42,7 @@ def save_result(
         "digest": digest_of(values),
         "values": dict(values),
     }
-    return write_whole(folder / f"{name}.json", json_text(record) + "\n")
+    return write_atomic(folder / f"{name}.json", json_text(record) + "\n")
 
 
 def read_result(name: str, folder: Path = RESULTS) -> dict[str, Any]:

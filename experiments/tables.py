@@ -35,7 +35,7 @@ from experiments.toxicophores import toxicophores_section
 from experiments.twibot import twibot_page
 from rwkplus.cli.console import out
 from rwkplus.errors import DataError
-from rwkplus.files import write_whole
+from rwkplus.files import write_atomic
 
 Make = Callable[[Path], str | None]
 """From the folder of results to a text, or to None where there are no results."""
@@ -84,7 +84,7 @@ def write_tables(docs: Path, folder: Path = RESULTS) -> list[Path]:
     for name, parts in PAGES.items():
         texts = [text for part in parts if (text := part(folder)) is not None]
         if texts:
-            written.append(write_whole(docs / name, in_common_words("\n".join(texts))))
+            written.append(write_atomic(docs / name, in_common_words("\n".join(texts))))
     return written
 
 

@@ -33,7 +33,7 @@ from experiments.twibot_files import (
 from rwkplus.cli.console import check_output, err
 from rwkplus.cli.console import out as console
 from rwkplus.errors import DataError, MissingExtraError, ParameterError
-from rwkplus.files import damaged, read_json, write_whole
+from rwkplus.files import damaged, read_json, write_atomic
 from rwkplus.large.csr_graph import CSRGraph, Edges, GraphFiles, undirected_csr
 from rwkplus.types import check_integer
 
@@ -313,7 +313,7 @@ def _open_state(files: GraphFiles, identity: dict[str, Any]) -> _State:
 
 
 def _save(files: GraphFiles, state: _State) -> None:
-    write_whole(files.scratch / STATE, json.dumps(asdict(state)))
+    write_atomic(files.scratch / STATE, json.dumps(asdict(state)))
 
 
 def _store_users(raw: Path, files: GraphFiles, state: _State) -> None:

@@ -20,9 +20,9 @@ class Remedy:
     >>> error = GraphError("node 3 has no 'age'.", Remedy("Leave the column out: {ignore}.", ignore=("age",)))
     >>> print(error)
     node 3 has no 'age'. Leave the column out: ignore=('age',).
-    >>> error.told(lambda name, value: f"--{name} {value[0]}")
+    >>> error.render(lambda name, value: f"--{name} {value[0]}")
     "node 3 has no 'age'. Leave the column out: --ignore age."
-    >>> error.told(lambda name, value: None)
+    >>> error.render(lambda name, value: None)
     "node 3 has no 'age'."
     """
 
@@ -30,16 +30,16 @@ class Remedy:
         self.text = text
         self.arguments = arguments
 
-    def told(self, spell: object = in_python) -> "str | None":
+    def render(self, spell: object = in_python) -> "str | None":
         """The sentence, or None where one of its arguments cannot be given: ``spell(name, value)`` returned None."""
         words = {name: spell(name, value) for name, value in self.arguments.items()}  # type: ignore[operator]
         return None if None in words.values() else self.text.format(**words)
 
     def __repr__(self) -> str:
-        return f"Remedy({self.told()!r})"
+        return f"Remedy({self.render()!r})"
 
 
-class Told:
+class _WithRemedies:
     """What errors and warnings share: their arguments are a message, followed by remedies.
 
     A message that speaks of an argument is a :class:`Remedy` as well, so that it can be spelled.
@@ -47,19 +47,19 @@ class Told:
 
     args: tuple[object, ...]
 
-    def told(self, spell: object = in_python) -> str:
+    def render(self, spell: object = in_python) -> str:
         """The message and those remedies that can be spelled; ``spell(name, value)`` gives the words or None."""
         message, *remedies = self.args or ("",)
         if isinstance(message, Remedy):  # it speaks of an argument itself
-            message = message.told(spell) or message.told()
-        words = [remedy.told(spell) if isinstance(remedy, Remedy) else remedy for remedy in remedies]
+            message = message.render(spell) or message.render()
+        words = [remedy.render(spell) if isinstance(remedy, Remedy) else remedy for remedy in remedies]
         return " ".join([str(message), *(str(word) for word in words if word is not None)])
 
     def __str__(self) -> str:
-        return self.told()
+        return self.render()
 
 
-class RWKPlusError(Told, ValueError):
+class RWKPlusError(_WithRemedies, ValueError):
     """Base of all errors of this library."""
 
 
@@ -87,5 +87,5 @@ class MissingExtraError(RWKPlusError, ImportError):
     """An optional dependency is needed; the message says which extra installs it."""
 
 
-class RWKPlusWarning(Told, UserWarning):
+class RWKPlusWarning(_WithRemedies, UserWarning):
     """Something legal whose result may surprise."""

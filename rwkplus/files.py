@@ -23,12 +23,12 @@ MACHINE = f"{zlib.crc32(os.fsencode(platform.node())):08x}"
 """Short for the name of the machine: others that share its folders have processes of the same numbers."""
 NUMBERS = count()
 """Of the files this process writes."""
-OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change how others are shown instead of being shown."""
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
+def atomic_file(path: str | Path) -> Iterator[Path]:
     """Give the name of a file to write, which replaces ``path`` if the block ends well; folders are made.
 
     Every writer has a name of its own: when several write the same file, it is never a mixture, and the last to end
@@ -37,7 +37,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     with suppress(KeyboardInterrupt), whole_file(f"{folder}/notes.txt") as scratch:
+    ...     with suppress(KeyboardInterrupt), atomic_file(f"{folder}/notes.txt") as scratch:
     ...         _ = scratch.write_text("half of wh")
     ...         raise KeyboardInterrupt
     ...     list(Path(folder).iterdir())
@@ -64,7 +64,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: str | Path, replaces: str | Collection[str] | None = None) -> Iterator[Path]:
+def atomic_folder(path: str | Path, replaces: str | Collection[str] | None = None) -> Iterator[Path]:
     """Give a folder to write into, which gets the name ``path`` if the block ends well.
 
     After the block it stays even if the machine stops. What killed processes have left of it is removed. A folder that
@@ -170,18 +170,18 @@ def visible(text: str) -> str:
     >>> visible("red\x1b[31m\u202etxt.exe\n")
     'red\\x1b[31m\\u202etxt.exe\n'
     """
-    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), printable(text))
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), printable(text))
 
 
-def write_whole(path: str | Path, content: bytes | str) -> Path:
+def write_atomic(path: str | Path, content: bytes | str) -> Path:
     """Write a file, whole or not at all, text as :func:`printable` spells it; folders are made.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     read_text(write_whole(f"{folder}/new/notes.txt", "hello"))
+    ...     read_text(write_atomic(f"{folder}/new/notes.txt", "hello"))
     'hello'
     """
-    with whole_file(path) as scratch:
+    with atomic_file(path) as scratch:
         scratch.write_bytes(printable(content).encode() if isinstance(content, str) else content)
     return Path(path)
 
@@ -280,7 +280,7 @@ def write_tensors(path: str | Path, record: Mapping[str, Any], tensors: Mapping[
         metadata = {key: json.dumps(record, default=plain_number)}
     except (TypeError, ValueError) as error:
         raise DataError(f"the parameters that belong into {path} cannot be written as JSON: {error}.") from error
-    return write_whole(path, _pack(tensors, metadata))
+    return write_atomic(path, _pack(tensors, metadata))
 
 
 def _pack(tensors: Mapping[str, Any], metadata: dict[str, str]) -> bytes:

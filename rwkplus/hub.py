@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rwkplus.errors import MissingExtraError, ParameterError
-from rwkplus.files import json_text, read_record, write_whole
+from rwkplus.files import json_text, read_record, write_atomic
 from rwkplus.saving import MODEL_FILE, Savable, load
 
 try:
@@ -49,7 +49,7 @@ class HubModel(ModelHubMixin, library_name="rwkplus", tags=["graphs"], model_car
     def _save_pretrained(self, save_directory: Path) -> None:
         record = read_record(self.estimator.save(save_directory / MODEL_FILE))
         about = {name: record[name] for name in ("kind", "parameters", "version")}
-        write_whole(save_directory / constants.CONFIG_NAME, json_text(about))
+        write_atomic(save_directory / constants.CONFIG_NAME, json_text(about))
 
     def generate_model_card(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
         """The page of the repository; ``options`` are further variables of the template."""

@@ -36,7 +36,7 @@ KINDS = {
     "NodeClassifier": "rwkplus.training",
 }
 """Where each class that can be saved is found."""
-DISORDER = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RuntimeError)
+READ_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RuntimeError)
 """What reading the content of a damaged file may raise."""
 
 
@@ -89,7 +89,7 @@ class Savable:
         raise NotImplementedError
 
     def _restore(self, learned: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Take what :meth:`_learned` returned, checking all of it; disorder raises one of ``DISORDER``."""
+        """Take what :meth:`_learned` returned, checking all of it; disorder raises one of ``READ_ERRORS``."""
         raise NotImplementedError
 
 
@@ -113,7 +113,7 @@ def load(path: str | Path) -> Any:  # noqa: ANN401
         return unpack(kind, record, arrays)
     except DataError as error:  # the file is sound, but something else is missing
         raise DataError(f"{path}: {error.args[0]}", *error.args[1:]) from error
-    except DISORDER as error:
+    except READ_ERRORS as error:
         raise damaged(path, error) from error
 
 

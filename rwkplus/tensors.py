@@ -38,15 +38,15 @@ def is_transformed() -> bool:
     return transformed or forward_ad._current_level >= 0 or bool(torch._C._is_tracing())
 
 
-def can_look() -> bool:
+def can_read_values() -> bool:
     """Whether checks may read values: inside compilers and transforms there are none."""
     return not torch.compiler.is_compiling() and not is_transformed()
 
 
-def learns(*tensors: Tensor | None) -> bool:
+def needs_grad(*tensors: Tensor | None) -> bool:
     """Whether gradients by any of these are wanted.
 
-    >>> learns(None, torch.ones(2)), learns(torch.ones(2, requires_grad=True))
+    >>> needs_grad(None, torch.ones(2)), needs_grad(torch.ones(2, requires_grad=True))
     (False, True)
     """
     return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
@@ -69,10 +69,10 @@ def in_full_precision(operator: Callable[Concatenate[Tensor, P], R]) -> Callable
     return operate
 
 
-def check_place(field: str, values: object, device: torch.device, layer: object) -> None:
+def check_device(field: str, values: object, device: torch.device, layer: object) -> None:
     """Refuse what is no tensor, or one on another device than a layer.
 
-    >>> check_place("x", [1.0], torch.device("cpu"), "KernelConv")
+    >>> check_device("x", [1.0], torch.device("cpu"), "KernelConv")
     Traceback (most recent call last):
     rwkplus.errors.ParameterError: x must be a tensor, got list. Call torch.as_tensor.
     """
@@ -82,10 +82,10 @@ def check_place(field: str, values: object, device: torch.device, layer: object)
         raise ParameterError(f"{field} is on {values.device} but {layer} on {device}.", "Move one of them with .to().")
 
 
-def check_type(x: Tensor, dtype: torch.dtype, layer: object) -> None:
+def check_dtype(x: Tensor, dtype: torch.dtype, layer: object) -> None:
     """Refuse features of another type than a layer's weights, unless autocast makes them one.
 
-    >>> check_type(torch.ones(1).double(), torch.float32, "KernelConv")
+    >>> check_dtype(torch.ones(1).double(), torch.float32, "KernelConv")
     Traceback (most recent call last):
     ...
     rwkplus.errors.ParameterError: x is torch.float64 but KernelConv torch.float32. Call x.to(torch.float32), or

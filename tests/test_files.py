@@ -16,15 +16,15 @@ from safetensors.numpy import save
 from rwkplus.errors import DataError
 from rwkplus.files import (
     HEADER,
+    atomic_file,
     json_text,
     json_values,
     printable,
     read_json,
     read_tensors,
     visible,
-    whole_file,
+    write_atomic,
     write_tensors,
-    write_whole,
 )
 
 FORMAT = "rwkplus toy, version 1"
@@ -45,22 +45,22 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("content", ["ä\r\n", b"\x00\n"])
 def test_text_and_bytes_are_written_as_they_are(tmp_path, content):
-    path = write_whole(str(tmp_path / "a" / "b" / "file"), content)
+    path = write_atomic(str(tmp_path / "a" / "b" / "file"), content)
     assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_json_is_read_in_the_encoding_it_is_written_in(tmp_path):
-    path = write_whole(tmp_path / "file.json", '\ufeff{"ä": 1}')
+    path = write_atomic(tmp_path / "file.json", '\ufeff{"ä": 1}')
     assert read_json(path) == {"ä": 1}
     with pytest.raises(DataError, match=r"cannot read .*none\.json: No such file"):
         read_json(tmp_path / "none.json")
     with pytest.raises(DataError, match="run it first"):
         read_json(tmp_path / "none.json", "run it first")
     with pytest.raises(DataError, match=r"file\.json is not valid JSON"):
-        read_json(write_whole(path, "{"))
+        read_json(write_atomic(path, "{"))
     with pytest.raises(DataError, match="not text in UTF-8"):
-        read_json(write_whole(path, b'{"\xe4": 1}'))
+        read_json(write_atomic(path, b'{"\xe4": 1}'))
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_json_is_read_in_the_encoding_it_is_written_in(tmp_path):
 )
 def test_json_that_python_cannot_read_is_refused_by_file(tmp_path, text, reason):
     with pytest.raises(DataError, match=rf"cannot read .*file\.json: {reason}\."):
-        read_json(write_whole(tmp_path / "file.json", text))
+        read_json(write_atomic(tmp_path / "file.json", text))
     with pytest.raises(DataError, match=r"toy is no toy saved by rwkplus"):
-        read(write_whole(tmp_path / "toy", save({}, {HEADER: text})))
+        read(write_atomic(tmp_path / "toy", save({}, {HEADER: text})))
 
 
 @pytest.mark.parametrize("failure", [OSError, KeyboardInterrupt])
 def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, failure):
-    path = write_whole(tmp_path / "file.json", "old")
+    path = write_atomic(tmp_path / "file.json", "old")
 
     def write():
-        with whole_file(path) as scratch:
+        with atomic_file(path) as scratch:
             scratch.write_text("half of the n")
             raise failure
 
@@ -92,8 +92,8 @@ def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, failu
 
 
 def test_the_old_file_is_there_until_the_block_ends(tmp_path):
-    path = write_whole(tmp_path / "file.json", "old")
-    with whole_file(path) as scratch:
+    path = write_atomic(tmp_path / "file.json", "old")
+    with atomic_file(path) as scratch:
         scratch.write_text("new")
         assert path.read_text() == "old"
         assert list(tmp_path.glob("*.json")) == [path]  # nobody finds what is not complete
@@ -101,15 +101,15 @@ def test_the_old_file_is_there_until_the_block_ends(tmp_path):
 
 
 def test_numpy_adds_nothing_to_the_name(tmp_path):
-    with whole_file(tmp_path / "a.npy") as first, whole_file(tmp_path / "b.npz") as second:
+    with atomic_file(tmp_path / "a.npy") as first, atomic_file(tmp_path / "b.npz") as second:
         np.save(first, np.ones(2))
         np.savez(second, x=np.ones(2))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "b.npz"]
 
 
 def test_two_processes_do_not_share_a_scratch_file(tmp_path):
-    code = "import sys; from rwkplus.files import write_whole; write_whole(sys.argv[1], 'theirs')"
-    with whole_file(tmp_path / "file") as scratch:
+    code = "import sys; from rwkplus.files import write_atomic; write_atomic(sys.argv[1], 'theirs')"
+    with atomic_file(tmp_path / "file") as scratch:
         scratch.write_text("ours")
         run_python(code, tmp_path / "file")
         assert (tmp_path / "file").read_text() == "theirs"
@@ -118,9 +118,9 @@ def test_two_processes_do_not_share_a_scratch_file(tmp_path):
 
 
 def test_of_several_writers_in_a_process_the_last_to_end_wins(tmp_path):
-    with whole_file(tmp_path / "file") as last:
+    with atomic_file(tmp_path / "file") as last:
         last.write_text("last to end")
-        with whole_file(tmp_path / "file") as first:
+        with atomic_file(tmp_path / "file") as first:
             first.write_text("first to end, and longer")
     assert (tmp_path / "file").read_text() == "last to end"
     assert len(list(tmp_path.iterdir())) == 1
@@ -130,8 +130,8 @@ def test_of_several_writers_in_a_process_the_last_to_end_wins(tmp_path):
 def test_the_next_writer_removes_what_killed_ones_left(tmp_path, name):
     code = """if True:
         import os, sys
-        from rwkplus.files import whole_file
-        with whole_file(sys.argv[1]) as first, whole_file(sys.argv[2]) as second:
+        from rwkplus.files import atomic_file
+        with atomic_file(sys.argv[1]) as first, atomic_file(sys.argv[2]) as second:
             first.write_text("half")
             second.write_text("half")
             os._exit(0)
@@ -142,26 +142,26 @@ def test_the_next_writer_removes_what_killed_ones_left(tmp_path, name):
     of_another_machine, of_the_user = tmp_path / left.name.replace("-0-", "-0-f"), tmp_path / f"{name}.123.new"
     for kept in (of_another_machine, of_the_user):
         kept.write_text("")
-    path = write_whole(tmp_path / name, "whole")
+    path = write_atomic(tmp_path / name, "whole")
     assert set(tmp_path.iterdir()) == {path, other, of_another_machine, of_the_user}
 
 
 def test_what_is_written_stays_when_the_machine_stops(tmp_path, monkeypatch):
     path, synced = tmp_path / "file", []
     monkeypatch.setattr(os, "fsync", lambda file: synced.append((os.fstat(file).st_ino, path.exists())))
-    write_whole(path, "text")
+    write_atomic(path, "text")
     assert synced == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of files")
 @pytest.mark.parametrize(
-    "write", ["write_whole(path, bytes(4096))", "whole_file(path) as scratch: np.save(scratch, np.ones(512))"]
+    "write", ["write_atomic(path, bytes(4096))", "atomic_file(path) as scratch: np.save(scratch, np.ones(512))"]
 )
 def test_a_full_disk_is_about_the_file_that_was_asked_for(tmp_path, write):
     code = f"""if True:
         import resource, sys
         import numpy as np
-        from rwkplus.files import whole_file, write_whole
+        from rwkplus.files import atomic_file, write_atomic
         resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
         path = sys.argv[1]
         try:
@@ -177,10 +177,10 @@ def test_a_full_disk_is_about_the_file_that_was_asked_for(tmp_path, write):
 
 
 def test_an_error_about_another_file_stays_as_it_is(tmp_path):
-    with pytest.raises(FileNotFoundError) as caught, whole_file(tmp_path / "file"):
+    with pytest.raises(FileNotFoundError) as caught, atomic_file(tmp_path / "file"):
         (tmp_path / "another").read_text()
     assert caught.value.filename == str(tmp_path / "another")
-    with pytest.raises(FileNotFoundError) as caught, whole_file(tmp_path / "file"):
+    with pytest.raises(FileNotFoundError) as caught, atomic_file(tmp_path / "file"):
         pass  # and nothing is written
     assert (caught.value.filename, caught.value.filename2) == (str(tmp_path / "file"), None)
 
@@ -189,12 +189,12 @@ def test_an_error_about_another_file_stays_as_it_is(tmp_path):
 def test_names_of_files_may_be_any_bytes(tmp_path):
     name = os.fsdecode(b"caf\xe9.json")
     values, spelled = {name: [name, ("ä", 1)]}, r"caf\udce9.json"
-    path = write_whole(tmp_path / name, json_text(values))
+    path = write_atomic(tmp_path / name, json_text(values))
     assert [os.fsencode(file.name) for file in tmp_path.iterdir()] == [b"caf\xe9.json"]
     assert read_json(path) == json_values(values) == {spelled: [spelled, ["ä", 1]]}
-    assert write_whole(tmp_path / "page.html", f"<p>{name} ä").read_bytes() == r"<p>caf\udce9.json ä".encode()
+    assert write_atomic(tmp_path / "page.html", f"<p>{name} ä").read_bytes() == r"<p>caf\udce9.json ä".encode()
     with pytest.raises(DataError, match="not valid JSON"):
-        read_json(write_whole(path, "{"))
+        read_json(write_atomic(path, "{"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
@@ -213,14 +213,14 @@ def test_only_text_that_cannot_be_written_is_spelled_out():
 
 def test_a_folder_is_not_replaced(tmp_path):
     with pytest.raises(DataError, match="is a folder"):
-        write_whole(tmp_path, "text")
+        write_atomic(tmp_path, "text")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
 def test_a_device_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="is a device or pipe"):
-        write_whole(tmp_path / "pipe", "text")
+        write_atomic(tmp_path / "pipe", "text")
     assert (tmp_path / "pipe").is_fifo()
 
 
@@ -286,7 +286,7 @@ def bad_files(whole):
 def test_every_other_file_is_refused_with_the_reason(path, tmp_path, monkeypatch, name, message):
     monkeypatch.chdir(tmp_path)
     for bad, content in bad_files(path.read_bytes()).items():
-        write_whole(bad, content)
+        write_atomic(bad, content)
     with pytest.raises(DataError, match=message):
         read(name)
 

@@ -1,4 +1,4 @@
-"""Mistakes that published code for these networks has made, each with a test that fails if it is made again.
+"""RowErrors that published code for these networks has made, each with a test that fails if it is made again.
 
 Elsewhere: the adjacency of an egonet in another order than its features
 (``tests/nn/test_egonets.py::test_links_are_the_edges_between_members_in_the_order_of_the_members``), padding that

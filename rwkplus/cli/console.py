@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from rwkplus.cli.options import CHOICES
-from rwkplus.errors import ParameterError, Told
+from rwkplus.errors import ParameterError, RWKPlusError, RWKPlusWarning
 from rwkplus.files import json_text, visible
 
 CONFIG_FILE = "config.yaml"
@@ -65,9 +65,9 @@ def print_error(message: object, kind: str = "error") -> None:
 
 def told(message: object) -> str:
     """An error or warning in the words of the running command; what it has no option for is left out."""
-    if not isinstance(message, Told):
+    if not isinstance(message, RWKPlusError | RWKPlusWarning):
         return str(message)
-    text = message.told(as_option)
+    text = message.render(as_option)
     name, _, rest = text.partition(" ")
     if isinstance(message, ParameterError) and (option := as_option(name, True)):  # about the argument it begins with
         return f"{option.partition(' ')[0]} {rest}"

@@ -13,7 +13,7 @@ from rwkplus.cli.console import CONFIG_FILE, check_output, is_unused, print_erro
 from rwkplus.cli.options import Reading, option, reading_defaults, takes
 from rwkplus.cli.run_record import save_result
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.files import read_text, write_whole
+from rwkplus.files import read_text, write_atomic
 from rwkplus.types import Balance, Features, Loss, LrSchedule, NetworkKernel, Task
 
 RESULT_FILE = "result.json"
@@ -326,4 +326,4 @@ def write_yaml(path: Path, values: Mapping[str, Any]) -> None:
     """Write a file of names and values, whole or not at all."""
     import yaml
 
-    write_whole(path, yaml.safe_dump(dict(values), sort_keys=False))
+    write_atomic(path, yaml.safe_dump(dict(values), sort_keys=False))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 import typer
 
 from rwkplus.errors import Remedy, RWKPlusWarning
-from rwkplus.files import damaged, from_json, json_text, read_json, write_whole
+from rwkplus.files import damaged, from_json, json_text, read_json, write_atomic
 from rwkplus.types import Atom, TUFeatures
 
 SOURCE = "graphs.json"
@@ -90,7 +90,7 @@ class Reading(NamedTuple):
 
         is_file = dataset not in REGISTRY and Path(dataset).exists()
         place = str(Path(dataset).absolute()) if is_file else dataset
-        write_whole(folder / SOURCE, json_text({"dataset": place, "options": {**self.given, **more}}) + "\n")
+        write_atomic(folder / SOURCE, json_text({"dataset": place, "options": {**self.given, **more}}) + "\n")
 
     @classmethod
     def kept(cls, folder: Path) -> tuple[str, "Reading"]:

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rwkplus.files import json_text, write_whole
+from rwkplus.files import json_text, write_atomic
 
 PACKAGES = ("rwkplus", "torch", "torch_geometric", "scikit-learn", "numpy", "scipy", "numba", "grakel")
 
@@ -23,7 +23,7 @@ def save_result(name: str, config: Mapping[str, Any], values: Mapping[str, Any],
         'result.json'
     """
     record = {"config": dict(config), "environment": environment(), "values": dict(values)}
-    return write_whole(folder / f"{name}.json", json_text(record) + "\n")
+    return write_atomic(folder / f"{name}.json", json_text(record) + "\n")
 
 
 def environment() -> dict[str, Any]:

@@ -24,7 +24,7 @@ from rwkplus.datasets.generators import (
     planted_molecules,
 )
 from rwkplus.errors import DataError
-from rwkplus.io.sources import ReadOptions, options_of, read_path
+from rwkplus.io.sources import ReadOptions, options_from, read_path
 from rwkplus.io.tu import read_tu
 from rwkplus.table import GraphTable, Text
 from rwkplus.types import check_choice
@@ -183,7 +183,7 @@ def load_graphs(name: str | Path, *, without_labels: WithoutLabels = "degree", *
           edges  label: 2 labels (-, =)
     """
     check_choice("without_labels", without_labels, WithoutLabels)
-    table = _read(name, options_of(options))
+    table = _read(name, options_from(options))
     described = any(not isinstance(column, Text) for column in table.nodes.values())
     return table if described or without_labels == "nothing" else table.with_degrees()
 
@@ -241,7 +241,7 @@ def cache_folder() -> Path:
     return Path(given) if given else Path.home() / ".cache" / "rwkplus"
 
 
-def local(folders: Sequence[str], patterns: Sequence[str]) -> Path | None:
+def find_local(folders: Sequence[str], patterns: Sequence[str]) -> Path | None:
     """The first file or folder of these names in the given folders below the data folder, or None."""
     root = data_folder()
     if root is None:
@@ -250,7 +250,7 @@ def local(folders: Sequence[str], patterns: Sequence[str]) -> Path | None:
     return next(found, None)
 
 
-def not_here(name: str, what: str, folder: str, why: str = "could not be downloaded") -> DataError:
+def missing_data(name: str, what: str, folder: str, why: str = "could not be downloaded") -> DataError:
     """The error about a data set that is missing; ``what`` would help if it were in the ``folder``."""
     return DataError(
         f"{name} is not on this machine and {why}.",
@@ -266,7 +266,7 @@ def _download(entry: Entry) -> Path:
     except Exception as error:
         missing = isinstance(error, ImportError)
         why = "needs rwkplus[nn] to be downloaded" if missing else f"could not be downloaded ({type(error).__name__})"
-        raise not_here(entry.name, f"{entry.name}.zip in TU format", entry.folder or entry.name, why) from error
+        raise missing_data(entry.name, f"{entry.name}.zip in TU format", entry.folder or entry.name, why) from error
     found = find(entry)
     if found is None:
         raise DataError(f"{entry.name} was downloaded to {cache_folder()} but holds no {entry.name}_A.txt.")

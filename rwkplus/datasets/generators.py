@@ -180,7 +180,7 @@ FOREIGN_GROUPS: tuple[Group, ...] = (
 )
 """Groups of usual elements and bonds that no molecule of :func:`planted_molecules` has."""
 
-Spoil: TypeAlias = Callable[[nx.Graph, np.random.Generator], Sequence[int]]
+Corruption: TypeAlias = Callable[[nx.Graph, np.random.Generator], Sequence[int]]
 """Does something wrong to a graph and returns the nodes concerned."""
 
 
@@ -191,14 +191,14 @@ class Anomaly(NamedTuple):
     nodes: tuple[int, ...]
 
 
-class SpoiledDatabase(NamedTuple):
+class AnomalyDataset(NamedTuple):
     """A database and the truth about it."""
 
     graphs: GraphTable  # y is 1 for anomalies
     anomalies: list[Anomaly | None]
 
 
-def anomalous_molecules(num_graphs: int = 400, random_state: int = 0, share: float = SHARE) -> SpoiledDatabase:
+def anomalous_molecules(num_graphs: int = 400, random_state: int = 0, share: float = SHARE) -> AnomalyDataset:
     """Draw molecule-like graphs; in a few, a ring has a wrong atom or is open, or there is a foreign group.
 
     Example:
@@ -208,29 +208,29 @@ def anomalous_molecules(num_graphs: int = 400, random_state: int = 0, share: flo
     """
     rng = np.random.default_rng(random_state)
     graphs = [_random_molecule(bool(rng.integers(2)), rng) for _ in range(num_graphs)]
-    kinds: dict[str, Spoil] = {
+    kinds: dict[str, Corruption] = {
         "wrong color": partial(_recolor, labels="NOSPF"),
         "missing ring edge": _open_ring,
         "foreign motif": _attach_group,
     }
-    return _spoiled(graphs, kinds, share, rng)
+    return _with_anomalies(graphs, kinds, share, rng)
 
 
-def anomalous_chains(num_graphs: int = 400, random_state: int = 0, share: float = SHARE) -> SpoiledDatabase:
+def anomalous_chains(num_graphs: int = 400, random_state: int = 0, share: float = SHARE) -> AnomalyDataset:
     """Draw chains of colored triangles; in a few, a triangle has a wrong color or is open, or there is a square."""
     rng = np.random.default_rng(random_state)
-    kinds: dict[str, Spoil] = {
+    kinds: dict[str, Corruption] = {
         "wrong color": partial(_recolor, labels=tuple(COLORS.values())),
         "missing ring edge": _open_ring,
         "foreign motif": _attach_square,
     }
-    return _spoiled(triangle_chains(num_graphs, random_state=random_state), kinds, share, rng)
+    return _with_anomalies(triangle_chains(num_graphs, random_state=random_state), kinds, share, rng)
 
 
-def _spoiled(
-    graphs: Sequence[nx.Graph], kinds: Mapping[str, Spoil], share: float, rng: np.random.Generator
-) -> SpoiledDatabase:
-    """Spoil a share of the graphs, at least one, in all ways equally often."""
+def _with_anomalies(
+    graphs: Sequence[nx.Graph], kinds: Mapping[str, Corruption], share: float, rng: np.random.Generator
+) -> AnomalyDataset:
+    """Corrupt a share of the graphs, at least one, in all ways equally often."""
     if not 0 < share <= 0.5:
         raise ParameterError(f"share must be above 0 and at most 0.5, got {share!r}.")
     anomalies: list[Anomaly | None] = [None] * len(graphs)
@@ -239,7 +239,7 @@ def _spoiled(
         kind = list(kinds)[k % len(kinds)]
         anomalies[i] = Anomaly(kind, tuple(sorted(kinds[kind](graphs[i], rng))))
     table = GraphTable.of(graphs).with_targets([int(anomaly is not None) for anomaly in anomalies])
-    return SpoiledDatabase(table, anomalies)
+    return AnomalyDataset(table, anomalies)
 
 
 def _recolor(graph: nx.Graph, rng: np.random.Generator, labels: Sequence[str]) -> list[int]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data, download_url
 
-from rwkplus.datasets.catalog import cache_folder, local, not_here
+from rwkplus.datasets.catalog import cache_folder, find_local, missing_data
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import DataError
 
@@ -68,7 +68,7 @@ def load_zinc(path: str | Path | None = None) -> MoleculeSet:
     Reads ``ZINC/zinc12k.npz`` below ``RWKPLUS_DATA`` (or ``path``): arrays ``{train,val,test}_{x,edge_index,edge_attr,
     y,x_ptr,e_ptr}``, where ``ptr`` begins each molecule. Otherwise PyG downloads its own files.
     """
-    found = Path(path) if path is not None else local(["ZINC"], ["zinc12k.npz"])
+    found = Path(path) if path is not None else find_local(["ZINC"], ["zinc12k.npz"])
     parts = _pyg_zinc() if found is None else _zinc_arrays(found)
     sizes = np.cumsum([0, *map(len, parts)])
     train, validation, test = (np.arange(*bounds) for bounds in pairwise(sizes))
@@ -91,7 +91,11 @@ def load_molpcba(path: str | Path | None = None) -> MoleculeSet:
 
 def _load_ogb(name: str, short: str, num_labels: int, path: str | Path | None) -> MoleculeSet:
     folder = name.replace("-", "_")
-    found = Path(path) if path is not None else local([name], [folder, "*.tar", "*.zip"]) or local([folder], ["raw"])
+    found = (
+        Path(path)
+        if path is not None
+        else find_local([name], [folder, "*.tar", "*.zip"]) or find_local([folder], ["raw"])
+    )
     if found is not None and found.name == "raw":
         found = found.parent
     with TemporaryDirectory() as scratch:
@@ -173,7 +177,7 @@ def _pyg_zinc() -> list[list[Data]]:
     try:
         return [list(ZINC(str(cache_folder() / "ZINC"), subset=True, split=part)) for part in ("train", "val", "test")]
     except Exception as error:
-        raise not_here("ZINC", "zinc12k.npz", "ZINC") from error
+        raise missing_data("ZINC", "zinc12k.npz", "ZINC") from error
 
 
 def _downloaded(name: str, file: str) -> Path:
@@ -183,7 +187,7 @@ def _downloaded(name: str, file: str) -> Path:
     try:
         return Path(download_url(OGB_FILES + file, str(folder), log=False))
     except Exception as error:
-        raise not_here(name, file, name) from error
+        raise missing_data(name, file, name) from error
 
 
 ATOM_COLUMNS = (119, 5, 12, 12, 10, 6, 6, 2, 2)

@@ -15,7 +15,7 @@ from torch_geometric.data import Data, Dataset
 from torch_geometric.datasets import Actor, Planetoid, WikipediaNetwork
 from torch_geometric.utils import coalesce, cumsum, degree
 
-from rwkplus.datasets.catalog import NODE_SETS, cache_folder, local, not_here
+from rwkplus.datasets.catalog import NODE_SETS, cache_folder, find_local, missing_data
 from rwkplus.datasets.splits import Index, hold_out
 from rwkplus.errors import DataError, ParameterError
 
@@ -47,7 +47,7 @@ def load_nodes(name: str) -> Data:
     if name not in NODE_SETS:
         raise ParameterError(f"there is no node set {name!r}; known are {', '.join(NODE_SETS)}.")
     folders = (base, base.lower())  # PyG writes the folders of Wikipedia's graphs in lower case
-    source = local(folders, ["*_pyg_raw.tar.*"]) or local(folders, ["raw", "geom_gcn/raw"])
+    source = find_local(folders, ["*_pyg_raw.tar.*"]) or find_local(folders, ["raw", "geom_gcn/raw"])
     try:
         with TemporaryDirectory() as scratch, redirect_stderr(io.StringIO()):  # PyG talks while it works
             if source is not None:
@@ -55,7 +55,7 @@ def load_nodes(name: str) -> Data:
             data: Data = READERS[base](cache_folder() / "nodes" if source is None else Path(scratch))[0]
     except Exception as error:
         if source is None:
-            raise not_here(base, f"its raw files as {base}_pyg_raw.tar.xz", base) from error
+            raise missing_data(base, f"its raw files as {base}_pyg_raw.tar.xz", base) from error
         message = f"{source} does not hold the raw files of {base} that PyG reads, or is not complete."
         raise DataError(message) from error
     return without_copies(data) if name.endswith(FILTERED) else data

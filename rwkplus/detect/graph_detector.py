@@ -19,7 +19,7 @@ from rwkplus.loops.walk_loops import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
-from rwkplus.table.reader import ALIKE, check_nodes
+from rwkplus.table.reader import UNIFORM_LABEL, check_nodes
 from rwkplus.types import check_ignore
 
 PROMINENT = 0.5
@@ -249,7 +249,7 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         """
         table, reader = self._later(X), self.label_reader
         drawn = graphs_to_draw(reader.labelled(table))
-        if reader.nodes.names == ALIKE:
+        if reader.nodes.names == UNIFORM_LABEL:
             for graph in drawn:
                 nx.set_node_attributes(graph, "", "label")
         return drawn

@@ -12,7 +12,7 @@ import numpy as np
 
 from rwkplus.detect.graph_detector import GraphDetector
 from rwkplus.errors import RWKPlusError
-from rwkplus.io.json_lines import Refused, parse_lines
+from rwkplus.io.json_lines import BadLine, parse_lines
 from rwkplus.table import GraphTable
 
 CHUNK = 1 << 19
@@ -90,8 +90,8 @@ def _score_lines(detector: GraphDetector, lines: Sequence[Line], *, explain: boo
     judged = [_judged(detector, table, explain=explain) for table in parsed.tables]
     found = iter(parsed.lines)
     for number, text in lines:
-        place = Refused(f"the line is longer than {LONGEST_LINE:,} bytes.") if text is None else next(found)
-        answer = {"error": place.error} if isinstance(place, Refused) else judged[place.table][place.row]
+        place = BadLine(f"the line is longer than {LONGEST_LINE:,} bytes.") if text is None else next(found)
+        answer = {"error": place.error} if isinstance(place, BadLine) else judged[place.table][place.row]
         yield {"line": number, **({} if place.name is None else {"id": place.name}), **answer}
 
 

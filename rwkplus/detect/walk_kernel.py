@@ -21,7 +21,7 @@ from rwkplus.saving import array, check_entries
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, Ints, ReadGraphs, map_blocks
 from rwkplus.table.packing import pack_table, unpack_table
-from rwkplus.table.reader import ALIKE, with_equal_nodes
+from rwkplus.table.reader import UNIFORM_LABEL, with_equal_nodes
 from rwkplus.types import KernelName, OutlierMethod, check_choice, check_integer, seed_of
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class WalkKernelDetector(GraphDetector):
     def _later(self, X: Graphs) -> GraphTable:
         """Later graphs, all nodes alike only where those of the references were."""
         table = super()._later(X)
-        return with_equal_nodes(table) if self.label_reader.nodes.names == ALIKE else table
+        return with_equal_nodes(table) if self.label_reader.nodes.names == UNIFORM_LABEL else table
 
     def _learn(self, table: GraphTable) -> tuple[dict[str, Any], Scored]:
         table = with_equal_nodes(table)

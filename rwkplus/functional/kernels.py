@@ -9,7 +9,7 @@ from torch import Tensor
 
 from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, ShapeError
 from rwkplus.functional.walks import Normalize, bank_propagation, closed_walks, closed_walks_by_ends, walk_steps
-from rwkplus.tensors import can_look, check_edge_index, full_precision
+from rwkplus.tensors import can_read_values, check_edge_index, full_precision
 
 
 class EgonetOptions(TypedDict, total=False):
@@ -333,7 +333,7 @@ def _similarity(
     """Similarity of nodes to hidden nodes, of arguments that fit together."""
     _check_bank(x, hidden_x, hidden_adj, steps)
     check_batch(x, batch)
-    if x.device.type == "cpu" and can_look():  # an accelerator would have to wait
+    if x.device.type == "cpu" and can_read_values():  # an accelerator would have to wait
         _graphs_of_edges(edge_index, batch, options.get("num_graphs"))
     return color_similarity(x, hidden_x).to(hidden_adj.dtype)  # another type under autocast
 
@@ -425,7 +425,7 @@ def finite_scores(scores: Tensor) -> Tensor:
     rwkplus.errors.NumericError: the kernel left the range of torch.float32 at entry 1 of 2 steps: ...
     """
     # Inside torch.compile and torch.func values cannot be looked at; there the caller owns the scale.
-    if not can_look():
+    if not can_read_values():
         return scores
     # A sum is finite only if all its terms are, and cheaper to look at.
     if isfinite(scores.detach().sum()) or bool(scores.isfinite().all()):

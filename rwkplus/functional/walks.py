@@ -14,7 +14,7 @@ from torch import Tensor, einsum
 from torch.nn.functional import pad
 
 from rwkplus.errors import ShapeError
-from rwkplus.tensors import can_look, check_edge_index
+from rwkplus.tensors import can_read_values, check_edge_index
 
 Propagate = Callable[[Tensor], Tensor]
 Normalize = Callable[[Tensor, int], Tensor]
@@ -332,7 +332,7 @@ def split_by_color(
     colors = torch.arange(num_colors, device=col.device)
     row, col = row.repeat_interleave(num_colors), (col.unsqueeze(-1) * num_colors + colors).flatten()
     weight = (weight.unsqueeze(-1) * edge_attr.to(weight.dtype)).flatten()
-    if weight.requires_grad or not can_look():
+    if weight.requires_grad or not can_read_values():
         return row, col, weight
     present = weight.nonzero().flatten()
     return row[present], col[present], weight[present]

@@ -8,12 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, ParameterError, Remedy
-from rwkplus.io.rows import SHOWN, Cells, Coded, Ints, Mistakes, Side, Tables, find, needed, typed, values_of
+from rwkplus.io.rows import (
+    SHOWN,
+    Cells,
+    Factorized,
+    Ints,
+    RowErrors,
+    Side,
+    Tables,
+    find_column,
+    require_column,
+    to_column,
+    to_list,
+)
 from rwkplus.io.sources import ReadOptions
-from rwkplus.table.columns import Column, Numbers, Text, equal_rows, taken
+from rwkplus.table.columns import Column, Numbers, Text, group_equal_rows, take_or_missing
 from rwkplus.table.graph_table import GraphTable, pointers
 
-TAKES = (
+ACCEPTED = (
     "source", "target", "graph", "node", "smiles", "y", "labels", "attributes", "ignore", "weight", "directed",
     "multigraph", "drop_duplicates", "on_error",
 )  # fmt: skip
@@ -22,53 +34,52 @@ ROLES: dict[Side, tuple[str, ...]] = {"edges": ("source", "target"), "nodes": ("
 """Columns that each table needs."""
 
 
-def assemble(given: Tables, options: ReadOptions, mistakes: Mistakes) -> GraphTable:
+def assemble(given: Tables, options: ReadOptions, errors: RowErrors) -> GraphTable:
     """Make one table of those of a user, or say in the user's words what is wrong with them.
 
     Graphs stand in the order in which they appear, among nodes if there is such a table, else among edges; so do the
-    nodes of each graph. Options name columns as :func:`rwkplus.io.rows.spelled` does; mistakes name the rows, and may
-    know of some already.
+    nodes of each graph. Options name columns as :func:`rwkplus.io.rows.resolve_names` does; ``errors`` names the rows,
+    and may hold some already.
     """
-    names = {side: _key_names(columns, side, options, mistakes) for side, columns in given.items()}
-    _check_graph_columns(names, options, mistakes)
+    names = {side: _key_names(columns, side, options, errors) for side, columns in given.items()}
+    _check_graph_columns(names, options, errors)
     tables = {side: _Table.of(side, names[side], columns, options) for side, columns in given.items()}
     for table in tables.values():
-        _check_cells(table, options, mistakes)
-    bad = mistakes.settle()
+        _check_cells(table, options, errors)
+    bad = errors.settle()
     tables = {side: table.without(bad[side]) if side in bad else table for side, table in tables.items()}
     if not any(tables[side].rows.size for side in ("edges", "nodes") if side in tables):
-        raise mistakes.nothing_left()
-    whole = _Assembly(tables, options, mistakes).table()
-    mistakes.warn()
-    return options.applied(whole)
+        raise errors.nothing_left()
+    whole = _Assembly(tables, options, errors).table()
+    errors.warn()
+    return options.mark_columns(whole)
 
 
-def _key_names(columns: Mapping[str, Cells], side: Side, options: ReadOptions, mistakes: Mistakes) -> dict[str, str]:
+def _key_names(columns: Mapping[str, Cells], side: Side, options: ReadOptions, errors: RowErrors) -> dict[str, str]:
     """What the columns are called that say which graph and which nodes a row is about."""
-    names = {role: needed(getattr(options, role), columns, role, mistakes.table(side)) for role in ROLES[side]}
-    graph = find(options.graph, columns)
+    names = {role: require_column(getattr(options, role), columns, role, errors.table(side)) for role in ROLES[side]}
+    graph = find_column(options.graph, columns)
     if graph is not None:
         names["graph"] = graph
     elif options.graph != "graph":
-        needed(options.graph, columns, "graph", mistakes.table(side))
+        require_column(options.graph, columns, "graph", errors.table(side))
     for role, name in names.items():
         other = next((r for r, n in names.items() if n == name and r != role), None)
         if other is not None:
-            raise ParameterError(f"{mistakes.table(side)}: column {name!r} cannot be {role} and {other} at once.")
+            raise ParameterError(f"{errors.table(side)}: column {name!r} cannot be {role} and {other} at once.")
     return names
 
 
-def _check_graph_columns(names: Mapping[Side, Mapping[str, str]], options: ReadOptions, mistakes: Mistakes) -> None:
+def _check_graph_columns(names: Mapping[Side, Mapping[str, str]], options: ReadOptions, errors: RowErrors) -> None:
     with_graph = {side: "graph" in own for side, own in names.items()}
     if "nodes" in names and with_graph["nodes"] != with_graph["edges"]:
         raise DataError(
-            f"only one of {mistakes.table('nodes')} and {mistakes.table('edges')} has a column {options.graph!r}: both "
+            f"only one of {errors.table('nodes')} and {errors.table('edges')} has a column {options.graph!r}: both "
             "need it, or none."
         )
     if "graphs" in names and not with_graph["edges"]:
         raise DataError(
-            f"{mistakes.table('edges')} has no column {options.graph!r}, which {mistakes.table('graphs')} could refer "
-            "to.",
+            f"{errors.table('edges')} has no column {options.graph!r}, which {errors.table('graphs')} could refer to.",
             "Add it.",
             Remedy("Or name it: {graph}", graph=...),
         )
@@ -79,7 +90,7 @@ class _Table(NamedTuple):
 
     side: Side
     names: dict[str, str]  # what the user calls the columns that say what a row is about, by what they say
-    keys: dict[str, Coded]
+    keys: dict[str, Factorized]
     columns: dict[str, Column]
     rows: Ints  # numbers of the rows that are left
 
@@ -87,9 +98,9 @@ class _Table(NamedTuple):
     def of(cls, side: Side, names: dict[str, str], given: Mapping[str, Cells], options: ReadOptions) -> "_Table":
         keys = {role: _coded(given[name]) for role, name in names.items()}
         columns = {
-            name: typed(name, cells, side, options)
+            name: to_column(name, cells, side, options)
             for name, cells in given.items()
-            if name not in names.values() and not options.leaves_out(name, side)
+            if name not in names.values() and not options.ignores(name, side)
         }
         return cls(side, names, keys, columns, np.arange(len(next(iter(keys.values())))))
 
@@ -109,31 +120,31 @@ class _Table(NamedTuple):
         return repr(cells.values[cells.codes[row]])
 
 
-def _coded(cells: Cells) -> Coded:
+def _coded(cells: Cells) -> Factorized:
     try:
-        return cells if isinstance(cells, Coded) else Coded.of(values_of(cells))
+        return cells if isinstance(cells, Factorized) else Factorized.of(to_list(cells))
     except TypeError as error:
         raise DataError(f"ids must be words or numbers: {error}.") from error
 
 
-def _check_cells(table: _Table, options: ReadOptions, mistakes: Mistakes) -> None:
+def _check_cells(table: _Table, options: ReadOptions, errors: RowErrors) -> None:
     """Note cells that are empty where there must be something, and numbers that are none."""
     full: dict[str, Any] = {table.names[role]: cells for role, cells in table.keys.items()}
     if table.side == "edges" and options.weight in table.columns:
         full[options.weight] = table.columns[options.weight]
     for name, cells in full.items():
-        mistakes.add(table.side, np.flatnonzero(cells.missing), f"column {name!r} is empty")
+        errors.add(table.side, np.flatnonzero(cells.missing), f"column {name!r} is empty")
     for name, column in table.columns.items():
         if isinstance(column, Numbers) and column.numbers.dtype.kind == "f":
             infinite = np.isinf(column.matrix()).any(1)
-            mistakes.add(table.side, np.flatnonzero(infinite), f"column {name!r} must be a number, got infinity")
+            errors.add(table.side, np.flatnonzero(infinite), f"column {name!r} must be a number, got infinity")
 
 
 class _Assembly:
     """The graphs of some tables."""
 
-    def __init__(self, tables: Mapping[Side, _Table], options: ReadOptions, mistakes: Mistakes) -> None:
-        self.options, self.mistakes = options, mistakes
+    def __init__(self, tables: Mapping[Side, _Table], options: ReadOptions, errors: RowErrors) -> None:
+        self.options, self.errors = options, errors
         self.edges, self.nodes, self.targets = tables["edges"], tables.get("nodes"), tables.get("graphs")
         self._number_graphs()
         self._number_nodes()
@@ -142,7 +153,7 @@ class _Assembly:
         """Put the rows in order: by graph, and then as they stand in the user's tables."""
         self._check_edges()
         self._check_targets()
-        self.mistakes.settle()  # what is wrong has been left out here, for those who skip it
+        self.errors.settle()  # what is wrong has been left out here, for those who skip it
         if (np.diff(self.graph_of["edges"]) < 0).any():
             self._keep(np.argsort(self.graph_of["edges"], kind="stable"))
         graph, (source, target) = self.graph_of["edges"], self.ends
@@ -191,7 +202,7 @@ class _Assembly:
         else:
             again = np.flatnonzero(first[place] != np.arange(place.size))
             messages = [f"the node {nodes.key('node', row)} was there before" for row in again[:SHOWN]]
-            self.mistakes.add("nodes", nodes.rows[again], messages.__getitem__)
+            self.errors.add("nodes", nodes.rows[again], messages.__getitem__)
             self.ends = [_numbers_of(own, keys, number) for own in ends]
         self.node_rows = first[rank]  # of the table of nodes, if there is one
         self.node_codes = (keys % width)[rank]
@@ -202,7 +213,7 @@ class _Assembly:
         known = np.ones(self.edges.rows.size, bool)
         for role, numbers in zip(("source", "target"), self.ends, strict=True):
             unknown = np.flatnonzero(known & (numbers < 0))
-            self.mistakes.add("edges", self.edges.rows[unknown], partial(self._unknown_node, role, unknown))
+            self.errors.add("edges", self.edges.rows[unknown], partial(self._unknown_node, role, unknown))
             known &= numbers >= 0
         if not known.all():
             self._keep(np.flatnonzero(known))
@@ -213,7 +224,7 @@ class _Assembly:
             self._keep(np.flatnonzero(repeated.kept))
 
     def _unknown_node(self, role: str, rows: Ints, i: int) -> str:
-        name, nodes = self.edges.names[role], self.mistakes.table("nodes")
+        name, nodes = self.edges.names[role], self.errors.table("nodes")
         return f"column {name!r} names the node {self.edges.key(role, rows[i])}, which {nodes} does not have"
 
     def _keep(self, rows: Ints) -> None:
@@ -222,14 +233,14 @@ class _Assembly:
         self.ends = [own[rows] for own in self.ends]
 
     def _note_repeated_edges(self, repeated: "_Repeated") -> None:
-        edges, unit = self.edges, self.mistakes.places["edges"].unit
+        edges, unit = self.edges, self.errors.places["edges"].unit
 
         def message(i: int) -> str:
             ends = [edges.key(role, repeated.rows[i]) for role in ("source", "target")]
-            before = self.mistakes.place("edges", edges.rows[repeated.firsts[i]])
+            before = self.errors.place("edges", edges.rows[repeated.firsts[i]])
             return f"the edge between {ends[0]} and {ends[1]} was in {before} before"
 
-        self.mistakes.add(
+        self.errors.add(
             "edges",
             edges.rows[repeated.rows],
             message,
@@ -251,16 +262,16 @@ class _Assembly:
         again = np.flatnonzero((graph >= 0) & (row_of[graph] != np.arange(graph.size)))
         for rows, what in ((unknown, "has neither nodes nor edges"), (again, "was there before")):
             messages = [f"the graph {targets.key('graph', row)} {what}" for row in rows[:SHOWN]]
-            self.mistakes.add("graphs", targets.rows[rows], messages.__getitem__)
+            self.errors.add("graphs", targets.rows[rows], messages.__getitem__)
         self.row_of_graph = row_of[:-1]
         lacking = np.flatnonzero(self.row_of_graph < 0)
         if lacking.size:
-            table, edges = self.mistakes.table("graphs"), self.mistakes.table("edges")
+            table, edges = self.errors.table("graphs"), self.errors.table("edges")
             names = ", ".join(repr(self.graph_ids[k]) for k in lacking[:5]) + (", ..." if lacking.size > 5 else "")
             many = "the graph" if lacking.size == 1 else f"{lacking.size:,} graphs,"
             kept = "it is kept" if lacking.size == 1 else "they are kept"
-            self.mistakes.lacks(
-                f"{table} has no {self.mistakes.places['graphs'].unit} for {many} {names} of {edges}",
+            self.errors.lacks(
+                f"{table} has no {self.errors.places['graphs'].unit} for {many} {names} of {edges}",
                 f"{kept}, and what would stand there is missing",
             )
 
@@ -268,7 +279,9 @@ class _Assembly:
         """What is known of the graphs, with their names."""
         columns: dict[str, Column] = {}
         if self.targets is not None:
-            columns = {name: taken(column, self.row_of_graph) for name, column in self.targets.columns.items()}
+            columns = {
+                name: take_or_missing(column, self.row_of_graph) for name, column in self.targets.columns.items()
+            }
         numbered = all(type(value) is int for value in self.graph_ids) and self.graph_ids == [*range(self.num_graphs)]
         if "graph" not in self.edges.names or numbered:
             return columns
@@ -287,12 +300,12 @@ class _Assembly:
             return columns
         if "id" in columns:
             raise DataError(
-                f"{self.mistakes.table('nodes')}: column {self.options.node!r} says what nodes are called, and so does "
+                f"{self.errors.table('nodes')}: column {self.options.node!r} says what nodes are called, and so does "
                 "'id'.",
                 Remedy("Choose it instead: {node}.", node="id"),
                 Remedy("Leave it out: {ignore}.", ignore=("nodes.id",)),
             )
-        return {"id": Text(Coded(self.node_codes, self.node_values).cells()), **columns}
+        return {"id": Text(Factorized(self.node_codes, self.node_values).cells()), **columns}
 
     def _nodes_are_numbered(self) -> bool:
         """Whether the ids say nothing: 0, 1, 2, ... in every graph."""
@@ -313,7 +326,7 @@ def _numbers_of(keys: Ints, known: Ints, numbers: Ints) -> Ints:
     return np.where(known[place] == keys, numbers[place], -1)
 
 
-def _joint(parts: Sequence[Coded]) -> tuple[list[Ints], list[Any]]:
+def _joint(parts: Sequence[Factorized]) -> tuple[list[Ints], list[Any]]:
     """Number the values of several columns alike."""
     code: dict[Any, int] = {}
     tables: dict[int, Ints] = {}
@@ -357,13 +370,13 @@ def repeated_edges(source: Ints, target: Ints, columns: Mapping[str, Column], op
     group, kept = group[several], np.ones(group.size, bool)
     if options.drop_duplicates:
         cells = [column.take(several) for column in columns.values()]
-        place = _place_in_group(equal_rows(cells, group))[0]
+        place = _place_in_group(group_equal_rows(cells, group))[0]
         kept[several[place > 0]] = False
         several, group = several[place == 0], group[place == 0]
     if own:
         return _Repeated(kept, several[:0], several[:0])
     place, first = _place_in_group(group)
-    same = equal_rows([column.take(several) for column in columns.values()], np.zeros_like(group))
+    same = group_equal_rows([column.take(several) for column in columns.values()], np.zeros_like(group))
     back = source[several] != source[several][first]
     reverse = (place == 1) & back & (same == same[first])
     kept[several[place > 0]] = False

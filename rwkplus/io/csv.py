@@ -15,13 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, Remedy
-from rwkplus.files import opened_text, whole_folder
-from rwkplus.io.assembly import TAKES, assemble
+from rwkplus.files import atomic_folder, opened_text
+from rwkplus.io.assembly import ACCEPTED, assemble
 from rwkplus.io.frames import rows_of
-from rwkplus.io.rows import SHOWN, Cells, Coded, Mistakes, Places, Side, are_molecules, find, kind_of, spelled
+from rwkplus.io.rows import (
+    SHOWN,
+    Cells,
+    Factorized,
+    RowErrors,
+    RowLocator,
+    Side,
+    find_column,
+    has_molecules,
+    kind_of,
+    resolve_names,
+)
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Column, GraphTable, Numbers
-from rwkplus.table.columns import plain_values, short
+from rwkplus.table.columns import plain_values, short_repr
 from rwkplus.table.graph_table import SIDES
 
 DELIMITERS = ",;\t"
@@ -61,17 +72,17 @@ def read_csv(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
         files = {side: file for side in sides if (file := Path(path) / f"{side}.csv").exists()}
         if "edges" not in files:
             raise DataError(f"the folder {path} has no file edges.csv.")
-    if are_molecules(_header_of(files["edges"]), options):
+    if has_molecules(_header_of(files["edges"]), options):
         if len(files) > 1:
             found_in = f"{files['edges']} has a column of SMILES"
             raise DataError(f"{found_in}: files of nodes or graphs belong to files of edges.")
         from rwkplus.io.smiles import from_table
 
-        options, sheets, mistakes = _sheets({"graphs": files["edges"]}, options)
-        return from_table(sheets["graphs"].columns, options, mistakes)
-    options.check("a table of edges", TAKES)
-    options, sheets, mistakes = _sheets(files, options)
-    return assemble({side: sheet.columns for side, sheet in sheets.items()}, options, mistakes)
+        options, sheets, errors = _sheets({"graphs": files["edges"]}, options)
+        return from_table(sheets["graphs"].columns, options, errors)
+    options.check("a table of edges", ACCEPTED)
+    options, sheets, errors = _sheets(files, options)
+    return assemble({side: sheet.columns for side, sheet in sheets.items()}, options, errors)
 
 
 @dataclass
@@ -104,21 +115,21 @@ class _Bad:
         self.words += not number
 
 
-def _sheets(files: dict[Side, Path], options: ReadOptions) -> tuple[ReadOptions, dict[Side, _Sheet], Mistakes]:
+def _sheets(files: dict[Side, Path], options: ReadOptions) -> tuple[ReadOptions, dict[Side, _Sheet], RowErrors]:
     """Options that name columns as the files do, the files, and all that is wrong with single lines."""
-    options = spelled(options, {side: _header_of(file) for side, file in files.items()})
+    options = resolve_names(options, {side: _header_of(file) for side, file in files.items()})
     sheets = {side: _read(file, side, options) for side, file in files.items()}
-    places = {side: Places(str(sheet.path), "line", sheet.place) for side, sheet in sheets.items()}
-    mistakes = Mistakes(places, options.on_error)
+    places = {side: RowLocator(str(sheet.path), "line", sheet.place) for side, sheet in sheets.items()}
+    errors = RowErrors(places, options.on_error)
     for side, sheet in sheets.items():
-        mistakes.add_unread(side, sheet.unread, sheet.unread_shown)
+        errors.add_unread(side, sheet.unread, sheet.unread_shown)
         for name, bad in sheet.unreadable.items():
             told = repr(name).replace("{", "{{").replace("}", "}}")
             hint = Remedy(f"If {told} holds labels, say so: {{labels}}.", labels=(name,))
             given = kind_of(name, side, options) == "attribute"
             messages = [_no_number(name, cell) for cell in bad.cells[:SHOWN]]
-            mistakes.add(side, bad.rows, messages.__getitem__, *([] if given else [hint]))
-    return options, sheets, mistakes
+            errors.add(side, bad.rows, messages.__getitem__, *([] if given else [hint]))
+    return options, sheets, errors
 
 
 def _no_number(name: str, cell: str) -> str:
@@ -126,7 +137,7 @@ def _no_number(name: str, cell: str) -> str:
         return f"{cell!r} has a decimal comma: write it with a point"
     value = _parsed(cell)
     limit = "" if value is None or isnan(value) else " below 3.4e38"
-    return f"column {name!r} must be a number{limit}, got {short(cell)}"
+    return f"column {name!r} must be a number{limit}, got {short_repr(cell)}"
 
 
 class _Lines:
@@ -227,13 +238,13 @@ def _read(path: Path, side: Side, options: ReadOptions, words: Collection[str] =
 def _plan(lines: _Lines, side: Side, options: ReadOptions, words: Collection[str]) -> "Planned":
     """How to read each column that is not ignored, by its place."""
     roles = {"edges": ("source", "target"), "nodes": ("node",), "graphs": ("smiles",)}[side]
-    keys = {role: find(getattr(options, role), lines.header) for role in ("graph", *roles)}
+    keys = {role: find_column(getattr(options, role), lines.header) for role in ("graph", *roles)}
     number = _number_reader(lines.delimiter)
     shared = _Vocabulary()  # both ends of edges are nodes
     columns: Planned = {}
     for place, name in enumerate(lines.header):
         kind = kind_of(name, side, options)
-        if not name or options.leaves_out(name, side):
+        if not name or options.ignores(name, side):
             continue
         if name in keys.values():
             columns[place] = name, _Words(shared if name != keys["graph"] else None)
@@ -289,8 +300,8 @@ def _check_nameless(path: Path, place: int, cells: Sequence[str], numbers: NDArr
     for cell, line in zip(cells, numbers, strict=True):
         if cell.strip():
             raise DataError(
-                f"{path}, line {line}: column {place + 1} has cells, such as {short(cell)}, but no name. Give it one; "
-                "row numbers of pandas are left out by to_csv(index=False)."
+                f"{path}, line {line}: column {place + 1} has cells, such as {short_repr(cell)}, but no name. Give it "
+                "one; row numbers of pandas are left out by to_csv(index=False)."
             )
 
 
@@ -324,11 +335,11 @@ class _Vocabulary:
         self.code: dict[str, int] = defaultdict(count().__next__)
 
     @cached_property
-    def stripped(self) -> Coded:
+    def stripped(self) -> Factorized:
         """The words without blanks around them, once all are known; empty ones are missing."""
         number: dict[str, int] = {}
         codes = np.array([number.setdefault(word.strip(), len(number)) for word in self.code], dtype=np.int32)
-        return Coded(codes, list(number)).without([number[""]] if "" in number else [])
+        return Factorized(codes, list(number)).without([number[""]] if "" in number else [])
 
 
 class _Words:
@@ -342,7 +353,7 @@ class _Words:
         """Add some rows."""
         self.parts.append(np.fromiter(map(self.vocabulary.code.__getitem__, cells), np.int32, len(cells)))
 
-    def column(self) -> tuple[Coded, _Bad]:
+    def column(self) -> tuple[Factorized, _Bad]:
         """The column, of which nothing can be wrong."""
         return self.vocabulary.stripped.take(_joined(self.parts, np.int32)), _Bad()
 
@@ -424,7 +435,7 @@ Planned: TypeAlias = dict[int, tuple[str, _Words | _Measured]]
 """Columns that are being read, by their place."""
 
 
-def _numbers_or(words: Coded, number: ReadNumber) -> tuple[Cells, _Bad]:
+def _numbers_or(words: Factorized, number: ReadNumber) -> tuple[Cells, _Bad]:
     """Words that did not look like numbers in the first lines, as numbers if most of them are."""
     times = np.bincount(words.codes[words.codes >= 0], minlength=len(words.values))
     column = _Measured(number, sure=False)
@@ -456,7 +467,7 @@ def write_csv(table: GraphTable, folder: str | Path) -> Path:
     ...     (write_csv(GraphTable.of(["CO"]), f"{folder}/co") / "edges.csv").read_text()
     'graph,source,target,label\n0,0,1,-\n'
     """
-    with whole_folder(folder, replaces=[f"{side}.csv" for side in SIDES]) as scratch:
+    with atomic_folder(folder, replaces=[f"{side}.csv" for side in SIDES]) as scratch:
         for side, columns in rows_of(table)._asdict().items():
             cells = {name: own for column in columns.items() for name, own in _spread(*column)}
             with (scratch / f"{side}.csv").open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:

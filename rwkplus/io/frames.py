@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError, MissingExtraError
-from rwkplus.io.assembly import TAKES, assemble
-from rwkplus.io.rows import Cells, Coded, Mistakes, Places, Side, are_molecules, spelled
+from rwkplus.io.assembly import ACCEPTED, assemble
+from rwkplus.io.rows import Cells, Factorized, RowErrors, RowLocator, Side, has_molecules, resolve_names
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import is_missing, refuse_date
@@ -55,17 +55,17 @@ def from_frames(
           nodes  id: ids
           edges  how: 2 labels (card, cash)
     """
-    options.check("data frames of edges", TAKES)
+    options.check("data frames of edges", ACCEPTED)
     if edges is None:
         raise GraphError("a data frame of edges is needed; it may be without rows if there are nodes.")
     given: dict[Side, Any] = {"edges": edges, "nodes": nodes, "graphs": graphs}
     frames = {side: _frame(own, f"{side}=") for side, own in given.items() if own is not None}
     if not len(frames["edges"]) and nodes is None:
         raise GraphError("the data frame of edges has no rows.", "Give at least one edge, or a data frame of nodes.")
-    options = spelled(options, {side: frame.columns for side, frame in frames.items()})
+    options = resolve_names(options, {side: frame.columns for side, frame in frames.items()})
     columns = {side: _columns(frame, side, options) for side, frame in frames.items()}
-    mistakes = Mistakes({side: _places(side, given[side]) for side in frames}, options.on_error)
-    return assemble(columns, options, mistakes)
+    errors = RowErrors({side: _places(side, given[side]) for side in frames}, options.on_error)
+    return assemble(columns, options, errors)
 
 
 def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  # noqa: ANN401
@@ -82,13 +82,13 @@ def from_frame(data: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
 
         return from_molecules(nw.from_native(data, series_only=True).to_list(), options)
     frame = _frame(data, "the data frame")
-    if not are_molecules(frame.columns, options):
+    if not has_molecules(frame.columns, options):
         return from_frames(data, options=options)
     from rwkplus.io.smiles import from_table
 
-    options = spelled(options, {"graphs": frame.columns})
-    mistakes = Mistakes({"graphs": _places("the data frame", data)}, options.on_error)
-    return from_table(_columns(frame, "graphs", options), options, mistakes)
+    options = resolve_names(options, {"graphs": frame.columns})
+    errors = RowErrors({"graphs": _places("the data frame", data)}, options.on_error)
+    return from_table(_columns(frame, "graphs", options), options, errors)
 
 
 def to_frames(table: GraphTable, library: str = "pandas") -> Frames:
@@ -149,14 +149,14 @@ def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
     return frame
 
 
-def _places(called: str, data: Any) -> Places:  # noqa: ANN401
+def _places(called: str, data: Any) -> RowLocator:  # noqa: ANN401
     """Rows by their labels in pandas, else by their numbers."""
     index = data.index if nw.dependencies.is_pandas_dataframe(data) else None
-    return Places(called, "row", lambda row: (row, f"row {row if index is None else index[row]}"))
+    return RowLocator(called, "row", lambda row: (row, f"row {row if index is None else index[row]}"))
 
 
 def _columns(frame: "nw.DataFrame[Any]", side: Side, options: ReadOptions) -> dict[str, Cells]:
-    return {name: _cells(name, frame[name], side) for name in frame.columns if not options.leaves_out(name, side)}
+    return {name: _cells(name, frame[name], side) for name in frame.columns if not options.ignores(name, side)}
 
 
 def _cells(name: str, series: "nw.Series[Any]", side: Side) -> Cells:
@@ -167,14 +167,14 @@ def _cells(name: str, series: "nw.Series[Any]", side: Side) -> Cells:
     if kind == nw.Decimal:
         return _numbers(series.cast(nw.Float64))
     if kind in (nw.Categorical, nw.Enum):
-        return Coded.of(series.to_list()).labels(name, side)
+        return Factorized.of(series.to_list()).labels(name, side)
     if any(kind == date for date in DATES):
         if side != "graphs":
             raise refuse_date(name, side)
         return Text.of(None if is_missing(value) else str(value) for value in series.to_list())
     values = series.to_list()
     if kind in (nw.String, nw.Boolean) or all(isinstance(value, str) or is_missing(value) for value in values):
-        return Coded.of(values)
+        return Factorized.of(values)
     return values
 
 
@@ -210,7 +210,7 @@ def _tells_apart(column: Column | None, graph: NDArray[np.int64]) -> bool:
     """Whether all names are there and differ within each graph."""
     if not isinstance(column, Text) or column.missing.any():
         return False
-    coded = Coded.of(column.texts.tolist())
+    coded = Factorized.of(column.texts.tolist())
     return np.unique(graph * max(len(coded.values), 1) + coded.codes).size == len(coded)
 
 

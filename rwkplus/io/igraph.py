@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError
-from rwkplus.io.sources import ReadOptions, columns_of, graph_columns, one_direction, with_ids
+from rwkplus.io.sources import ReadOptions, columns_of, common_direction, graph_columns, with_ids
 from rwkplus.table import GraphTable
 from rwkplus.table.columns import is_missing
 from rwkplus.table.graph_table import pointers
 
-TAKES = ("ignore", "labels", "attributes", "weight", "y")
+ACCEPTED = ("ignore", "labels", "attributes", "weight", "y")
 NAME = "name"
 """What igraph calls the id of a vertex."""
 
@@ -28,17 +28,17 @@ def from_igraph(graphs: Sequence[Any], options: ReadOptions = ReadOptions()) -> 
         GraphTable: 1 undirected graph, 2 nodes, 1 edge
           nodes  label: 2 labels (C, O)
     """
-    options.check("graphs of igraph", TAKES)
+    options.check("graphs of igraph", ACCEPTED)
     for i, graph in enumerate(graphs):
         if not hasattr(graph, "vs") or not hasattr(graph, "get_edgelist"):
             raise GraphError(f"graph {i} is no graph of igraph, unlike graph 0: give all in one form.")
-    directed = one_direction([graph.is_directed() for graph in graphs])
+    directed = common_direction([graph.is_directed() for graph in graphs])
     nodes = _values([(graph.vs, graph.vcount()) for graph in graphs])
     edges = _values([(graph.es, graph.ecount()) for graph in graphs])
     options.check_columns({"nodes": nodes, "edges": edges}, sure=any(graph.ecount() for graph in graphs))
     ids = None
     for name in (NAME, "id"):
-        if name in nodes and ids is None and not options.leaves_out(name, "nodes"):
+        if name in nodes and ids is None and not options.ignores(name, "nodes"):
             ids = [None if is_missing(value) else value for value in nodes.pop(name)]
     table = GraphTable(
         pointers([graph.vcount() for graph in graphs]),
@@ -52,7 +52,7 @@ def from_igraph(graphs: Sequence[Any], options: ReadOptions = ReadOptions()) -> 
         columns_of(edges.items(), "edges", options),
         directed,
     )
-    return options.applied(table)
+    return options.mark_columns(table)
 
 
 def _attribute(graph: Any, name: str) -> Any:  # noqa: ANN401

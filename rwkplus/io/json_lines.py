@@ -22,15 +22,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, GraphError, Told
-from rwkplus.files import whole_file
-from rwkplus.io.rows import Coded, Mistakes, Places
+from rwkplus.errors import DataError, GraphError
+from rwkplus.files import atomic_file
+from rwkplus.io.rows import Factorized, RowErrors, RowLocator
 from rwkplus.io.sources import ReadOptions, graph_columns
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import Array, are_ids, column_of, mixed_column, short, taken
+from rwkplus.table.columns import Array, are_ids, column_of, mixed_column, short_repr, take_or_missing
 from rwkplus.table.graph_table import parallel_edges, plain_graphs, pointers
 
-TAKES = ("ignore", "labels", "attributes", "weight", "y", "on_error")
+ACCEPTED = ("ignore", "labels", "attributes", "weight", "y", "on_error")
 AT_ONCE = 2000
 """Lines that are parsed together."""
 WRITTEN_NODES = 100_000
@@ -51,7 +51,7 @@ Values = dict[Key, list[Any]]
 decode = msgspec.json.Decoder().decode
 
 
-class Refused(NamedTuple):
+class BadLine(NamedTuple):
     """What is wrong with a line, and the id of its graph if it can be told."""
 
     error: str
@@ -73,7 +73,7 @@ class _Record(NamedTuple):
     """Fields beside nodes and edges."""
 
 
-class Place(NamedTuple):
+class TableRow(NamedTuple):
     """Where the graph of a line is."""
 
     table: int
@@ -82,21 +82,21 @@ class Place(NamedTuple):
     """Its ``id``, as JSON has it; None if it has none."""
 
 
-class Parsed(NamedTuple):
+class ParsedLines(NamedTuple):
     """The readable graphs of some lines, and for every line where its graph is or what is wrong with it.
 
     Lines whose graphs have the same fields share a table, so that no line is read differently because of others.
 
     >>> line = b'{"id": "g7", "nodes": [{"id": 0}], "edges": []}'
     >>> parse_lines([line, b"{"]).lines[0]
-    Place(table=0, row=0, name='g7')
+    TableRow(table=0, row=0, name='g7')
     """
 
     tables: list[GraphTable]
-    lines: list[Place | Refused]
+    lines: list[TableRow | BadLine]
 
 
-def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> Parsed:
+def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) -> ParsedLines:
     """Read graphs, one per line; errors are told for every line.
 
     Words are labels, however many there are: a few lines cannot tell labels from ids.
@@ -115,7 +115,7 @@ def parse_lines(lines: Sequence[bytes], options: ReadOptions = ReadOptions()) ->
         "'nodes' must be a list of objects, got None."
     """
     found = _records_of(lines)
-    parsed = Parsed([], [own if isinstance(own, Refused) else Refused("") for own in found])
+    parsed = ParsedLines([], [own if isinstance(own, BadLine) else BadLine("") for own in found])
     good = {i: own for i, own in enumerate(found) if isinstance(own, _Record)}
     values = _values(list(good.values()), options)
     if _uniform(good.values(), values, options):
@@ -143,7 +143,7 @@ def read_json_lines(path: str | Path, options: ReadOptions = ReadOptions()) -> G
                  y: numbers, all 1, target
           nodes  label: 1 label (C)
     """
-    options.check("JSON lines", TAKES)
+    options.check("JSON lines", ACCEPTED)
     reading = _File(Path(path), options)
     try:
         with Path(path).open("rb") as file:
@@ -158,19 +158,19 @@ def read_json_lines(path: str | Path, options: ReadOptions = ReadOptions()) -> G
 # Lines as checked records
 
 
-def _records_of(lines: Sequence[bytes]) -> list[_Record | Refused]:
+def _records_of(lines: Sequence[bytes]) -> list[_Record | BadLine]:
     """Read every line, or tell what is wrong with it."""
-    found: list[_Record | Refused] = []
+    found: list[_Record | BadLine] = []
     for line in lines:
         try:
             found.append(_record(line))
         except (GraphError, RecursionError) as error:
-            found.append(Refused(_told(error), _name_anyway(line)))
+            found.append(BadLine(_told(error), _name_anyway(line)))
     for i in _with_repeated_edges(found):
         try:
             found[i] = _merged(found[i])  # type: ignore[arg-type]
         except (GraphError, RecursionError) as error:
-            found[i] = Refused(_told(error), _name_anyway(lines[i]))
+            found[i] = BadLine(_told(error), _name_anyway(lines[i]))
     return found
 
 
@@ -178,7 +178,7 @@ def _told(error: Exception) -> str:
     """An error in words, without remedies that whoever wrote the line cannot use."""
     if isinstance(error, RecursionError):
         return "not JSON: it is nested too deeply."
-    return error.told(lambda *_: None) if isinstance(error, Told) else str(error)
+    return error.render(lambda *_: None) if isinstance(error, GraphError) else str(error)
 
 
 def _record(line: bytes) -> _Record:
@@ -266,27 +266,27 @@ def _infinite(value: object, place: str) -> Iterator[str]:
 def _diagnose(raw: Any) -> None:  # noqa: ANN401
     """Raise the error about the first thing that is wrong with a graph."""
     if not isinstance(raw, dict):
-        raise GraphError(f"expected an object with 'nodes' and 'edges', got {short(raw)}.")
+        raise GraphError(f"expected an object with 'nodes' and 'edges', got {short_repr(raw)}.")
     field = _edges_field(raw)
     nodes, edges = _objects(raw, "nodes"), _objects(raw, field)
     known = _identified(nodes)
     for k, end in ((k, end) for k in range(len(edges)) for end in ("source", "target")):
         name = edges[k].get(end)
         if not isinstance(name, int | float | str) or name not in known:
-            raise GraphError(f"{field}[{k}]: {end} is {short(name)}, which is the id of no node.")
+            raise GraphError(f"{field}[{k}]: {end} is {short_repr(name)}, which is the id of no node.")
     for flag in ("directed", "multigraph"):
         if not isinstance(raw.get(flag, False), bool):
-            raise GraphError(f"{flag!r} must be true or false, got {short(raw[flag])}.")
+            raise GraphError(f"{flag!r} must be true or false, got {short_repr(raw[flag])}.")
     raise GraphError("it is no graph in node-link form.")
 
 
 def _objects(raw: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
     values = raw.get(field)
     if not isinstance(values, list):
-        raise GraphError(f"{field!r} must be a list of objects, got {short(values)}.")
+        raise GraphError(f"{field!r} must be a list of objects, got {short_repr(values)}.")
     for k, value in enumerate(values):
         if not isinstance(value, dict):
-            raise GraphError(f"{field}[{k}] must be an object, got {short(value)}.")
+            raise GraphError(f"{field}[{k}] must be an object, got {short_repr(value)}.")
     return values
 
 
@@ -297,14 +297,16 @@ def _identified(nodes: Sequence[Mapping[str, Any]]) -> set[object]:
         if not isinstance(name, int | float | str):
             raise GraphError(f"nodes[{k}]: every node needs an 'id' of its own, a number or a string.")
         if name in seen:
-            raise GraphError(f"nodes[{k}]: every node needs an 'id' of its own, and {short(name)} was there before.")
+            raise GraphError(
+                f"nodes[{k}]: every node needs an 'id' of its own, and {short_repr(name)} was there before."
+            )
         seen.add(name)
     if not seen:
         raise GraphError("'nodes' is empty: a graph has at least one node.")
     return seen
 
 
-def _with_repeated_edges(found: Sequence[_Record | Refused]) -> list[int]:
+def _with_repeated_edges(found: Sequence[_Record | BadLine]) -> list[int]:
     """Graphs that are no multigraphs and have two edges between the same nodes."""
     own = [(i, record) for i, record in enumerate(found) if isinstance(record, _Record) and not record.multigraph]
     if not own:
@@ -394,7 +396,7 @@ def _column(values: list[Any], key: Key, kind: Hashable, options: ReadOptions) -
         raise GraphError(f"column {name!r} of the {side} holds neither labels nor numbers.")
     if bool in set(map(type, values)):  # which are equal to 0 and 1
         values = [str(value) if isinstance(value, bool) else value for value in values]
-    coded = Coded.of(values)
+    coded = Factorized.of(values)
     return coded.labels(name, side, map(_plain, coded.values) if kind == "label" else coded.values)
 
 
@@ -417,8 +419,8 @@ def _numbers(values: list[Any], key: Key) -> Array:
         pass
     wrong = next(value for value in values if isinstance(value, int) and not -LARGEST <= value < LARGEST)
     raise GraphError(
-        f"column {key[1]!r} of the {key[0]} holds {short(wrong)}, which is too large for a whole number of 64 bits: "
-        "make it a string."
+        f"column {key[1]!r} of the {key[0]} holds {short_repr(wrong)}, which is too large for a whole number of 64 "
+        "bits: make it a string."
     )
 
 
@@ -451,7 +453,7 @@ def _values(records: Sequence[_Record], options: ReadOptions) -> Values:
         (side, name): list(chain.from_iterable([own.get(name) or [None] * size for own, size in parts]))
         for side, parts in sides.items()
         for name in dict.fromkeys(chain.from_iterable([own for own, _ in parts]))
-        if not options.leaves_out(name, side)
+        if not options.ignores(name, side)
     }
 
 
@@ -506,25 +508,27 @@ def _uniform(records: Iterable[_Record], values: Values, options: ReadOptions) -
     )
 
 
-def _add_table(parsed: Parsed, records: dict[int, _Record], options: ReadOptions, values: Values | None = None) -> None:
+def _add_table(
+    parsed: ParsedLines, records: dict[int, _Record], options: ReadOptions, values: Values | None = None
+) -> None:
     """Add a table of records of one kind; those that spoil it are refused."""
     try:
         table = _batch(list(records.values()), options, values).table
-        table = options.weighted(table) if table.num_edges else table
+        table = options.mark_weight(table) if table.num_edges else table
     except (GraphError, RecursionError) as error:
-        alone = Parsed([], parsed.lines)
+        alone = ParsedLines([], parsed.lines)
         for i, record in records.items():
             if len(records) == 1:
-                parsed.lines[i] = Refused(_told(error), _writable(record.name))
+                parsed.lines[i] = BadLine(_told(error), _writable(record.name))
             else:
                 _add_table(alone, {i: record}, options)
-        sound = {i: record for i, record in records.items() if isinstance(parsed.lines[i], Place)}
+        sound = {i: record for i, record in records.items() if isinstance(parsed.lines[i], TableRow)}
         for part in [sound] if len(sound) < len(records) else _halves(records):
             if part:
                 _add_table(parsed, part, options)
         return
     for row, (i, record) in enumerate(records.items()):
-        parsed.lines[i] = Place(len(parsed.tables), row, record.name)
+        parsed.lines[i] = TableRow(len(parsed.tables), row, record.name)
     parsed.tables.append(table)
 
 
@@ -561,8 +565,8 @@ class _File:
         if good:
             self._add(good)
 
-    def _checked(self, found: _Record | Refused) -> _Record:
-        if isinstance(found, Refused):
+    def _checked(self, found: _Record | BadLine) -> _Record:
+        if isinstance(found, BadLine):
             raise GraphError(found.error)
         for name in self.options.targets:
             _check_target(name, found.rest.get(name))
@@ -601,20 +605,20 @@ class _File:
         kinds = {key: self._kind(key) for key in dict.fromkeys(chain.from_iterable(b.kinds for b in self.batches))}
         names = [None if name in (None, "") else str(name) for name in self.names]
         columns = graph_columns(names, {name: _alike(values) for name, values in self.targets.items()})
-        return self.options.applied(replace(self._joined(kinds), graphs=columns))
+        return self.options.mark_columns(replace(self._joined(kinds), graphs=columns))
 
     def _tell(self) -> None:
         """Raise an error about unreadable lines, or warn that they are left out."""
         total = len(self.bad) + len(self.lines)
-        places = Places(str(self.path), "line", lambda line: (line, f"line {line}"), total)
-        mistakes = Mistakes({"graphs": places}, self.options.on_error)
+        places = RowLocator(str(self.path), "line", lambda line: (line, f"line {line}"), total)
+        errors = RowErrors({"graphs": places}, self.options.on_error)
         for number, error in sorted(self.bad, key=lambda own: own[0]):
             message, *remedies = error.args if isinstance(error, GraphError) else [_told(error)]
-            mistakes.add("graphs", [number], str(message).removesuffix("."), *remedies)  # type: ignore[arg-type]
-        mistakes.settle()
+            errors.add("graphs", [number], str(message).removesuffix("."), *remedies)  # type: ignore[arg-type]
+        errors.settle()
         if not self.lines:
-            raise mistakes.nothing_left()
-        mistakes.warn()
+            raise errors.nothing_left()
+        errors.warn()
 
     def _kind(self, key: Key) -> Hashable:
         """The kind of a field in all batches, or an error that names the lines where it differs."""
@@ -628,7 +632,9 @@ class _File:
                 lines[kind] = self.lines[first + int(np.searchsorted(ptr, row, side="right")) - 1], value
             first += len(table)
         if len(lines) > 1:
-            message, *remedies = mixed_column(key[1], key[0], " and ".join(short(v) for _, v in lines.values())).args
+            message, *remedies = mixed_column(
+                key[1], key[0], " and ".join(short_repr(v) for _, v in lines.values())
+            ).args
             (one, _), (other, _), *_ = lines.values()
             raise DataError(f"{self.path}, line {other} and line {one} differ: {message}", *remedies)
         return next(iter(lines), None)
@@ -649,7 +655,7 @@ class _File:
             own = Text.of([None] * rows) if kind is None else getattr(table, side)[name]
             if isinstance(own, Categories):
                 ordered = map(_plain, own.names) if kind == "label" else own.names
-                own = Coded(own.codes, own.names).labels(name, side, ordered)
+                own = Factorized(own.codes, own.names).labels(name, side, ordered)
                 if kind == "word" and not self.options.kind(name, side):
                     own = Text(own.values()) if are_ids(len(own.names), int((~own.missing).sum())) else own
             columns[side][name] = own
@@ -662,7 +668,7 @@ def _filled(table: GraphTable, like: Mapping[Key, Column]) -> GraphTable:
     for (side, name), column in like.items():
         if name not in getattr(table, side):
             rows = table.num_nodes if side == "nodes" else table.num_edges
-            lacking[side][name] = taken(column, np.full(rows, -1))
+            lacking[side][name] = take_or_missing(column, np.full(rows, -1))
     if "id" in lacking["nodes"]:
         lacking["nodes"]["id"] = Text.of(chain.from_iterable(map(range, np.diff(table.node_ptr).tolist())))
     return table.with_columns(nodes=lacking["nodes"], edges=lacking["edges"])
@@ -678,11 +684,11 @@ def _check_target(name: str, value: object) -> None:
     if value is None:
         return
     if not isinstance(value, str | int | float) or isinstance(value, bool):
-        raise GraphError(f"{name} must be a number or a name, got {short(value)}.")
+        raise GraphError(f"{name} must be a number or a name, got {short_repr(value)}.")
     if isinstance(value, float) and not math.isfinite(value):
         raise GraphError(f"the target {value} is no number to learn. Give another, or drop the graph.")
     if isinstance(value, int) and not -LARGEST <= value < LARGEST:
-        raise GraphError(f"the target {short(value)} is too large for a whole number of 64 bits: make it a name.")
+        raise GraphError(f"the target {short_repr(value)} is too large for a whole number of 64 bits: make it a name.")
 
 
 # And back
@@ -710,7 +716,7 @@ def write_json_lines(table: GraphTable, path: str | Path) -> Path:
     ...     GraphTable.of(write_json_lines(table, f"{folder}/graphs.jsonl")) == table
     True
     """
-    with whole_file(path) as scratch, scratch.open("wb") as file:
+    with atomic_file(path) as scratch, scratch.open("wb") as file:
         file.writelines(line + b"\n" for block in table.blocks(WRITTEN_NODES) for line in _written(block))
     return Path(path)
 
@@ -734,4 +740,4 @@ def _written(table: GraphTable) -> Iterator[bytes]:
         try:
             yield msgspec.json.encode(record)
         except (UnicodeEncodeError, TypeError, OverflowError) as error:
-            raise GraphError(f"{table.called(i)} cannot be written as JSON: {error}.") from error
+            raise GraphError(f"{table.describe_graph(i)} cannot be written as JSON: {error}.") from error

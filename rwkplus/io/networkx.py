@@ -8,11 +8,11 @@ import networkx as nx
 import numpy as np
 
 from rwkplus.errors import GraphError
-from rwkplus.io.sources import ReadOptions, columns_of, graph_columns, one_direction, with_ids
+from rwkplus.io.sources import ReadOptions, columns_of, common_direction, graph_columns, with_ids
 from rwkplus.table import GraphTable
 from rwkplus.table.graph_table import parallel_edges, plain_graphs, pointers
 
-TAKES = ("ignore", "labels", "attributes", "weight", "y")
+ACCEPTED = ("ignore", "labels", "attributes", "weight", "y")
 CLASSES: dict[tuple[bool, bool], type[nx.Graph]] = {
     (False, False): nx.Graph, (True, False): nx.DiGraph, (False, True): nx.MultiGraph, (True, True): nx.MultiDiGraph,
 }  # fmt: skip
@@ -28,11 +28,11 @@ def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions
           nodes  id: ids
           edges  how: 1 label (card)
     """
-    options.check("graphs of networkx", TAKES)
+    options.check("graphs of networkx", ACCEPTED)
     for i, graph in enumerate(graphs):
         if not isinstance(graph, nx.Graph):
             raise GraphError(f"graph {i} is a {type(graph).__name__}: expected networkx graphs, all of one kind.")
-    directed = one_direction([graph.is_directed() for graph in graphs])
+    directed = common_direction([graph.is_directed() for graph in graphs])
     node_fields: list[dict[Any, Any]] = []
     edge_fields: list[dict[Any, Any]] = []
     ids: list[Any] = []
@@ -71,7 +71,7 @@ def from_networkx(graphs: Sequence[nx.Graph], options: ReadOptions = ReadOptions
         edges,
         directed,
     )
-    return options.applied(table)
+    return options.mark_columns(table)
 
 
 def _names(fields: Sequence[dict[Any, Any]], kind: str, ptr: Any) -> list[str]:  # noqa: ANN401

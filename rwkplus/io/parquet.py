@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError
-from rwkplus.files import damaged, read_json, whole_folder
+from rwkplus.files import atomic_folder, damaged, read_json
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.columns import Rows, read_only
@@ -125,7 +125,7 @@ def write_table(table: GraphTable, folder: str | Path) -> Path:
     """
     folder = Path(folder)
     fields = {side: _fields(table, side) for side in SIDES}
-    with whole_folder(folder, replaces=ABOUT) as scratch:
+    with atomic_folder(folder, replaces=ABOUT) as scratch:
         for side in SIDES:
             batch = pa.RecordBatch.from_pydict(fields[side][0])
             with (scratch / f"{side}.arrow").open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
@@ -397,7 +397,7 @@ def write_parquet(table: GraphTable, folder: str | Path) -> Path:
 
     from rwkplus.io.frames import to_frames
 
-    with whole_folder(folder, replaces=[f"{side}.parquet" for side in SIDES]) as scratch:
+    with atomic_folder(folder, replaces=[f"{side}.parquet" for side in SIDES]) as scratch:
         for side, frame in to_frames(table, "pyarrow")._asdict().items():
             parquet.write_table(frame, scratch / f"{side}.parquet")
     return Path(folder)

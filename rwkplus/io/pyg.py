@@ -16,13 +16,13 @@ from rwkplus.errors import GraphError
 from rwkplus.io.pyg_checks import INTEGERS, MEANINGFUL, NAMES, USED, check_alike, check_fields, fields_of
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
-from rwkplus.table.arrays import once
+from rwkplus.table.arrays import merge_directions
 from rwkplus.table.columns import integer_labels, target_column
 from rwkplus.table.graph_table import pointers
-from rwkplus.table.reader import CARRIED, directed_edges
+from rwkplus.table.reader import ID_COLUMNS, directed_edges
 from rwkplus.types import check_ignore, check_integer
 
-TAKES = ("ignore", "y", "directed")
+ACCEPTED = ("ignore", "y", "directed")
 WEIGHT = "edge_weight"
 
 
@@ -39,7 +39,7 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
         GraphTable: 1 undirected graph, 2 nodes, 1 edge
           nodes  x: 2 labels (6, 8)
     """
-    options.check("graphs of PyG", TAKES)
+    options.check("graphs of PyG", ACCEPTED)
     items = graph_list(graphs)
     whole = _Collated.of(items, options.ignore, need_x=False)
     whole.check_finite()
@@ -56,7 +56,7 @@ def from_pyg(graphs: Any, options: ReadOptions = ReadOptions()) -> GraphTable:  
         edges=edges,
         directed=True,
     )
-    table = options.applied(table if options.directed else once(table))
+    table = options.mark_columns(table if options.directed else merge_directions(table))
     return replace(table, weight=weight).without(options.ignore)
 
 
@@ -287,7 +287,7 @@ class _Collated:
             codes = label_numbers(values).cpu().numpy()
             column = Categories.numbered(codes, names or map(str, range(values.size(1))), one_hot=True)
             return {field if names is None else "label": column}
-        if names is None or set(names) & set(CARRIED):
+        if names is None or set(names) & set(ID_COLUMNS):
             return {field: Numbers(_array(values))}
         return {name: Numbers(_array(values[:, k])) for k, name in enumerate(names)}
 

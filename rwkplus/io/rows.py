@@ -1,4 +1,4 @@
-"""Tables as users have them, row by row: their cells, what columns mean, and mistakes told in the user's words."""
+"""Tables as users have them, row by row: their cells, what columns mean, and errors told in the user's words."""
 
 import re
 import warnings
@@ -32,7 +32,7 @@ from rwkplus.types import check_ignore
 Side = Literal["graphs", "nodes", "edges"]
 Ints: TypeAlias = NDArray[np.int64]
 SHOWN = 5
-"""Mistakes that a message spells out."""
+"""Rows that a message spells out."""
 DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?"
     r"|\d{1,2}([./])\d{1,2}\6\d{4}( \d{1,2}:\d{2}(:\d{2})?)?"
@@ -40,7 +40,7 @@ DATE = re.compile(
 SKIP = Remedy("{on_error} reads the rest.", on_error="skip")
 
 
-class Places(NamedTuple):
+class RowLocator(NamedTuple):
     """How the user finds the rows of a table."""
 
     table: str
@@ -55,13 +55,13 @@ class Places(NamedTuple):
 
 @dataclass
 class _Found:
-    """Mistakes of one table."""
+    """Rows of one table that cannot be used."""
 
     rows: set[int] = field(default_factory=set)
     shown: list[tuple[int, str]] = field(default_factory=list)
     unread: int = 0
 
-    def text(self, places: Places) -> str:
+    def text(self, places: RowLocator) -> str:
         """All of it in a sentence."""
         number, shown = len(self.rows) + self.unread, [said for _, said in sorted(self.shown)[:SHOWN]]
         if number <= 1:
@@ -72,21 +72,21 @@ class _Found:
         return f"{where}{number:,}{of} {places.unit}s cannot be read: {'; '.join(shown)}{more}."
 
 
-class Mistakes:
+class RowErrors:
     """Collects what is wrong with rows, to tell it at once or to leave it out with a warning.
 
     Example:
-        >>> mistakes = Mistakes({"edges": Places("edges.csv", "line", lambda row: (row + 2, f"line {row + 2}"))})
-        >>> mistakes.add("edges", [1, 3], "column 'to' is empty")
+        >>> errors = RowErrors({"edges": RowLocator("edges.csv", "line", lambda row: (row + 2, f"line {row + 2}"))})
+        >>> errors.add("edges", [1, 3], "column 'to' is empty")
         >>> try:
-        ...     mistakes.settle()
+        ...     errors.settle()
         ... except DataError as error:
         ...     print(error)
         edges.csv: 2 lines cannot be read: line 3: column 'to' is empty; line 5: column 'to' is empty.
         on_error='skip' reads the rest.
     """
 
-    def __init__(self, places: Mapping[Side, Places], on_error: OnError = "raise") -> None:
+    def __init__(self, places: Mapping[Side, RowLocator], on_error: OnError = "raise") -> None:
         self.places = places
         self.on_error = on_error
         self._new: dict[Side, _Found] = {}
@@ -130,7 +130,7 @@ class Mistakes:
         self._kept.append(f"{sentence}: {otherwise}.")
 
     def settle(self) -> dict[Side, Ints]:
-        """Raise an error about all mistakes so far; or, if they are to be skipped, the rows to leave out."""
+        """Raise an error about all errors so far; or, if they are to be skipped, the rows to leave out."""
         texts = [own.text(self.places[side]) for side, own in self._new.items()]
         if self.on_error == "raise" and (texts or self._lacking):
             raise self._error(" ".join(texts + self._lacking), *self._remedies, *([SKIP] if texts else []))
@@ -155,17 +155,17 @@ class Mistakes:
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class Factorized:
     """Cells by number: a code per row, -1 where the cell is empty, and the values that the codes stand for."""
 
     codes: Array
     values: Sequence[Any]
 
     @classmethod
-    def of(cls, cells: Iterable[Any]) -> "Coded":
+    def of(cls, cells: Iterable[Any]) -> "Factorized":
         """Number the distinct values in the order in which they appear; None and nan are missing.
 
-        >>> coded = Coded.of(["card", None, "cash", "card"])
+        >>> coded = Factorized.of(["card", None, "cash", "card"])
         >>> coded.codes.tolist(), coded.values
         ([0, -1, 1, 0], ['card', 'cash'])
         """
@@ -173,10 +173,10 @@ class Coded:
         codes = np.fromiter(map(code.__getitem__, cells), np.int32)
         return cls(codes, list(code)).without([k for k, value in enumerate(code) if is_missing(value)])
 
-    def without(self, empty: Sequence[int]) -> "Coded":
+    def without(self, empty: Sequence[int]) -> "Factorized":
         """Let some of the values be missing.
 
-        >>> Coded.of(["card", "", "cash"]).without([1]).codes.tolist()
+        >>> Factorized.of(["card", "", "cash"]).without([1]).codes.tolist()
         [0, -1, 1]
         """
         if not empty:
@@ -184,7 +184,7 @@ class Coded:
         kept = np.delete(np.arange(len(self.values)), empty).tolist()
         number = np.full(len(self.values) + 1, -1, dtype=np.int32)
         number[kept] = np.arange(len(kept))
-        return Coded(number[self.codes], [self.values[k] for k in kept])
+        return Factorized(number[self.codes], [self.values[k] for k in kept])
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -194,9 +194,9 @@ class Coded:
         """Which cells are empty."""
         return self.codes < 0
 
-    def take(self, rows: Ints) -> "Coded":
+    def take(self, rows: Ints) -> "Factorized":
         """Some of the rows."""
-        return Coded(self.codes[rows], self.values)
+        return Factorized(self.codes[rows], self.values)
 
     def labels(self, name: str, of: str, values: Iterable[Any] | None = None) -> Categories:
         """The values, or others in their place, as labels of the column ``name``."""
@@ -206,7 +206,7 @@ class Coded:
     def cells(self) -> NDArray[np.object_]:
         """The value of every row, None where it is missing.
 
-        >>> Coded.of(["card", None, "card"]).cells().tolist()
+        >>> Factorized.of(["card", None, "card"]).cells().tolist()
         ['card', None, 'card']
         """
         values = np.empty(len(self.values) + 1, dtype=object)
@@ -214,27 +214,27 @@ class Coded:
         return values[self.codes]
 
 
-Cells: TypeAlias = Coded | Column | list[Any]
+Cells: TypeAlias = Factorized | Column | list[Any]
 """A column as a file or frame gives it; Python values where nothing else fits."""
 Tables: TypeAlias = Mapping[Side, Mapping[str, Cells]]
 """Columns of the tables of graphs, nodes and edges by name."""
 
 
-def values_of(cells: Cells) -> list[Any]:
+def to_list(cells: Cells) -> list[Any]:
     """The value of every cell."""
     if isinstance(cells, list):
         return cells
-    found: list[Any] = (cells.cells() if isinstance(cells, Coded) else cells.values()).tolist()
+    found: list[Any] = (cells.cells() if isinstance(cells, Factorized) else cells.values()).tolist()
     return found
 
 
 # What columns are called
 
 
-def find(name: str, columns: Iterable[str]) -> str | None:
+def find_column(name: str, columns: Iterable[str]) -> str | None:
     """The column of this name; capitals matter only where two names differ in nothing else.
 
-    >>> find("smiles", ["ID", "SMILES"])
+    >>> find_column("smiles", ["ID", "SMILES"])
     'SMILES'
     """
     columns = list(columns)
@@ -256,17 +256,17 @@ ENDS = (
 """What else the columns of an edge's ends are called: not guessed, but suggested."""
 
 
-def needed(name: str, columns: Iterable[str], option: str, table: str) -> str:
+def require_column(name: str, columns: Iterable[str], option: str, table: str) -> str:
     """The column of this name, or an error that says what there is instead.
 
-    >>> needed("source", ["from", "to"], "source", "edges.csv")
+    >>> require_column("source", ["from", "to"], "source", "edges.csv")
     Traceback (most recent call last):
     ...
     rwkplus.errors.DataError: edges.csv has no column 'source'; it has 'from', 'to'. Say which columns are its ends,
     such as source='from' and target='to'.
     """
     columns = list(columns)
-    found = find(name, columns)
+    found = find_column(name, columns)
     if found is None:
         there = ", ".join(map(repr, columns))
         raise DataError(f"{table} has no column {name!r}; it has {there}.", *_meant(name, columns, option))
@@ -277,7 +277,7 @@ def _meant(name: str, columns: Sequence[str], option: str) -> Iterator[Remedy]:
     """Which column may be meant by one that is not there."""
     if option in ("source", "target"):
         for ends in ENDS:
-            source, target = (find(end, columns) for end in ends)
+            source, target = (find_column(end, columns) for end in ends)
             if source is not None and target is not None:
                 text = "Say which columns are its ends, such as {source} and {target}."
                 yield Remedy(text, source=source, target=target)
@@ -290,21 +290,21 @@ def _meant(name: str, columns: Sequence[str], option: str) -> Iterator[Remedy]:
         yield Remedy("If these are molecules, {smiles} names the column of SMILES.", smiles=...)
 
 
-def are_molecules(columns: Iterable[str], options: ReadOptions) -> bool:
+def has_molecules(columns: Iterable[str], options: ReadOptions) -> bool:
     """Whether the rows of a table are molecules, because it has a column of SMILES, rather than edges.
 
-    >>> are_molecules(["id", "SMILES"], ReadOptions()), are_molecules(["source", "target", "smiles"], ReadOptions())
+    >>> has_molecules(["id", "SMILES"], ReadOptions()), has_molecules(["source", "target", "smiles"], ReadOptions())
     (True, False)
     """
     columns = list(columns)
-    ends = find(options.source, columns), find(options.target, columns)
-    return find(options.smiles, columns) is not None and None in ends
+    ends = find_column(options.source, columns), find_column(options.target, columns)
+    return find_column(options.smiles, columns) is not None and None in ends
 
 
-def spelled(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> ReadOptions:
+def resolve_names(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> ReadOptions:
     """Options that name columns as the tables do, whose capitals may differ; or an error about one that none has.
 
-    >>> spelled(ReadOptions(labels=("how",)), {"edges": ["Source", "Target", "How"]}).labels
+    >>> resolve_names(ReadOptions(labels=("how",)), {"edges": ["Source", "Target", "How"]}).labels
     ['How']
     """
     names = {name for columns in given.values() for name in columns}
@@ -320,11 +320,11 @@ def spelled(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> ReadOp
     check_ignore([name for name in options.ignore if not as_written(name)], known)
     weight, targets = options.weight, options.targets
     if weight is not None and "edges" in given:
-        weight = needed(weight, given["edges"], "weight", "the table of edges")
+        weight = require_column(weight, given["edges"], "weight", "the table of edges")
     if options.y == "y":
-        targets = (find("y", given.get("graphs", ())) or "y",)
+        targets = (find_column("y", given.get("graphs", ())) or "y",)
     else:
-        targets = tuple(needed(name, given.get("graphs", ()), "y", "the table of graphs") for name in targets)
+        targets = tuple(require_column(name, given.get("graphs", ()), "y", "the table of graphs") for name in targets)
     return replace(
         options,
         labels=[own for name in options.labels for own in as_written(name)],
@@ -352,15 +352,15 @@ def kind_of(name: str, side: Side, options: ReadOptions) -> Kind | None:
     return options.kind(name, side) or by_name
 
 
-def typed(name: str, cells: Cells, side: Side, options: ReadOptions) -> Column:
+def to_column(name: str, cells: Cells, side: Side, options: ReadOptions) -> Column:
     """Cells as a column: words are labels or, where nearly every row has another one, ids; numbers are attributes.
 
-    >>> typed("how", Coded.of(["card", "cash", "card"]), "edges", ReadOptions()).names
+    >>> to_column("how", Factorized.of(["card", "cash", "card"]), "edges", ReadOptions()).names
     ('card', 'cash')
     """
     kind = kind_of(name, side, options)
     target = side == "graphs" and name in options.targets
-    if isinstance(cells, Coded):
+    if isinstance(cells, Factorized):
         return _of_words(name, cells, "label" if target and kind is None else kind, side)
     if isinstance(cells, list):
         return _of_objects(name, cells, kind, side, carried=side == "graphs" and not target)
@@ -369,7 +369,7 @@ def typed(name: str, cells: Cells, side: Side, options: ReadOptions) -> Column:
     return column_of(name, cells.values().tolist(), kind, of=side)
 
 
-def _of_words(name: str, cells: Coded, kind: Kind | None, side: Side) -> Column:
+def _of_words(name: str, cells: Factorized, kind: Kind | None, side: Side) -> Column:
     """A column of a dictionary of values."""
     values, words = cells.values, all(isinstance(value, str) for value in cells.values)
     if kind == "text" or not (values or kind):

@@ -12,7 +12,7 @@ from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Column, GraphTable, Numbers
 from rwkplus.table.graph_table import pointers
 
-TAKES = ("ignore", "weight", "directed")
+ACCEPTED = ("ignore", "weight", "directed")
 
 
 def from_scipy(adjacencies: Sequence[Any], options: ReadOptions = ReadOptions()) -> GraphTable:
@@ -25,7 +25,7 @@ def from_scipy(adjacencies: Sequence[Any], options: ReadOptions = ReadOptions())
         GraphTable: 1 undirected graph, 2 nodes, 1 edge
           edges  weight: numbers, all 2
     """
-    options.check("adjacency matrices", TAKES)
+    options.check("adjacency matrices", ACCEPTED)
     matrices = [_checked(i, adjacency) for i, adjacency in enumerate(adjacencies)]
     directed = options.directed or not all(map(_symmetric, matrices))
     ends = [_edges(matrix, directed=directed) for matrix in matrices]
@@ -41,7 +41,7 @@ def from_scipy(adjacencies: Sequence[Any], options: ReadOptions = ReadOptions())
         edges,
         directed,
     )
-    return options.applied(table).without(options.ignore)
+    return options.mark_columns(table).without(options.ignore)
 
 
 def _checked(i: int, adjacency: Any) -> Any:  # noqa: ANN401

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError
 from rwkplus.files import opened_text, read_text
-from rwkplus.io.rows import Cells, Mistakes, Places, find, needed, typed, values_of
+from rwkplus.io.rows import Cells, RowErrors, RowLocator, find_column, require_column, to_column, to_list
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import integer_labels, short, target_column
+from rwkplus.table.columns import integer_labels, short_repr, target_column
 from rwkplus.table.graph_table import pointers
 
 try:
@@ -24,7 +24,7 @@ try:
 except ImportError:  # told once a file has been looked at
     Chem = None  # type: ignore[assignment]
 
-TAKES = ("atom", "bond", "ignore", "on_error", "n_jobs")
+ACCEPTED = ("atom", "bond", "ignore", "on_error", "n_jobs")
 LARGEST = 2**63
 """Whole numbers from here on are identifiers."""
 CHARACTERS = 1 << 20
@@ -88,43 +88,43 @@ def from_molecules(molecules: Iterable[Any], options: ReadOptions = ReadOptions(
           nodes  label: 3 labels (C, N, O)
           edges  label: 5 labels (-, =, #, :, ~)
     """
-    options.check("molecules", TAKES)
+    options.check("molecules", ACCEPTED)
     if isinstance(molecules, str):
         raise GraphError(f"expected several SMILES, got the single one {molecules!r}: put it into a list.")
     molecules = molecules if isinstance(molecules, list) else list(molecules)
     if not molecules:
         raise GraphError("the list of molecules is empty: give at least one.")
-    places = Places("", "molecule", lambda row: (row, f"molecule {row}"), len(molecules))
-    return _read(molecules, {}, options, Mistakes({"graphs": places}, options.on_error))
+    places = RowLocator("", "molecule", lambda row: (row, f"molecule {row}"), len(molecules))
+    return _read(molecules, {}, options, RowErrors({"graphs": places}, options.on_error))
 
 
-def from_table(columns: Mapping[str, Cells], options: ReadOptions, mistakes: Mistakes) -> GraphTable:
+def from_table(columns: Mapping[str, Cells], options: ReadOptions, errors: RowErrors) -> GraphTable:
     """Read the molecules of a table, one a row, and carry its other columns along: they describe the graphs.
 
-    Options name columns as :func:`rwkplus.io.rows.spelled` does; mistakes name the rows, and may know of some already.
+    Options name columns as :func:`rwkplus.io.rows.resolve_names` does; ``errors`` names the rows.
     """
-    options.check("a table of molecules", (*TAKES, "smiles", "graph", "y", "labels", "attributes"))
-    smiles = needed(options.smiles, columns, "smiles", mistakes.table("graphs"))
-    molecules = values_of(columns[smiles])
+    options.check("a table of molecules", (*ACCEPTED, "smiles", "graph", "y", "labels", "attributes"))
+    smiles = require_column(options.smiles, columns, "smiles", errors.table("graphs"))
+    molecules = to_list(columns[smiles])
     empty = np.flatnonzero([molecule is None for molecule in molecules])
-    mistakes.add("graphs", empty, f"column {smiles!r} is empty")
-    kept = {name: cells for name, cells in columns.items() if name != smiles and not options.leaves_out(name, "graphs")}
+    errors.add("graphs", empty, f"column {smiles!r} is empty")
+    kept = {name: cells for name, cells in columns.items() if name != smiles and not options.ignores(name, "graphs")}
     described = _described(kept, options)
-    about_atoms = [name for name in options.ignore if find(name, columns) is None]
-    return options.applied(_read(molecules, described, replace(options, ignore=about_atoms), mistakes))
+    about_atoms = [name for name in options.ignore if find_column(name, columns) is None]
+    return options.mark_columns(_read(molecules, described, replace(options, ignore=about_atoms), errors))
 
 
 def _described(columns: Mapping[str, Cells], options: ReadOptions) -> dict[str, Column]:
     """Columns of the graphs; one that names all of them is called ``name``."""
     described: dict[str, Column] = {}
     for column in ("name", options.graph, "id"):
-        found = find(column, columns)
+        found = find_column(column, columns)
         if found is not None and found not in options.targets and "name" not in described:
-            names = values_of(columns[found])
+            names = to_list(columns[found])
             if all(name is not None for name in names):
                 described["name"] = Text.of(map(str, names))
                 columns = {name: cells for name, cells in columns.items() if name != found}
-    return described | {name: typed(name, cells, "graphs", options) for name, cells in columns.items()}
+    return described | {name: to_column(name, cells, "graphs", options) for name, cells in columns.items()}
 
 
 def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:
@@ -141,15 +141,15 @@ def read_smi(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
         ...     read_smi(file).y
         array([1, 0])
     """
-    options.check("a file of SMILES", TAKES)
+    options.check("a file of SMILES", ACCEPTED)
     lines = enumerate(read_text(path).splitlines(), start=1)
     rows = [(number, line.split(maxsplit=1)) for number, line in lines if line.strip()]
     if not rows:
         raise DataError(f"{path} holds no SMILES.")
-    places = Places(str(path), "line", lambda row: (rows[row][0], f"line {rows[row][0]}"), len(rows))
-    mistakes = Mistakes({"graphs": places}, options.on_error)
+    places = RowLocator(str(path), "line", lambda row: (rows[row][0], f"line {rows[row][0]}"), len(rows))
+    errors = RowErrors({"graphs": places}, options.on_error)
     words = [own[0] for _, own in rows]
-    return options.applied(_read(words, _second_words(rows, path), options, mistakes))
+    return options.mark_columns(_read(words, _second_words(rows, path), options, errors))
 
 
 def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTable:
@@ -169,47 +169,47 @@ def read_sdf(path: str | Path, options: ReadOptions = ReadOptions()) -> GraphTab
           nodes  label: 2 labels (C, O)
           edges  label: 5 labels (-, =, #, :, ~)
     """
-    options.check("a file of molecules", (*TAKES, "y"))
+    options.check("a file of molecules", (*ACCEPTED, "y"))
     _check_text(path)
     _check_rdkit()
     blocks, records = _read_records(Path(path), options)
     if not blocks:
         raise DataError(f"{path} holds no molecules.")
     block = _joined(blocks)
-    places = Places(str(path), "record", lambda row: (row + 1, f"record {row + 1}"), block.given)
-    mistakes = Mistakes({"graphs": places}, options.on_error)
-    _settle(np.arange(block.given), block, mistakes, lambda row: "RDKit cannot read it")
+    places = RowLocator(str(path), "record", lambda row: (row + 1, f"record {row + 1}"), block.given)
+    errors = RowErrors({"graphs": places}, options.on_error)
+    _settle(np.arange(block.given), block, errors, lambda row: "RDKit cannot read it")
     fields = _data_fields(records, options, path)
-    return options.applied(_table(block, options).with_columns(graphs=fields))
+    return options.mark_columns(_table(block, options).with_columns(graphs=fields))
 
 
 # Molecules as tables
 
 
-def _read(molecules: list[Any], columns: Mapping[str, Column], options: ReadOptions, mistakes: Mistakes) -> GraphTable:
+def _read(molecules: list[Any], columns: Mapping[str, Column], options: ReadOptions, errors: RowErrors) -> GraphTable:
     """Read molecules but those that are known to be wrong; columns describe them."""
-    rows = np.setdiff1d(np.arange(len(molecules)), mistakes.settle().get("graphs", ()))
+    rows = np.setdiff1d(np.arange(len(molecules)), errors.settle().get("graphs", ()))
     if not rows.size:
-        raise mistakes.nothing_left()
+        raise errors.nothing_left()
     _check_rdkit()
     good = molecules if rows.size == len(molecules) else [molecules[row] for row in rows]
     block = _joined(_blocks(good, options))
-    rows = _settle(rows, block, mistakes, lambda row: f"RDKit cannot read {short(molecules[row])}")
+    rows = _settle(rows, block, errors, lambda row: f"RDKit cannot read {short_repr(molecules[row])}")
     table = _table(block, options)
     return table.with_columns(graphs={name: column.take(rows) for name, column in columns.items()})
 
 
 def _settle(
-    rows: NDArray[np.int64], block: Block, mistakes: Mistakes, message: Callable[[int], str]
+    rows: NDArray[np.int64], block: Block, errors: RowErrors, message: Callable[[int], str]
 ) -> NDArray[np.int64]:
     """Raise an error about molecules of a block that cannot be read, or warn and return the rows of the others."""
     bad = rows[block.bad]
-    header = [HEADER] if mistakes.places["graphs"].unit == "line" and 0 in bad else []
-    mistakes.add("graphs", bad, lambda i: message(bad[i]), "Correct or remove what cannot be read.", *header)
-    mistakes.settle()
+    header = [HEADER] if errors.places["graphs"].unit == "line" and 0 in bad else []
+    errors.add("graphs", bad, lambda i: message(bad[i]), "Correct or remove what cannot be read.", *header)
+    errors.settle()
     if len(block.bad) == block.given:
-        raise mistakes.nothing_left()
-    mistakes.warn()
+        raise errors.nothing_left()
+    errors.warn()
     return np.delete(rows, block.bad)
 
 

@@ -121,11 +121,11 @@ class ReadOptions:
             return "label"
         return "attribute" if name in self.attributes or f"{side}.{name}" in self.attributes else None
 
-    def leaves_out(self, name: str, side: str) -> bool:
+    def ignores(self, name: str, side: str) -> bool:
         """Whether the user wants to ignore a column.
 
         >>> options = ReadOptions(ignore=("edges.when",))
-        >>> options.leaves_out("when", "edges"), options.leaves_out("when", "nodes")
+        >>> options.ignores("when", "edges"), options.ignores("when", "nodes")
         (True, False)
         """
         return name in self.ignore or f"{side}.{name}" in self.ignore
@@ -163,7 +163,7 @@ class ReadOptions:
                 if name not in known and (sure or get_close_matches(name, names, 1)):
                     raise no_such_column(option, name, names)
 
-    def weighted(self, table: GraphTable) -> GraphTable:
+    def mark_weight(self, table: GraphTable) -> GraphTable:
         """Say which column is the weight."""
         if self.weight is not None:
             column = table.edges.get(self.weight)
@@ -174,19 +174,19 @@ class ReadOptions:
                 raise GraphError(f"the weight {self.weight!r} must be one number for every edge.")
         return replace(table, weight=self.weight)
 
-    def applied(self, table: GraphTable) -> GraphTable:
+    def mark_columns(self, table: GraphTable) -> GraphTable:
         """Say which column is the weight and which are targets, where there are such."""
         known = {name for side in SIDES for name in getattr(table, side)}
         for name in self.targets:
             if name not in known and get_close_matches(name, known, 1, 0.7):
                 raise no_such_column("y", name, known)
-        return replace(self.weighted(table), targets=tuple(t for t in self.targets if t in table.graphs))
+        return replace(self.mark_weight(table), targets=tuple(t for t in self.targets if t in table.graphs))
 
 
-def options_of(given: Mapping[str, Any]) -> ReadOptions:
+def options_from(given: Mapping[str, Any]) -> ReadOptions:
     """Options by name, or an error about one that does not exist.
 
-    >>> options_of({"direct": True})
+    >>> options_from({"direct": True})
     Traceback (most recent call last):
     ...
     rwkplus.errors.ParameterError: there is no option 'direct'. Did you mean 'directed'?
@@ -243,14 +243,14 @@ def read_graphs(
         GraphTable: 2 undirected graphs, 7 nodes, 6 edges
     """
     if edges is None and nodes is None and graphs is None:
-        return _read(data, options_of(options))
+        return _read(data, options_from(options))
     from rwkplus.io.frames import from_frames
 
     if edges is None and hasattr(data, "columns"):
         data, edges = None, data
     if data is not None:
         raise ParameterError("give either graphs, or data frames of edges, nodes and graphs, not both.")
-    return from_frames(edges, nodes, graphs, options_of(options))
+    return from_frames(edges, nodes, graphs, options_from(options))
 
 
 def read_path(path: Path, options: ReadOptions = ReadOptions()) -> GraphTable:
@@ -361,7 +361,7 @@ def _is_a(value: object, module: str, *names: str) -> bool:
 # And back
 
 
-class Written(NamedTuple):
+class WrittenGraphs(NamedTuple):
     """A table in a file or folder, and what became of it."""
 
     path: Path
@@ -371,7 +371,7 @@ class Written(NamedTuple):
     """What differs even then, in words."""
 
 
-def write_graphs(table: GraphTable, path: str | Path, form: GraphForm = "arrow") -> Written:
+def write_graphs(table: GraphTable, path: str | Path, form: GraphForm = "arrow") -> WrittenGraphs:
     """Write graphs as JSON lines, as a folder of CSV or Parquet files, or of Arrow files (:meth:`GraphTable.write`).
 
     What was written is read again, so that nothing gets lost in silence.
@@ -394,7 +394,7 @@ def write_graphs(table: GraphTable, path: str | Path, form: GraphForm = "arrow")
     module, _, function = write[form].partition(".")
     made: Path = getattr(import_module(f"rwkplus.io.{module}"), function)(table, path)
     if form == "arrow":
-        return Written(made, {}, [])
+        return WrittenGraphs(made, {}, [])
     options: dict[str, Any] = {}
     if table.targets not in ((), ("y",)):
         options["y"] = table.targets[0] if len(table.targets) == 1 else list(table.targets)
@@ -403,12 +403,12 @@ def write_graphs(table: GraphTable, path: str | Path, form: GraphForm = "arrow")
     if form != "jsonl":
         options |= {"directed": True} if table.directed else {}
         options |= {"multigraph": True} if parallel_edges(table).any() else {}
-    again = read_path(made, options_of(options))
+    again = read_path(made, options_from(options))
     for option, kind in (("labels", Categories), ("attributes", Numbers)):
         names = [f"{side}.{name}" for side, name in _of_other_kind(table, again, kind)]
         options |= {option: names} if names else {}
-    again = read_path(made, options_of(options))
-    return Written(made, options, list(_differences(table, again)))
+    again = read_path(made, options_from(options))
+    return WrittenGraphs(made, options, list(_differences(table, again)))
 
 
 def _of_other_kind(table: GraphTable, again: GraphTable, kind: type) -> Iterator[tuple[str, str]]:
@@ -433,7 +433,7 @@ def _differences(table: GraphTable, again: GraphTable) -> Iterator[str]:
             if found is None:
                 yield f"the {side} have no column {name!r}"
             elif found.kind != column.kind:
-                yield f"the column {name!r} of the {side} is {found.in_words()}"
+                yield f"the column {name!r} of the {side} is {found.describe()}"
             elif len(found) == len(column) and not equal(found, column):
                 yield f"the column {name!r} of the {side} has other values"
 
@@ -441,10 +441,10 @@ def _differences(table: GraphTable, again: GraphTable) -> Iterator[str]:
 # What sources of single graphs share
 
 
-def one_direction(ways: Sequence[bool]) -> bool:
+def common_direction(ways: Sequence[bool]) -> bool:
     """Whether graphs are directed, which holds for all of them or is an error.
 
-    >>> one_direction([False, False])
+    >>> common_direction([False, False])
     False
     """
     if len(set(ways)) > 1:
@@ -484,7 +484,7 @@ def columns_of(values: Iterable[tuple[str, Sequence[Any]]], side: str, options: 
     return {
         name: column_of(name, own, options.kind(name, side), of=side)
         for name, own in values
-        if not options.leaves_out(name, side)
+        if not options.ignores(name, side)
     }
 
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from rwkplus.errors import DataError, ParameterError, Remedy
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers
-from rwkplus.table.arrays import once
+from rwkplus.table.arrays import merge_directions
 from rwkplus.table.columns import integer_labels
 from rwkplus.table.graph_table import pointers
 from rwkplus.types import TUFeatures, check_choice
 
-TAKES = ("ignore", "node_features")
+ACCEPTED = ("ignore", "node_features")
 ATTRIBUTES = {"node": "x", "edge": "attr"}
 LARGEST = 2**53
 """Whole numbers up to here are exact as floats."""
@@ -57,7 +57,7 @@ def read_tu(
         GraphTable: 1 undirected graph, 2 nodes, 1 edge
           nodes  label: 2 labels (C, O)
     """
-    options.check("files in TU format", TAKES)
+    options.check("files in TU format", ACCEPTED)
     files = _TUFiles(Path(path))
     indicator = _indicator(files)
     num_nodes = np.bincount(indicator - 1, minlength=int(indicator[-1]))
@@ -77,7 +77,7 @@ def read_tu(
         {name: column.take(order) for name, column in edge_columns.items()},
         directed=True,
     )
-    return options.applied(once(table)).without(options.ignore)
+    return options.mark_columns(merge_directions(table)).without(options.ignore)
 
 
 class _TUFiles:

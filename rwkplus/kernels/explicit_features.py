@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rwkplus.errors import ParameterError, Remedy
-from rwkplus.files import whole_folder
+from rwkplus.files import atomic_folder
 from rwkplus.kernels.gram_storage import Written, join_blocks, open_features, write_block
 from rwkplus.kernels.graph_kernel import finite
 from rwkplus.kernels.node_colors import ColorTable, count_colors
@@ -83,7 +83,7 @@ class FeatureMap:
         self, graphs: ReadGraphs, vocabulary: Vocabulary | None, n_jobs: int | None, path: str | Path
     ) -> sparse.csr_matrix:
         """Map later graphs into a new folder: every process writes its own blocks."""
-        with whole_folder(path) as folder:
+        with atomic_folder(path) as folder:
             store = partial(self._stored, vocabulary=vocabulary, folder=folder)
             join_blocks(map_blocks(store, graphs, BLOCK_NODES, n_jobs), folder)
         return open_features(path)

@@ -12,7 +12,7 @@ from numpy.lib.format import open_memmap
 from scipy import sparse
 
 from rwkplus.errors import DataError
-from rwkplus.files import read_json, write_whole
+from rwkplus.files import read_json, write_atomic
 from rwkplus.table import GraphTable
 from rwkplus.table.arrays import Floats, Ints
 
@@ -66,7 +66,7 @@ class ResumableMatrix:
         if self.path is not None:
             self.values.flush()  # type: ignore[attr-defined]
             record = {"fingerprint": self.fingerprint, "finished": sorted(self.finished)}
-            write_whole(self.progress, json.dumps(record))
+            write_atomic(self.progress, json.dumps(record))
 
     def complete(self) -> Floats:
         """Give the file its name and return the matrix."""

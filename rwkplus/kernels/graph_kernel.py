@@ -63,7 +63,7 @@ class GraphKernel(TransformerMixin, Savable, BaseEstimator):
         reader = Reader.fit(table, self.ignore)
         if not reader.nodes.exists:
             raise GraphError(
-                f"{table.called(0)} has nodes without labels or attributes.",
+                f"{table.describe_graph(0)} has nodes without labels or attributes.",
                 "Give them some, such as their degrees: GraphTable.of(graphs).with_degrees().",
             )
         return ReadGraphs(table, reader)

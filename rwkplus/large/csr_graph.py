@@ -25,7 +25,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from rwkplus.errors import DataError, GraphError, ParameterError
-from rwkplus.files import damaged, read_json, write_whole
+from rwkplus.files import damaged, read_json, write_atomic
 from rwkplus.io.pyg_checks import NAME_FIELDS
 from rwkplus.tensors import check_edge_index
 
@@ -253,7 +253,7 @@ class GraphFiles:
             values.flush()
             arrays[name] = (values.shape, values.dtype.str)
         record = {"format": FORMAT, "arrays": arrays, "facts": dict(facts)}
-        write_whole(self.scratch / HEADER, json.dumps(record, indent=1) + "\n")
+        write_atomic(self.scratch / HEADER, json.dumps(record, indent=1) + "\n")
         self.scratch.rename(self.folder)
         for path in self.folder.iterdir():
             if path.name != HEADER and path.stem not in arrays:

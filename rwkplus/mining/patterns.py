@@ -13,7 +13,7 @@ import numpy as np
 
 from rwkplus.drawing import draw, label_colors
 from rwkplus.errors import DataError, MissingExtraError
-from rwkplus.files import plain_number, read_json, visible, write_whole
+from rwkplus.files import plain_number, read_json, visible, write_atomic
 from rwkplus.mining.contrast import ClassContrast, MeanDifference
 from rwkplus.mining.names import describe
 from rwkplus.mining.pattern_exports import cypher, plot, query_molecule, smarts, smiles
@@ -320,7 +320,7 @@ def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:
     """Write patterns to a JSON file, whole or not at all; folders are made."""
     record = {"format": FORMAT, "patterns": [pattern.to_dict() for pattern in patterns]}
     try:
-        return write_whole(path, json.dumps(record, default=plain_number))
+        return write_atomic(path, json.dumps(record, default=plain_number))
     except TypeError as error:
         raise DataError(
             f"the patterns cannot be written to {path}, as an id of a graph or node has no form in JSON: {error}.",

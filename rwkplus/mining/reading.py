@@ -13,7 +13,7 @@ from rwkplus.loops.embeddings import NONE, Floats, Ints
 from rwkplus.mining.pattern_parts import Condition
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.table import GraphTable, Reader
-from rwkplus.table.arrays import once
+from rwkplus.table.arrays import merge_directions
 from rwkplus.table.columns import Numbers
 from rwkplus.table.reader import SIDES, Side, directed_edges
 
@@ -116,12 +116,12 @@ class PatternReader:
         left_out = [f"{side}.{name}" for side in SIDES for name in numbers[side]]
         reader = Reader.fit_labels(table, left_out, n_classes=n_classes, structural=structural, seed=seed)
         reader = replace(reader, ignore=(*ignore, *left_out))
-        return cls(reader, once(table).directed, **cut)
+        return cls(reader, merge_directions(table).directed, **cut)
 
     def read(self, table: GraphTable) -> MiningDatabase:
         """Graphs as they are searched."""
         if table.directed and not self.directed:
-            table = once(table)
+            table = merge_directions(table)
         if table.directed != self.directed and table.num_edges:
             raise GraphError(
                 f"these graphs are {'directed' if table.directed else 'undirected'}, the mined ones were not.",

@@ -13,7 +13,7 @@ from torch_geometric.utils import degree
 from rwkplus.functional.walks import sparse_product
 from rwkplus.models.registry import Network, graphs_of, takes_kernel_options
 from rwkplus.nn.kernel_conv import KernelLayer, KernelOptions
-from rwkplus.tensors import can_look, check_edge_index
+from rwkplus.tensors import can_read_values, check_edge_index
 from rwkplus.types import check_choice, check_integer, check_share
 
 Colors = Literal["degree", "x"]
@@ -116,7 +116,7 @@ class IGAD(Network):
     def forward(self, batch: Data) -> Tensor:
         """Outputs of every graph: ``(B, out_channels)``."""
         x = self.node_features(batch)
-        if can_look():
+        if can_read_values():
             check_edge_index(batch.edge_index, x.size(0))
         branches = self._feature_branch(batch, two_hops(x, batch.edge_index)), self._topology_branch(batch)
         outputs: Tensor = self.mlp(torch.cat(branches, 1))

@@ -12,7 +12,7 @@ from rwkplus.models.registry import Network, graphs_of, takes_kernel_options
 from rwkplus.nn.kernel_conv import Aggregation, KernelConv, KernelLayer, KernelOptions
 from rwkplus.nn.norms import FixedScale
 from rwkplus.nn.transforms import EgoNets, egonets_of, extract_egonets
-from rwkplus.tensors import learns
+from rwkplus.tensors import needs_grad
 from rwkplus.types import check_choice, check_integer, check_share
 
 Norm = Literal["batch", "fixed"]
@@ -100,7 +100,7 @@ class KerGNN(Network):
         """
         x = self.node_features(batch)
         # Egonets that are alike have one output, yet gradients by the features of their own nodes.
-        merge = not learns(x)
+        merge = not needs_grad(x)
         egonets = self._egonets(batch)
         if self.encoder is not None:
             x = self.encoder(x).relu()
@@ -114,7 +114,7 @@ class KerGNN(Network):
         extent = self.pre_transform.hops, self.pre_transform.max_nodes
         weight, attr = batch.get("edge_weight"), batch.get("edge_attr")
         # Egonets that were found beforehand have copies of weights and colors, which gradients would reach instead.
-        if learns(weight, attr):
+        if needs_grad(weight, attr):
             return extract_egonets(batch.edge_index, batch.num_nodes, *extent, weight, attr)
         return egonets_of(batch, *extent)
 

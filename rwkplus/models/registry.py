@@ -14,7 +14,7 @@ from rwkplus.errors import DataError, GraphError, ParameterError, Remedy, RWKPlu
 from rwkplus.functional.kernels import count_graphs
 from rwkplus.nn.kernel_conv import KernelModule, KernelOptions
 from rwkplus.table import Reader
-from rwkplus.tensors import check_place, check_type
+from rwkplus.tensors import check_device, check_dtype
 
 
 class Entry(NamedTuple):
@@ -271,10 +271,10 @@ class Network(nn.Module):
                 "Give them some, such as rwkplus.io.pyg.one_hot_degree(graphs).",
             )
         weight, name = next(self.parameters()), type(self).__name__
-        check_place("x", x, weight.device, name)
+        check_device("x", x, weight.device, name)
         if x.dim() != 2 or x.size(1) != self.in_channels:
             raise ShapeError(f"x is {tuple(x.shape)} but {name} takes (N, {self.in_channels}).")
-        check_type(x, weight.dtype, name)
+        check_dtype(x, weight.dtype, name)
         return x
 
 

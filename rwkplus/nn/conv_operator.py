@@ -27,7 +27,7 @@ from rwkplus.nn.conv_loops import (
     sparse_product,
     step_backward,
 )
-from rwkplus.tensors import check_range, learns
+from rwkplus.tensors import check_range, needs_grad
 
 # Share of pairs of node and edge color above which they are not looked for one by one.
 MOST_PAIRS = 0.6
@@ -106,7 +106,7 @@ def fused_conv(
         >>> fused_conv(0 * one, matrix, one, torch.zeros(1), steps=2, combine="sum")
         tensor([[0.3125]])
     """
-    keep = learns(logits, hidden_adj, bias) and not recompute
+    keep = needs_grad(logits, hidden_adj, bias) and not recompute
     out: Tensor = _conv(logits, list(adjacency), hidden_adj, bias, steps, combine, keep)[0]
     # What is kept for the backward pass must not change, but callers may want to, say with an in-place ReLU.
     return out.clone() if keep else out

@@ -30,7 +30,7 @@ from rwkplus.errors import ParameterError
 from rwkplus.functional.kernels import Egonets, check_egonets, color_similarity, finite_scores
 from rwkplus.nn import egonet_loops as loops
 from rwkplus.nn.egonet_loops import Bank, Moments, Plan
-from rwkplus.tensors import in_full_precision, learns
+from rwkplus.tensors import in_full_precision, needs_grad
 
 Floats = NDArray[np.floating[Any]]
 # Slots of a part of a plan. Fewer multiply the calls of loops, more leave the caches.
@@ -94,7 +94,7 @@ def compiled_egonet_scores(
         Scores, and the mean, variance and number of the walks that were normalized in each step, for training.
     """
     check_egonets(x, egonets, hidden_x, hidden_adj, hidden_edge_attr, steps)
-    if learns(egonets.weight, None if hidden_edge_attr is None else egonets.attr):
+    if needs_grad(egonets.weight, None if hidden_edge_attr is None else egonets.attr):
         raise ParameterError(
             "compiled loops have no gradients of edges.", "Call rwkplus.functional.egonet_scores, which has them."
         )

@@ -13,7 +13,7 @@ from rwkplus.functional.kernels import Egonets, check_batch, egonet_scores, rwk_
 from rwkplus.nn.egonet_kernel import compiled_egonet_scores
 from rwkplus.nn.norms import Placement, StepNorm
 from rwkplus.nn.transforms import check_extent, extract_egonets, merge_egonets
-from rwkplus.tensors import check_place, check_type, is_transformed, learns
+from rwkplus.tensors import check_device, check_dtype, is_transformed, needs_grad
 from rwkplus.types import NetworkKernel, Walks, check_choice, check_integer
 
 AdjacencyMap = Literal["sigmoid", "relu", "discrete"]
@@ -345,14 +345,14 @@ class KernelModule(nn.Module):
 
     def _learns_edges(self, edge_weight: Tensor | None, edge_attr: Tensor | None) -> bool:
         """Whether gradients by edges are wanted; without ``edge_dim``, their colors are not used."""
-        return learns(edge_weight, None if self.hidden.edge_colors is None else edge_attr)
+        return needs_grad(edge_weight, None if self.hidden.edge_colors is None else edge_attr)
 
     def _expect(self, x: Tensor, **edges: object) -> None:
         """Read open sizes off the node features, or refuse other features than before, and edges elsewhere."""
-        check_place("x", x, self.hidden.edge_logits.device, self)
+        check_device("x", x, self.hidden.edge_logits.device, self)
         for field, values in edges.items():
             if values is not None:
-                check_place(field, values, x.device, "x")
+                check_device(field, values, x.device, "x")
         if x.dim() != 2:
             raise ShapeError(f"{self} expects node features (N, D), got {tuple(x.shape)}.")
         if not x.is_floating_point():
@@ -363,7 +363,7 @@ class KernelModule(nn.Module):
                 f"{self} expects {self.in_channels} features per node, got {x.size(-1)}.",
                 "Were structural colors added to one side only?",
             )
-        check_type(x, self.hidden.edge_logits.dtype, self)
+        check_dtype(x, self.hidden.edge_logits.dtype, self)
 
     def __repr__(self) -> str:
         sizes = f"{self.in_channels}, {self.hidden.num_hidden}, hidden_nodes={self.hidden.hidden_nodes}"

@@ -20,7 +20,7 @@ from torch_geometric.utils import add_remaining_self_loops, is_torch_sparse_tens
 from rwkplus.errors import NumericError, ParameterError, Remedy, ShapeError
 from rwkplus.functional.walks import Readout, rwk_plus_conv, split_by_color
 from rwkplus.nn.conv_operator import fused_conv, to_csr, transpose
-from rwkplus.tensors import can_look, check_edge_index, check_place, check_range, check_type, is_transformed
+from rwkplus.tensors import can_read_values, check_device, check_dtype, check_edge_index, check_range, is_transformed
 from rwkplus.types import check_choice, check_integer
 
 # How much larger than Glorot's parameters begin. Where similarities begin, around 1/2, the slope of the sigmoid and the
@@ -385,8 +385,8 @@ def _check_nodes(x: Tensor | tuple[Tensor, ...], linear: Linear) -> None:
             "SAGEConv and GraphConv take them.",
         )
     weight = linear.weight
-    check_place("x", x, weight.device, "RWKPlusConv")
-    check_type(x, weight.dtype, "RWKPlusConv")
+    check_device("x", x, weight.device, "RWKPlusConv")
+    check_dtype(x, weight.dtype, "RWKPlusConv")
     # Compared one by one: sizes are symbols inside of torch.compile(dynamic=True), which no tuple can be asked for.
     if x.dim() < 2 or (linear.in_channels != -1 and x.size(-1) != linear.in_channels):
         raise ShapeError(f"x is {tuple(x.shape)} but RWKPlusConv takes (N, {linear.in_channels}).")
@@ -410,14 +410,14 @@ def _read_edges(edge_index: Adj, weight: Tensor | None, color: Tensor | None, x:
     """Read edges from a ``(2, E)`` tensor, an ``EdgeIndex`` or a sparse tensor; refuse what cannot be meant."""
     for field, values in (("edge_weight", weight), ("edge_attr", color)):
         if values is not None:
-            check_place(field, values, x.device, "x")
+            check_device(field, values, x.device, "x")
     num_nodes = x.size(-2)
     if isinstance(edge_index, SparseTensor) or is_torch_sparse_tensor(edge_index):
         return _from_sparse(edge_index, weight, color, num_nodes, flow)
     if isinstance(edge_index, EdgeIndex):
         edge_index = edge_index.as_tensor()
     check_edge_index(edge_index, edge_weight=weight)
-    check_place("edge_index", edge_index, x.device, "x")
+    check_device("edge_index", edge_index, x.device, "x")
     if weight is not None and not _is_finite(weight):
         edge = int((~weight.isfinite()).nonzero()[0, 0])
         raise NumericError(
@@ -482,4 +482,4 @@ def _is_finite(values: Tensor) -> bool:
 
 def _can_read(values: Tensor) -> bool:
     """Whether to look at values, which would break torch.compile and make an accelerator wait."""
-    return values.device.type == "cpu" and can_look()
+    return values.device.type == "cpu" and can_read_values()

@@ -10,7 +10,7 @@ import numpy as np
 from rwkplus.detect import Explanation, GraphDetector, Judgments
 from rwkplus.detect.walk_kernel import default_kernel
 from rwkplus.drawing import draw, label_colors
-from rwkplus.files import write_whole
+from rwkplus.files import write_atomic
 from rwkplus.reports.charts import histogram
 from rwkplus.reports.page import Cell, Figure, Page, Section, Table, how_many_drawn, intervals_of, surroundings
 from rwkplus.table import Graphs, GraphTable, Reader
@@ -89,7 +89,7 @@ def write_detection_report(
     **options: Any,  # noqa: ANN401
 ) -> Path:
     """Write the page of :func:`detection_report`, which tells all arguments, whole or not at all."""
-    return write_whole(path, detection_report(detector, graphs, name, *more, **options))
+    return write_atomic(path, detection_report(detector, graphs, name, *more, **options))
 
 
 def _lead(detector: GraphDetector, judged: Judgments, count: int, beside: bool) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rwkplus.drawing import draw, graphs_to_draw, label_colors
 from rwkplus.errors import DataError, MissingExtraError
-from rwkplus.files import write_whole
+from rwkplus.files import write_atomic
 from rwkplus.mining import Pattern, PatternMiner
 from rwkplus.reports.charts import curve
 from rwkplus.reports.page import Cell, Figure, Page, Section, Table, how_many_drawn, intervals_of, surroundings
@@ -46,7 +46,7 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
 
 def write_mining_report(path: str | Path, miner: PatternMiner, graphs: Graphs, name: str) -> Path:
     """Write the page of :func:`mining_report`, whole or not at all; folders are made."""
-    return write_whole(path, mining_report(miner, graphs, name))
+    return write_atomic(path, mining_report(miner, graphs, name))
 
 
 def what_chance_reaches(miner: PatternMiner) -> str:

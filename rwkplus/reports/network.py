@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from rwkplus.drawing import draw, label_colors
-from rwkplus.files import write_whole
+from rwkplus.files import write_atomic
 from rwkplus.reports.page import Cell, Figure, Page, Section, Table, surroundings
 from rwkplus.table import Graphs, GraphTable
 from rwkplus.training.dataset import as_table
@@ -53,7 +53,7 @@ def network_report(model: NetworkEstimator | TrainedNetwork, X: Graphs, name: st
 
 def write_network_report(path: str | Path, model: NetworkEstimator | TrainedNetwork, X: Graphs, name: str) -> Path:
     """Write the page of :func:`network_report`, whole or not at all."""
-    return write_whole(path, network_report(model, X, name))
+    return write_atomic(path, network_report(model, X, name))
 
 
 def _row(k: int, hidden: nx.Graph) -> list[Cell]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError
-from rwkplus.table.columns import equal_rows
+from rwkplus.table.columns import group_equal_rows
 from rwkplus.table.graph_table import GraphTable, block_ranges
 from rwkplus.types import UnknownLabel
 
@@ -156,14 +156,14 @@ def map_blocks(
     return found
 
 
-def once(table: GraphTable) -> GraphTable:
+def merge_directions(table: GraphTable) -> GraphTable:
     """Leave one of the two directions of every edge where all edges have their reverse, as undirected ones do.
 
     >>> import networkx as nx
-    >>> once(GraphTable.of([nx.DiGraph([(0, 1), (1, 0)])]))
+    >>> merge_directions(GraphTable.of([nx.DiGraph([(0, 1), (1, 0)])]))
     GraphTable: 1 undirected graph, 2 nodes, 1 edge
     """
-    key = equal_rows(table.edges.values(), np.zeros(table.num_edges, np.int64))
+    key = group_equal_rows(table.edges.values(), np.zeros(table.num_edges, np.int64))
     forth, back = table.source < table.target, table.source > table.target
     graph = table.edge_graph
     one = np.lexsort((key[forth], table.target[forth], table.source[forth], graph[forth]))

@@ -119,12 +119,12 @@ class Categories(_Rows):
         """
         return np.array([*self.names, None], dtype=object)[self.codes]
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """How many labels there are, and some of them."""
         more = ", ..." if len(self.names) > SHOWN else ""
         return f"{counted(len(self.names), 'label')} ({', '.join(self.names[:SHOWN])}{more})"
 
-    def canonical(self) -> bytes:
+    def canonical_bytes(self) -> bytes:
         """Bytes that are equal for equal columns, whatever numbers their labels have."""
         used = np.unique(self.codes[self.codes >= 0])
         order = sorted(used.tolist(), key=lambda code: self.names[code])
@@ -161,7 +161,7 @@ class Numbers(_Rows):
         """The numbers as rows of floats: ``(N, D)``."""
         return self.numbers.reshape(len(self), self.width).astype(np.float64, copy=False)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """From where to where they go."""
         if self.width != 1:
             return f"{self.width} numbers"
@@ -171,7 +171,7 @@ class Numbers(_Rows):
         low, high = known.min(), known.max()
         return f"numbers, {low:g} to {high:g}" if low < high else f"numbers, all {low:g}"
 
-    def canonical(self) -> bytes:
+    def canonical_bytes(self) -> bytes:
         """Bytes that are equal for equal columns."""
         numbers = self.numbers.astype(np.float64) + 0.0  # there are several zeros and nans
         return repr(self.numbers.shape[1:]).encode() + np.where(np.isnan(numbers), np.nan, numbers).tobytes()
@@ -202,11 +202,11 @@ class Text(_Rows):
         """Which rows have no text."""
         return np.array([text is None for text in self.texts.tolist()], dtype=bool)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """What becomes of it."""
         return "text, taken for ids and not compared"
 
-    def canonical(self) -> bytes:
+    def canonical_bytes(self) -> bytes:
         """Bytes that are equal for equal columns."""
         plain = [text.item() if isinstance(text, np.generic) else text for text in self.texts.tolist()]
         return repr(plain).encode(errors="surrogatepass")
@@ -234,7 +234,7 @@ def equal(one: Column, other: Column) -> bool:
         return False
     if isinstance(one, Categories) and isinstance(other, Categories) and one.names == other.names:
         return bool((one.codes == other.codes).all())
-    return one.canonical() == other.canonical()
+    return one.canonical_bytes() == other.canonical_bytes()
 
 
 def plain_values(column: Column) -> list[Any]:
@@ -252,10 +252,10 @@ def plain_values(column: Column) -> list[Any]:
     return values
 
 
-def taken(column: Column, rows: NDArray[np.int64]) -> Column:
+def take_or_missing(column: Column, rows: NDArray[np.int64]) -> Column:
     """Rows of a column; those numbered -1 are missing.
 
-    >>> taken(Categories.of(["C", "O"]), np.array([1, -1, 0])).values().tolist()
+    >>> take_or_missing(Categories.of(["C", "O"]), np.array([1, -1, 0])).values().tolist()
     ['O', None, 'C']
     """
     unknown = rows < 0
@@ -293,10 +293,10 @@ def concatenate(columns: Sequence[Column]) -> Column:
     return Categories.numbered(codes, names, one_hot=all(part.one_hot for part in parts))
 
 
-def equal_rows(columns: Iterable[Column], group: NDArray[np.int64]) -> NDArray[np.int64]:
+def group_equal_rows(columns: Iterable[Column], group: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number rows alike that are equal in all columns and in the number of a group ``(N,)``.
 
-    >>> equal_rows([Categories.of("aba"), Numbers(np.array([1, 1, 1]))], np.zeros(3, np.int64))
+    >>> group_equal_rows([Categories.of("aba"), Numbers(np.array([1, 1, 1]))], np.zeros(3, np.int64))
     array([0, 1, 0])
     """
     for column in columns:
@@ -518,7 +518,7 @@ def _by_type(name: str, values: list[Any], kinds: set[type], of: str) -> Column:
     first: dict[type, Any] = {}
     for value in values:
         first.setdefault(type(value), value)
-    shown = " and ".join(short(value) for kind, value in first.items() if kind in kinds)
+    shown = " and ".join(short_repr(value) for kind, value in first.items() if kind in kinds)
     raise mixed_column(name, of, shown)
 
 
@@ -565,13 +565,15 @@ def _no_numbers(name: str, values: Sequence[Any], width: int | None, of: str) ->
         except Exception:
             break
     much = "a number" if width is None else f"{width} numbers"
-    return GraphError(f"column {name!r} of the {of} must hold {much} everywhere, got {short(value)}.", *_other(name))
+    return GraphError(
+        f"column {name!r} of the {of} must hold {much} everywhere, got {short_repr(value)}.", *_other(name)
+    )
 
 
-def short(value: object) -> str:
+def short_repr(value: object) -> str:
     """A value as messages show it.
 
-    >>> short("x" * 1000)
+    >>> short_repr("x" * 1000)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
     """
     try:

@@ -192,10 +192,10 @@ class GraphTable(Sequence["GraphTable"]):
         ids = self.nodes.get("id")
         return list(range(stop - start)) if ids is None else ids.values()[start:stop].tolist()  # type: ignore[no-any-return]
 
-    def called(self, i: int) -> str:
+    def describe_graph(self, i: int) -> str:
         """A graph as errors name it.
 
-        >>> GraphTable.of(["CCO", "N#N"]).called(1)
+        >>> GraphTable.of(["CCO", "N#N"]).describe_graph(1)
         'graph 1'
         """
         name = self.graph_id(i)
@@ -295,7 +295,7 @@ class GraphTable(Sequence["GraphTable"]):
     def with_names(self, first: int = 0) -> "GraphTable":
         """The same graphs called by their numbers where they have no names, so that parts of the table keep them.
 
-        >>> GraphTable.of(["CCO", "N#N", "C"]).with_names()[1:].called(0)
+        >>> GraphTable.of(["CCO", "N#N", "C"]).with_names()[1:].describe_graph(0)
         'graph 1'
         """
         if "name" in self.graphs:
@@ -404,7 +404,7 @@ class GraphTable(Sequence["GraphTable"]):
         for side in SIDES:
             for name, column in sorted(getattr(self, side).items()):
                 hashed.update(f"{side}.{name}.{column.kind}".encode(errors="surrogatepass"))
-                hashed.update(column.canonical())
+                hashed.update(column.canonical_bytes())
         return hashed.hexdigest()
 
     def to_networkx(self) -> "list[nx.Graph]":
@@ -486,7 +486,7 @@ class GraphTable(Sequence["GraphTable"]):
         for side in SIDES:
             for name, column in getattr(self, side).items():
                 known = {"id": "ids", "name": "names"} if isinstance(column, Text) else {}
-                parts = [known.get(name) or column.in_words()]
+                parts = [known.get(name) or column.describe()]
                 parts += ["weight"] if side == "edges" and name == self.weight else []
                 parts += ["target"] if side == "graphs" and name in self.targets else []
                 missing = int(column.missing.sum())

@@ -18,15 +18,15 @@ from rwkplus.table.intervals import AttributeClasses, structural_rows
 from rwkplus.types import UnknownLabel, check_ignore
 
 Side = Literal["nodes", "edges"]
-ALIKE = ("0",)
+UNIFORM_LABEL = ("0",)
 """The label of nodes that have none, where all are to be alike."""
-CARRIED = ("id", "name")
+ID_COLUMNS = ("id", "name")
 SIDES: tuple[Side, Side] = ("nodes", "edges")
 NUMBERED_BELOW = 65_536
 """Labels that are whole numbers below this keep their numbers where they are read column by column."""
 
 
-class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SideSchema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What describes nodes or edges: labels, attributes, both or neither.
 
     Example:
@@ -79,7 +79,7 @@ class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return max(len(self.names), 1)
         return len(self.names) + sum(width for _, width in self.attributes)
 
-    def _with_label(self, label: Categories, **changes: Any) -> "Colors":  # noqa: ANN401
+    def _with_label(self, label: Categories, **changes: Any) -> "SideSchema":  # noqa: ANN401
         seen = np.zeros(len(label.names) + 1, np.int8)
         seen[label.codes] = 1
         return msgspec.structs.replace(self, names=label.names, seen=tuple(seen[:-1].tolist()), **changes)
@@ -117,8 +117,8 @@ class _Described(NamedTuple):
 class _Form(msgspec.Struct, forbid_unknown_fields=True):
     """A reader in a file."""
 
-    nodes: Colors
-    edges: Colors
+    nodes: SideSchema
+    edges: SideSchema
     weighted: bool
     ignore: tuple[str, ...]
 
@@ -135,8 +135,8 @@ class Reader:
         array([2, 0, 0])
     """
 
-    nodes: Colors
-    edges: Colors
+    nodes: SideSchema
+    edges: SideSchema
     weighted: bool
     ignore: tuple[str, ...]
 
@@ -195,7 +195,7 @@ class Reader:
         else:
             nodes = _with_classes(plain.nodes, table, n_classes, "c", seed)
         if not nodes.exists:
-            nodes = msgspec.structs.replace(nodes, names=ALIKE, seen=(1,))
+            nodes = msgspec.structs.replace(nodes, names=UNIFORM_LABEL, seen=(1,))
         return replace(plain, nodes=nodes, edges=edges)
 
     @property
@@ -275,12 +275,12 @@ class Reader:
             label = described.label
             if label is not None:
                 columns[colors.side]["label"] = label
-            elif colors.names == ALIKE and colors.side == "nodes":
+            elif colors.names == UNIFORM_LABEL and colors.side == "nodes":
                 columns["nodes"]["label"] = _all_alike(table)
             elif described.attributes is not None:
                 names = [f"x{k}" for k in range(described.attributes.shape[1])]
                 columns[colors.side]["label"] = Categories.numbered(described.attributes.argmax(1), names)
-        kept = {name: table.nodes[name] for name in CARRIED if name in table.nodes}
+        kept = {name: table.nodes[name] for name in ID_COLUMNS if name in table.nodes}
         return replace(table, nodes={**kept, **columns["nodes"]}, edges=columns["edges"], weight=None)
 
     def _own(self, table: GraphTable) -> GraphTable:
@@ -337,11 +337,11 @@ def _split(table: GraphTable, side: Side, left_out: Collection[str] = ()) -> _Fo
     return _Found(labels, {name: column for name, column in columns.items() if isinstance(column, Numbers)})
 
 
-def _colors(table: GraphTable, side: Side, *, by_column: bool) -> Colors:
+def _colors(table: GraphTable, side: Side, *, by_column: bool) -> SideSchema:
     found = _split(table, side)
     attributes = tuple((name, column.width) for name, column in found.attributes.items())
     texts = tuple(name for name, column in getattr(table, side).items() if isinstance(column, Text))
-    colors = Colors(tuple(found.labels), (), (), False, attributes, (), False, texts, (), side)
+    colors = SideSchema(tuple(found.labels), (), (), False, attributes, (), False, texts, (), side)
     if not found.labels:
         return colors
     columns = [(name, _labels(table, side, name, column)) for name, column in found.labels.items()]
@@ -363,7 +363,7 @@ def _used(table: GraphTable, side: Side, name: str, column: Categories) -> tuple
     return names
 
 
-def _with_classes(colors: Colors, table: GraphTable, n_classes: int, prefix: str, seed: int) -> Colors:
+def _with_classes(colors: SideSchema, table: GraphTable, n_classes: int, prefix: str, seed: int) -> SideSchema:
     """Cut attributes into classes; those of single numbers are fewer where there are several columns."""
     if not colors.attributes:
         return colors
@@ -378,7 +378,7 @@ def _with_classes(colors: Colors, table: GraphTable, n_classes: int, prefix: str
 # Columns of later graphs
 
 
-def _described(colors: Colors, table: GraphTable) -> _Described:
+def _described(colors: SideSchema, table: GraphTable) -> _Described:
     if colors.structural:
         return _Described([("place", colors.classes[0].read(_places(table)))], None)
     if not (table.num_nodes if colors.side == "nodes" else table.num_edges):
@@ -394,7 +394,7 @@ def _described(colors: Colors, table: GraphTable) -> _Described:
     return _Described(labels, np.concatenate(list(rows.values()), 1) if rows else None)
 
 
-def _nothing(colors: Colors) -> _Described:
+def _nothing(colors: SideSchema) -> _Described:
     """No nodes or edges, which cannot show what they would carry."""
     width = sum(width for _, width in colors.attributes)
     attributes = None if colors.discrete else np.empty((0, width))
@@ -404,7 +404,7 @@ def _nothing(colors: Colors) -> _Described:
     return _Described([("label", label)] if colors.names else [], attributes)
 
 
-def _alike(colors: Colors, table: GraphTable) -> _Found:
+def _alike(colors: SideSchema, table: GraphTable) -> _Found:
     """Columns of the kinds that were fitted, where a few rows happened to look like another kind.
 
     Rows of numbers may be one-hot by accident, labels that are written as numbers may be all there are, and whether
@@ -425,7 +425,7 @@ def _alike(colors: Colors, table: GraphTable) -> _Found:
     return _Found(labels, attributes)
 
 
-def _as_attributes(colors: Colors, labels: dict[str, Categories], name: str) -> dict[str, Numbers]:
+def _as_attributes(colors: SideSchema, labels: dict[str, Categories], name: str) -> dict[str, Numbers]:
     """One-hot rows as numbers, taken from the labels, where fitting saw numbers in a column of their name or names."""
     fitted, names = dict(colors.attributes), labels[name].names
     if name not in fitted and not all(fitted.get(own) == 1 for own in names):
@@ -434,7 +434,7 @@ def _as_attributes(colors: Colors, labels: dict[str, Categories], name: str) -> 
     return {name: Numbers(rows)} if name in fitted else {own: Numbers(rows[:, k]) for k, own in enumerate(names)}
 
 
-def _as_encoded(colors: Colors, labels: dict[str, Categories]) -> dict[str, Categories]:
+def _as_encoded(colors: SideSchema, labels: dict[str, Categories]) -> dict[str, Categories]:
     """Columns of zeros and ones as the fitted ones were taken: for one-hot rows, or each for labels of its own."""
     for name in [name for name, column in labels.items() if column.unnamed and name not in colors.labels]:
         parts = [f"{name}{k}" for k in range(len(labels[name].names))]
@@ -450,24 +450,24 @@ def _as_encoded(colors: Colors, labels: dict[str, Categories]) -> dict[str, Cate
     return labels
 
 
-def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
+def _check_columns(colors: SideSchema, found: _Found, table: GraphTable) -> None:
     """Refuse graphs that are described by other columns than the fitted ones."""
     same_labels = set(found.labels) == set(colors.labels) or len(found.labels) == len(colors.labels) == 1
     if same_labels and set(found.attributes) == {name for name, _ in colors.attributes}:
         return
-    fitted = [*colors.labels, *(name for name, _ in colors.attributes)]
+    graph, fitted = table.describe_graph(0), [*colors.labels, *(name for name, _ in colors.attributes)]
     here = [*found.labels, *found.attributes]
     for name in here:
         if name not in fitted:
             more = f" Those had {', '.join(map(repr, fitted))}." if fitted else ""
             raise GraphError(
-                f"{table.called(0)}: the {colors.side} have a column {name!r}, those of the fitted graphs had none of "
-                f"that name.{more}",
+                f"{graph}: the {colors.side} have a column {name!r}, those of the fitted graphs had none "
+                f"of that name.{more}",
                 Remedy("Treat both the same, or leave it out: {ignore}.", ignore=(name,)),
             )
     if not here and colors.labels:
         raise GraphError(
-            f"{table.called(0)}: the {colors.side} have no labels, those of the fitted graphs had: "
+            f"{graph}: the {colors.side} have no labels, those of the fitted graphs had: "
             f"{', '.join((*colors.names, *sum(colors.vocabularies, ()))[:5])}."
         )
     lacking = [name for name in fitted if name not in here]
@@ -475,14 +475,13 @@ def _check_columns(colors: Colors, found: _Found, table: GraphTable) -> None:
         name = next(name for name in fitted if (name in found.labels) != (name in colors.labels))
         kinds = ("labels", "other numbers") if name in colors.labels else ("numbers", "labels")
         raise GraphError(
-            f"{table.called(0)}: column {name!r} of the {colors.side} holds {kinds[1]}, that of the fitted graphs held "
-            f"{kinds[0]}.",
+            f"{graph}: column {name!r} of the {colors.side} holds {kinds[1]}, that of the fitted graphs "
+            f"held {kinds[0]}.",
             "Give both the same.",
         )
     names = f": {', '.join(colors.names[:5])}" if colors.names and lacking[0] in colors.labels else ""
     raise GraphError(
-        f"{table.called(0)}: the {colors.side} have no column {lacking[0]!r}, those of the fitted graphs had "
-        f"one{names}.",
+        f"{graph}: the {colors.side} have no column {lacking[0]!r}, those of the fitted graphs had one{names}.",
         Remedy("Treat both the same, or fit with {ignore}.", ignore=(lacking[0],)),
     )
 
@@ -498,12 +497,13 @@ def _labels(table: GraphTable, side: Side, name: str, column: Categories) -> Cat
     return column
 
 
-def _numbers(colors: Colors, table: GraphTable, columns: Mapping[str, Numbers]) -> dict[str, Floats]:
+def _numbers(colors: SideSchema, table: GraphTable, columns: Mapping[str, Numbers]) -> dict[str, Floats]:
     """Rows of all attributes, refused where they are no numbers, or more than the fitted ones."""
     for name, width in colors.attributes:
         if columns[name].width != width:
             raise GraphError(
-                f"{table.called(0)}: {name!r} holds {columns[name].width} numbers, the fitted graphs had {width}.",
+                f"{table.describe_graph(0)}: {name!r} holds {columns[name].width} numbers, the fitted graphs had "
+                f"{width}.",
                 "Give both the same columns.",
             )
     return {name: _finite(table, colors.side, name, columns[name]) for name, _ in colors.attributes}
@@ -532,8 +532,8 @@ def _place(table: GraphTable, side: Side, marked: NDArray[np.bool_]) -> str:
     graph = int((table.node_graph if side == "nodes" else table.edge_graph)[row])
     ids = table.node_ids(graph)
     if side == "nodes":
-        return f"{table.called(graph)}: node {ids[row - int(table.node_ptr[graph])]!r}"
-    return f"{table.called(graph)}: edge {ids[table.source[row]]!r}-{ids[table.target[row]]!r}"
+        return f"{table.describe_graph(graph)}: node {ids[row - int(table.node_ptr[graph])]!r}"
+    return f"{table.describe_graph(graph)}: edge {ids[table.source[row]]!r}-{ids[table.target[row]]!r}"
 
 
 # Labels by their numbers
@@ -549,7 +549,7 @@ class _Part(NamedTuple):
 
 
 def _part(
-    colors: Colors, described: _Described, table: GraphTable, unknown_label: UnknownLabel, *, labels: bool
+    colors: SideSchema, described: _Described, table: GraphTable, unknown_label: UnknownLabel, *, labels: bool
 ) -> _Part:
     size = table.num_nodes if colors.side == "nodes" else table.num_edges
     new: tuple[str, ...] = ()
@@ -572,15 +572,15 @@ def _part(
 
 
 def _aligned(
-    colors: Colors, label: Categories, table: GraphTable, unknown_label: UnknownLabel, stacklevel: int = 5
+    colors: SideSchema, label: Categories, table: GraphTable, unknown_label: UnknownLabel, stacklevel: int = 5
 ) -> tuple[Ints, tuple[str, ...]]:
     """Numbers of labels as fitted, and the names that are new."""
     new: tuple[str, ...] = ()
     if colors.unnamed or (label.unnamed and not set(label.names) & set(colors.names)):  # compared by where they stand
         if len(label.names) != len(colors.names):
             raise GraphError(
-                f"{table.called(0)}: the {colors.side} have {len(label.names)} columns of labels, those of the fitted "
-                f"graphs had {len(colors.names)}.",
+                f"{table.describe_graph(0)}: the {colors.side} have {len(label.names)} columns of labels, those of the "
+                f"fitted graphs had {len(colors.names)}.",
                 "Encode both with the same columns, or give labels by name.",
             )
         place = np.arange(len(label.names))
@@ -600,7 +600,7 @@ def _aligned(
 
 
 def _by_column(
-    colors: Colors, labels: Sequence[tuple[str, Categories]], table: GraphTable, unknown_label: UnknownLabel
+    colors: SideSchema, labels: Sequence[tuple[str, Categories]], table: GraphTable, unknown_label: UnknownLabel
 ) -> Floats:
     """Number of the label in every column ``(N, C)``, -1 where fitting did not see it."""
     numbers = np.empty((len(labels[0][1]), len(labels)))
@@ -634,7 +634,7 @@ def _unknown_label(
     )
 
 
-def _warn_of_unknown(colors: Colors, unknown: NDArray[np.bool_], stacklevel: int = 5) -> None:
+def _warn_of_unknown(colors: SideSchema, unknown: NDArray[np.bool_], stacklevel: int = 5) -> None:
     """Warn the caller of the estimator, so many frames above this one, where no label is known."""
     if unknown.size and unknown.all():
         warnings.warn(
@@ -686,7 +686,7 @@ def _places(table: GraphTable) -> Floats:
 
 
 def _all_alike(table: GraphTable) -> Categories:
-    return Categories.numbered(np.zeros(table.num_nodes, np.int64), ALIKE)
+    return Categories.numbered(np.zeros(table.num_nodes, np.int64), UNIFORM_LABEL)
 
 
 def with_equal_nodes(table: GraphTable) -> GraphTable:
@@ -708,4 +708,4 @@ def check_nodes(table: GraphTable) -> None:
     empty = np.diff(table.node_ptr) == 0
     if empty.any():
         i = int(np.argmax(empty))
-        raise GraphError(f"{table.called(i)} has no nodes: there is nothing to learn from it or to judge.")
+        raise GraphError(f"{table.describe_graph(i)} has no nodes: there is nothing to learn from it or to judge.")

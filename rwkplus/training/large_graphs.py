@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 from rwkplus.datasets.splits import Index
 from rwkplus.errors import DataError, ParameterError
-from rwkplus.files import whole_file
+from rwkplus.files import atomic_file
 from rwkplus.large import ClusterLoader, NeighborLoader
 from rwkplus.large.csr_graph import CSRGraph, check_stored
 from rwkplus.large.loaders import PartLoader, node_numbers
@@ -90,7 +90,7 @@ def stored_clusters(graph: CSRGraph, number: int) -> NDArray[np.int32]:
     if found is None:
         found = clusters(graph.indptr, graph.indices, number)
         # Processes may get here at the same time, and a shared folder may not be ours to write into.
-        with suppress(OSError), whole_file(path) as scratch:
+        with suppress(OSError), atomic_file(path) as scratch:
             np.save(scratch, found)
     return found
 

@@ -13,7 +13,7 @@ from rwkplus.drawing import HiddenGraphsDisplay
 from rwkplus.errors import ParameterError
 from rwkplus.nn.kernel_conv import KernelConv
 from rwkplus.table import Graphs
-from rwkplus.table.reader import Colors
+from rwkplus.table.reader import SideSchema
 from rwkplus.training.dataset import Inputs, outputs_of
 from rwkplus.training.estimators import NetworkEstimator, TrainedNetwork
 
@@ -110,7 +110,7 @@ def _responses(trained: TrainedNetwork, conv: KernelConv) -> list[list[str]]:
     return [[names[int(column)] for column in row] for row in similarity.argmax(-1)]
 
 
-def column_names(nodes: Colors) -> list[str]:
+def column_names(nodes: SideSchema) -> list[str]:
     """What each feature of a node stands for: a label, or a number of an attribute."""
     if not nodes.exists:
         return ["0"]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from rwkplus.errors import DataError, MissingExtraError, ParameterError
-from rwkplus.files import json_values, read_tensors, whole_file, write_tensors
+from rwkplus.files import atomic_file, json_values, read_tensors, write_tensors
 from rwkplus.models.registry import Model, name_to_save
 from rwkplus.saving import MODEL_FILE, load
 from rwkplus.table import Graphs
@@ -231,7 +231,7 @@ def log_to(*loggers: Any, then: Callback | None = None) -> Callback:  # noqa: AN
 
 def _write_history(path: Path, history: list[Row]) -> None:
     """Write one line per epoch, the whole file or nothing."""
-    with whole_file(path) as scratch, scratch.open("w", newline="") as file:
+    with atomic_file(path) as scratch, scratch.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(history[-1]))
         writer.writeheader()
         writer.writerows(history)

@@ -252,7 +252,7 @@ def test_remedies_are_spelled_for_their_reader(read):
     assert str(raised.value).endswith(
         "Say with source=... which one it is. If these are molecules, smiles=... names the column of SMILES."
     )
-    spelled = raised.value.told(lambda name, value: f"--{name} NAME" if name == "source" else None)
+    spelled = raised.value.render(lambda name, value: f"--{name} NAME" if name == "source" else None)
     assert spelled.endswith("it has 'one', 'two'. Say with --source NAME which one it is.")
 
 

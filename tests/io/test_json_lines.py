@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusWarning
-from rwkplus.io.json_lines import Place, Refused, graph_to_json, parse_lines, read_json_lines, write_json_lines
+from rwkplus.io.json_lines import BadLine, TableRow, graph_to_json, parse_lines, read_json_lines, write_json_lines
 from rwkplus.io.networkx import from_networkx
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, GraphTable, Numbers, Text
@@ -25,7 +25,7 @@ def one(text):
     """The table of a single line, or the error about it."""
     parsed = parse_lines([text if isinstance(text, bytes) else text.encode()])
     (line,) = parsed.lines
-    if isinstance(line, Refused):
+    if isinstance(line, BadLine):
         raise GraphError(line.error)
     return parsed.tables[line.table][line.row]
 
@@ -72,7 +72,7 @@ def test_what_networkx_writes_is_read(field):
     nx.set_node_attributes(water, {"o": "O", "h1": "H", "h2": "H"}, "label")
     text = json.dumps(nx.node_link_data(water, edges=field) | {"id": 7}).encode()
     parsed = parse_lines([text])
-    assert parsed.lines == [Place(0, 0, 7)]
+    assert parsed.lines == [TableRow(0, 0, 7)]
     assert parsed.tables[0] == from_networkx([water])
     assert parsed.tables[0].node_ids(0) == ["o", "h1", "h2"]
 
@@ -182,7 +182,7 @@ BAD = {
 def test_a_bad_line_is_told_and_its_neighbors_are_read(bad):
     good = f'{{{NODES}, "edges": []}}'.encode()
     parsed = parse_lines([good, bad, good])
-    assert [type(line) for line in parsed.lines] == [Place, Refused, Place]
+    assert [type(line) for line in parsed.lines] == [TableRow, BadLine, TableRow]
     with pytest.raises(GraphError, match=BAD[bad]):
         raise GraphError(parsed.lines[1].error)
     for line in (parsed.lines[0], parsed.lines[2]):
@@ -210,7 +210,7 @@ def test_whole_characters_beyond_ascii_are_fine():
     record = {"id": "\N{GRINNING FACE}", "nodes": [{"id": "\N{GRINNING FACE}"}], "edges": []}
     escaped, plain = (parse_lines([json.dumps(record, ensure_ascii=way).encode()]) for way in (True, False))
     assert escaped.tables[0] == plain.tables[0]
-    assert escaped.lines == plain.lines == [Place(0, 0, "\N{GRINNING FACE}")]
+    assert escaped.lines == plain.lines == [TableRow(0, 0, "\N{GRINNING FACE}")]
 
 
 # No line is read differently because of others
@@ -238,7 +238,7 @@ def test_a_line_is_read_alike_in_any_company():
     for lines in [MIXED, MIXED[::-1], *permutations(MIXED[:4])]:
         parsed = parse_lines([text.encode() for text in lines])
         for text, line in zip(lines, parsed.lines, strict=True):
-            if isinstance(line, Refused):
+            if isinstance(line, BadLine):
                 assert line.error == alone[text]
             else:
                 found = parsed.tables[line.table][line.row]
@@ -264,7 +264,7 @@ def test_many_words_are_labels_however_many_there_are():
 def test_any_depth_is_an_error(tmp_path, form, depth):
     text = form.replace("DEEP", "[" * depth + "]" * depth)
     (line,) = parse_lines([text.encode()]).lines
-    assert isinstance(line, Refused)
+    assert isinstance(line, BadLine)
     with pytest.raises(DataError, match="line 1: "):
         read_json_lines(written(tmp_path / "g.jsonl", [text]))
 
@@ -272,21 +272,21 @@ def test_any_depth_is_an_error(tmp_path, form, depth):
 def test_graphs_of_one_kind_share_a_table():
     parsed = parse_lines([f'{{{NODES}, "edges": [], "id": {i}}}'.encode() for i in range(5)])
     assert len(parsed.tables) == 1
-    assert parsed.lines == [Place(0, i, i) for i in range(5)]
+    assert parsed.lines == [TableRow(0, i, i) for i in range(5)]
     assert parse_lines([]) == ([], [])
 
 
 def test_what_spoils_a_table_does_not_take_it_apart():
     lines = [f'{{"nodes": [{{"id": 0, "size": {size}}}], "edges": []}}'.encode() for size in (1, 2, 10**30, 3)]
     parsed = parse_lines(lines)
-    assert [type(line) for line in parsed.lines] == [Place, Place, Refused, Place]
+    assert [type(line) for line in parsed.lines] == [TableRow, TableRow, BadLine, TableRow]
     assert [table.nodes["size"].numbers.tolist() for table in parsed.tables] == [[1, 2, 3]]
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_anything_is_a_graph_or_an_error(text):
     (line,) = parse_lines([text]).lines
-    assert isinstance(line, Refused)
+    assert isinstance(line, BadLine)
     assert line.error
 
 
@@ -302,7 +302,7 @@ def test_any_values_of_fields_are_a_graph_or_an_error(node, edges, flag):
     record = {"nodes": [node, {"id": "a"}], "edges": edges, "directed": flag}
     for own in (record, record | {"edges": []}, {"nodes": [{"id": 1} | node], "edges": []}):
         (line,) = parse_lines([json.dumps(own).encode()]).lines
-        assert isinstance(line, Place) or line.error
+        assert isinstance(line, TableRow) or line.error
 
 
 # Files
@@ -346,7 +346,7 @@ def test_targets_that_are_none_are_refused(tmp_path, y, message):
     with pytest.raises(DataError, match=message):
         read_json_lines(path)
     (_, line) = parse_lines(path.read_bytes().splitlines()[:2]).lines  # there, y is the user's
-    assert isinstance(line, Place) or "larger than any number" in line.error
+    assert isinstance(line, TableRow) or "larger than any number" in line.error
 
 
 def test_several_targets_may_be_named(tmp_path):
@@ -494,4 +494,4 @@ def test_repeated_edges_with_deep_fields_are_told():
     deep = "[" * 900 + "]" * 900  # read by msgspec, too deep to be compared
     edge = f'{{"source": 0, "target": 1, "a": {deep}}}'
     parsed = parse_lines([f'{{"nodes": [{{"id": 0}}, {{"id": 1}}], "edges": [{edge}, {edge}]}}'.encode()])
-    assert isinstance(parsed.lines[0], Refused)
+    assert isinstance(parsed.lines[0], BadLine)

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from joblib import Parallel, delayed
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError, ParameterError, RWKPlusError
-from rwkplus.files import MACHINE, whole_folder
+from rwkplus.files import MACHINE, atomic_folder
 from rwkplus.io import parquet
 from rwkplus.io.parquet import open_table, write_table
 from rwkplus.io.sources import ReadOptions
@@ -185,13 +185,13 @@ def test_other_files_are_not_replaced(table, tmp_path):
 
 
 def test_new_folders_replace_nothing_and_are_there_as_a_whole(tmp_path):
-    with whole_folder(tmp_path / "a" / "new") as scratch:
+    with atomic_folder(tmp_path / "a" / "new") as scratch:
         (scratch / "part").write_text("x")
         assert not (tmp_path / "a" / "new").exists()
     assert [path.name for path in (tmp_path / "a" / "new").iterdir()] == ["part"]
-    with pytest.raises(DataError, match="is there already"), whole_folder(tmp_path / "a" / "new"):
+    with pytest.raises(DataError, match="is there already"), atomic_folder(tmp_path / "a" / "new"):
         pass
-    with pytest.raises(KeyError), whole_folder(tmp_path / "b"):
+    with pytest.raises(KeyError), atomic_folder(tmp_path / "b"):
         raise KeyError
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 

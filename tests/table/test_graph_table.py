@@ -380,11 +380,11 @@ def test_large_degrees_share_a_label():
 
 
 def test_graphs_are_called_by_name_or_number(table):
-    assert (table.graph_id(2), table.called(2)) == ("c", "graph 'c'")
+    assert (table.graph_id(2), table.describe_graph(2)) == ("c", "graph 'c'")
     nameless = GraphTable.of([nx.path_graph(2)] * 3)
-    assert (nameless.graph_id(2), nameless.called(2)) == (2, "graph 2")
+    assert (nameless.graph_id(2), nameless.describe_graph(2)) == (2, "graph 2")
     assert (nameless[2:].graph_id(0), nameless.with_names()[2:].graph_id(0)) == (0, 2)
-    assert nameless.with_names()[2:].called(0) == "graph 2"
+    assert nameless.with_names()[2:].describe_graph(0) == "graph 2"
     assert table.with_names() is table
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rwkplus.cli.console import check_output, err, out, print_json, title_of, told
 from rwkplus.cli.options import CHOICES, GRAPHS, Json, Reading, Seed, dataset_names, reads_graphs
 from rwkplus.errors import ParameterError
-from rwkplus.files import write_whole
+from rwkplus.files import write_atomic
 from rwkplus.types import OutlierMethod
 
 DEMO = "planted-anomalies"
@@ -215,7 +215,7 @@ def _write(judged: Judged, folder: Path) -> Path | None:
     else:
         page.unlink(missing_ok=True)  # that of an earlier run
     judged.detector.save(folder / "detector.safetensors")
-    write_whole(folder / "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    write_atomic(folder / "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     return page if judged.detector.explains else None
 
 

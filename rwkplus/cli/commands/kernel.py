@@ -9,7 +9,7 @@ import typer
 from rwkplus.cli.console import bold_names, check_output, err, out, print_json
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, reads_graphs
 from rwkplus.errors import ParameterError
-from rwkplus.files import whole_file
+from rwkplus.files import atomic_file
 from rwkplus.progress import progress_bars
 from rwkplus.types import Combine, KernelName, Progress, Route, Walks
 
@@ -61,7 +61,7 @@ def kernel(
     if out_file.suffix == ".npz":
         import numpy as np
 
-        with whole_file(out_file) as scratch:
+        with atomic_file(out_file) as scratch:
             np.savez_compressed(scratch, **arrays | _targets(graphs))
     if as_json:
         print_json(facts)

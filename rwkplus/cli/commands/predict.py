@@ -11,7 +11,7 @@ import typer
 from rwkplus.cli.console import check_output, out, print_json, write
 from rwkplus.cli.options import Dataset, Json, Reading, reads_graphs
 from rwkplus.errors import DataError
-from rwkplus.files import write_whole
+from rwkplus.files import write_atomic
 from rwkplus.types import Unknown
 
 
@@ -42,7 +42,7 @@ def predict(
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *rows])
     if out_file is not None:
-        write_whole(out_file, text.getvalue())
+        write_atomic(out_file, text.getvalue())
     if as_json:
         print_json({"dataset": graphs, "predictions": [dict(zip(header, row, strict=True)) for row in rows]})
     elif out_file is None:
