@@ -72,6 +72,9 @@ def _key_names(columns: Mapping[str, Cells], side: Side, options: ReadOptions, e
 
 def _check_graph_columns(names: Mapping[Side, Mapping[str, str]], options: ReadOptions, errors: RowErrors) -> None:
     with_graph = {side: "graph" in own for side, own in names.items()}
+    for role, name in names["edges"].items():
+        if name in options.targets and "graphs" not in names:
+            raise ParameterError(f"{errors.table('edges')}: column {name!r} cannot be {role} and y at once.")
     if "nodes" in names and with_graph["nodes"] != with_graph["edges"]:
         raise DataError(
             f"only one of {errors.table('nodes')} and {errors.table('edges')} has a column {options.graph!r}: both "
@@ -98,7 +101,7 @@ class _Table(NamedTuple):
     def of(cls, side: Side, names: dict[str, str], given: Mapping[str, Cells], options: ReadOptions) -> "_Table":
         keys = {role: _coded(given[name]) for role, name in names.items()}
         columns = {
-            name: to_column(name, cells, side, options)
+            name: to_column(name, cells, "graphs" if name in options.targets else side, options)
             for name, cells in given.items()
             if name not in names.values() and not options.ignores(name, side)
         }
@@ -148,6 +151,7 @@ class _Assembly:
         self.edges, self.nodes, self.targets = tables["edges"], tables.get("nodes"), tables.get("graphs")
         self._number_graphs()
         self._number_nodes()
+        self._take_targets()
 
     def table(self) -> GraphTable:
         """Put the rows in order: by graph, and then as they stand in the user's tables."""
@@ -250,6 +254,31 @@ class _Assembly:
             Remedy("Where edges lead from source to target only, {directed} says so.", directed=True),
         )
 
+    def _take_targets(self) -> None:
+        """Take what rows of edges tell of their graph out of the table of edges."""
+        columns = dict(self.edges.columns)
+        names = [name for name in self.options.targets if name in columns] if self.targets is None else []
+        self.told = {name: self._told_of_graphs(name, columns.pop(name)) for name in names if self.edges.rows.size}
+        self.edges = self.edges._replace(columns=columns)
+
+    def _told_of_graphs(self, name: str, column: Column) -> Column:
+        """The one value that the rows of each graph have; missing where all of its cells are."""
+        cells, graph = Factorized.of(column.values().tolist()), self.graph_of["edges"]
+        full = np.flatnonzero(~cells.missing)
+        first = np.full(self.num_graphs, -1)
+        first[graph[full[::-1]]] = full[::-1]
+        wrong = full[cells.codes[full] != cells.codes[first[graph[full]]]]
+        if wrong.size:
+            row, number = wrong[0], np.unique(graph[wrong]).size
+            values = " and ".join(repr(cells.values[cells.codes[k]]) for k in (first[graph[row]], row))
+            raise DataError(
+                f"{self.errors.table('edges')}: column {name!r} is to be the target, but rows of the graph "
+                f"{self.graph_ids[graph[row]]!r} have {values}: {number:,} of {self.num_graphs:,} graphs "
+                "contradict themselves.",
+                "Give all rows of a graph the same, or a table of graphs.",
+            )
+        return take_or_missing(column, first)
+
     def _check_targets(self) -> None:
         """Match the rows about graphs with the graphs."""
         if self.targets is None:
@@ -277,7 +306,7 @@ class _Assembly:
 
     def _graph_columns(self) -> dict[str, Column]:
         """What is known of the graphs, with their names."""
-        columns: dict[str, Column] = {}
+        columns: dict[str, Column] = self.told
         if self.targets is not None:
             columns = {
                 name: take_or_missing(column, self.row_of_graph) for name, column in self.targets.columns.items()

@@ -304,6 +304,8 @@ def has_molecules(columns: Iterable[str], options: ReadOptions) -> bool:
 def resolve_names(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> ReadOptions:
     """Options that name columns as the tables do, whose capitals may differ; or an error about one that none has.
 
+    Targets are columns of graphs or, without such a table, of edges.
+
     >>> resolve_names(ReadOptions(labels=("how",)), {"edges": ["Source", "Target", "How"]}).labels
     ['How']
     """
@@ -322,9 +324,13 @@ def resolve_names(options: ReadOptions, given: Mapping[Side, Iterable[str]]) -> 
     if weight is not None and "edges" in given:
         weight = require_column(weight, given["edges"], "weight", "the table of edges")
     if options.y == "y":
-        targets = (find_column("y", given.get("graphs", ())) or "y",)
+        found = find_column("y", given.get("graphs", ()))
+        targets = () if found is None else (found,)
     else:
-        targets = tuple(require_column(name, given.get("graphs", ()), "y", "the table of graphs") for name in targets)
+        side: Side = "edges" if "edges" in given and "graphs" not in given else "graphs"
+        targets = tuple(require_column(name, given.get(side, ()), "y", f"the table of {side}") for name in targets)
+        if side == "edges":
+            require_column(options.graph, given["edges"], "graph", "the table of edges")
     return replace(
         options,
         labels=[own for name in options.labels for own in as_written(name)],

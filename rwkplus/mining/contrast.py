@@ -85,9 +85,8 @@ class Targets:
         names = [_name(value) for value, there in zip(listed, known, strict=True) if there]
         classes, members = np.unique(names, return_inverse=True)
         if classes.size < 2:
-            raise ParameterError(
-                f"y has only the class {names[0]!r}: there is nothing to contrast." if names else "all y are missing."
-            )
+            found = f"y has only the class {names[0]!r}" if names else "all targets are missing"
+            raise ParameterError(f"{found}: there is nothing to contrast.")
         codes = np.full(num_graphs, -1)
         codes[known] = members
         return cls(codes, tuple(map(str, classes)))

@@ -408,7 +408,7 @@ def test_file_names_that_are_not_utf8_can_be_told(tmp_path):
         ({"ignore": ["frm"]}, r"there is no 'frm' to ignore, but 'from'"),
         ({"source": "from", "target": "to", "weight": "w"}, "has no column 'w'"),
         ({"atom": ("element", "charge")}, r"atom=\('element', 'charge'\) says nothing about a table of edges"),
-        ({"y": "fraud", "source": "from", "target": "to"}, "the table of graphs has no column 'fraud'"),
+        ({"y": "fraud", "source": "from", "target": "to"}, "the table of edges has no column 'fraud'"),
     ],
 )
 def test_options_that_name_no_column(read, options, message):

@@ -137,6 +137,39 @@ def test_rows_of_nodes_and_graphs(make):
 
 
 @pytest.mark.parametrize(
+    ("fraud", "y"),
+    [
+        (["yes", None, "no"], ["yes", "no"]),
+        ([None, None, "no"], [None, "no"]),
+        ([True, True, None], ["True", None]),
+        ([0, 0, 1], [0, 1]),
+        ([1.5, None, None], [1.5, np.nan]),
+    ],
+)
+def test_payments_tell_which_cases_are_frauds(make, fraud, y):
+    table = GraphTable.of(make(EDGES | {"fraud": fraud}), **NAMES, y="fraud")
+    assert table.targets == ("fraud",)
+    assert table.edges.keys() == {"how"}
+    assert [*map(str, table.y)] == [*map(str, y)]
+
+
+def test_no_case_is_half_a_fraud(make):
+    frame = make(EDGES | {"fraud": ["yes", "no", "no"]})
+    with pytest.raises(DataError, match="rows of the graph 1 have 'yes' and 'no': 1 of 2 graphs contradict"):
+        GraphTable.of(frame, **NAMES, y="fraud")
+    assert "fraud" in GraphTable.of(frame, **NAMES).edges
+
+
+def test_targets_among_edges_need_graphs_to_tell_apart(make):
+    with pytest.raises(DataError, match="the table of edges has no column 'graph'"):
+        GraphTable.of(make(EDGES), source="from", target="to", y="how")
+    with pytest.raises(ParameterError, match="column 'from' cannot be source and y at once"):
+        GraphTable.of(make(EDGES), **NAMES, y="from")
+    with pytest.raises(DataError, match="Did you mean y='how'"):
+        GraphTable.of(make(EDGES), **NAMES, y="hwo")
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         (pd.DataFrame([[1, 2]], columns=["source", "source"]), "two columns of the same name"),

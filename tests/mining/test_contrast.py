@@ -97,7 +97,7 @@ def test_several_real_targets_say_nothing_of_patterns_and_cannot_guide():
 @pytest.mark.parametrize(
     ("y", "named"),
     [
-        ([None, np.nan], "all y are missing"),
+        ([None, np.nan], "all targets are missing: there is nothing to contrast"),
         ([0.5, np.inf], "infinite"),
         ([0.5, 0.5], r"all targets are 0\.5: there is nothing to contrast"),
     ],
