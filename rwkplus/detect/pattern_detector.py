@@ -111,5 +111,5 @@ def _unexplained(miner: PatternMiner, table: GraphTable) -> tuple[GraphArrays, N
     """The graphs, the first node of every directed edge, and whether no pattern explains the edge."""
     arrays = miner.reader_.labels.read(table)
     database = miner.reader_.read(table)
-    shapes = (pattern.shape(miner.reader_) for pattern in miner.patterns_)
+    shapes = (miner.reader_.shape(pattern) for pattern in miner.patterns_)
     return arrays, database.source, ~explained(database, shapes, miner.n_jobs)

@@ -100,7 +100,7 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         database = self.reader_.read(table)
         counts, partly = [], []
         for pattern in self.patterns_:
-            found = find_occurrences(database, pattern.shape(self.reader_), self.n_jobs)
+            found = find_occurrences(database, self.reader_.shape(pattern), self.n_jobs)
             owner = database.rows.graph[found.rows[:, 0]]
             counts.append(np.bincount(owner, minlength=database.num_graphs))
             partly += [] if found.exhaustive else [pattern.short_name]
@@ -189,7 +189,7 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         """
         self._check_patterns()
         database = self.reader_.read(self._table(X))
-        shapes = [pattern.shape(self.reader_) for pattern in self.patterns_]
+        shapes = [self.reader_.shape(pattern) for pattern in self.patterns_]
         return csc_matrix(np.stack([count_whole(database, shape).nodes for shape in shapes], axis=1))
 
     def score(self, X: Graphs, y: object = None) -> float:
@@ -209,7 +209,7 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         """
         self._check_patterns()
         database = self.reader_.read(self._table(X))
-        shapes = [pattern.shape(self.reader_) for pattern in self.patterns_]
+        shapes = [self.reader_.shape(pattern) for pattern in self.patterns_]
         if database.num_graphs == 1:
             marked = np.any([count_whole(database, shape).covered for shape in shapes], axis=0)
         else:
@@ -229,7 +229,7 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         for pattern in self.patterns_:
             if pattern.directed != self.reader_.directed:
                 raise ValueError("some patterns are directed and the graphs were not, or the other way round")
-            pattern.shape(self.reader_)  # raises where a label or a cut is unknown
+            self.reader_.shape(pattern)  # raises where a label or a cut is unknown
         for name, dimensions in self.stored_arrays.items():
             setattr(self, name, array(arrays, name, "f", dimensions))
         if self.explained_.size != len(self.patterns_):

@@ -373,7 +373,7 @@ class Tally:
         self.before |= used
         judged = {"criterion": self.criterion, "score": float(score)}
         shares = {"edge_coverage": float(used.mean()), "gain": gain}
-        return Pattern.of(self.reader, shape, self.database, found, self.table, **judged, **shares)
+        return self.reader.pattern(shape, self.database, found, self.table, **judged, **shares)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +17,15 @@ from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.files import plain_number, read_json, visible, write_atomic
 from rwkplus.mining.contrast import ClassContrast, MeanDifference
 from rwkplus.mining.names import describe
-from rwkplus.mining.pattern_exports import cypher, plot, query_molecule, smarts, smiles
-from rwkplus.mining.pattern_files import FORMAT, FORMATS, StoredPattern
-from rwkplus.mining.pattern_parts import Condition, Occurrences
-from rwkplus.mining.reading import PatternReader
-from rwkplus.mining.search.database import MiningDatabase
-from rwkplus.mining.search.occurrences import Found, Shape
+from rwkplus.mining.pattern_parts import FORMAT, FORMATS, Condition, Occurrences, StoredPattern
 from rwkplus.table import GraphTable
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+BONDS = {None: "~", "-": "-", "=": "=", "#": "#", ":": ":", "~": "!-&!=&!#&!:"}
+"""SMARTS of the labels that bonds have; without labels, all bonds are alike."""
+ORDERS = {"-": "SINGLE", "=": "DOUBLE", "#": "TRIPLE", ":": "AROMATIC"}
 
 
 @dataclass(frozen=True)
@@ -73,68 +73,6 @@ class Pattern:
     """Minimum-image support, for databases of one graph: the fewest distinct nodes in one place of the pattern."""
     num_occurrences: int | None = None
     """Occurrences, for databases of one graph: of thousands, ``occurrences`` lists some."""
-
-    @classmethod
-    def of(
-        cls,
-        reader: PatternReader,
-        shape: Shape,
-        database: MiningDatabase,
-        found: Found,
-        table: GraphTable,
-        **judged: Any,  # noqa: ANN401
-    ) -> "Pattern":
-        """Name the labels of a shape and look up its occurrences in their graphs.
-
-        Args:
-            reader: What numbered the labels and cut the attributes.
-            shape: The pattern, by the numbers of its labels.
-            database: The graphs, as they were searched.
-            found: Where the shape occurs in them.
-            table: The same graphs with the user's ids.
-            judged: The criterion, score, coverage and gain of the pattern.
-        """
-        labels, directed = reader.labels, shape.directed
-        edges = [(j, i, edge ^ 1) if edge & directed else (i, j, edge) for i, j, edge in shape.edges]
-        first_node = np.searchsorted(database.rows.graph, np.arange(database.num_graphs))
-        graph = database.rows.graph[found.rows[:, 0]]
-        local = found.rows - first_node[graph][:, None]
-        names, ids = table.graphs.get("name"), table.nodes.get("id")
-        return cls(
-            labels=tuple(labels.nodes.names[label] for label in shape.labels),
-            edges=tuple(
-                (i, j, labels.edges.names[edge // (1 + directed)] if labels.edges.exists else None)
-                for i, j, edge in edges
-            ),
-            directed=directed,
-            node_conditions=tuple(reader.conditions("nodes", need) for need in shape.needs) if any(shape.needs) else (),
-            edge_conditions=(
-                tuple(reader.conditions("edges", need) for need in shape.edge_needs) if any(shape.edge_needs) else ()
-            ),
-            support=np.unique(graph).size,
-            num_graphs=database.num_graphs,
-            occurrences=Occurrences(
-                graph,
-                local,
-                None if names is None else names.values()[graph],
-                None if ids is None else ids.values()[table.node_ptr[graph][:, None] + local],
-            ),
-            node_coverage=np.unique(found.rows).size / database.rows.label.size,
-            exhaustive=found.exhaustive,
-            **judged,
-        )
-
-    def shape(self, reader: PatternReader) -> Shape:
-        """Return the pattern with the numbers that a reader gives its labels and conditions."""
-        nodes, edges = reader.labels.nodes.names, reader.labels.edges.names
-        numbered = [(i, j, (0 if e is None else edges.index(e)) * (1 + self.directed)) for i, j, e in self.edges]
-        return Shape(
-            tuple(nodes.index(label) for label in self.labels),
-            tuple((i, j, edge) if i < j else (j, i, edge ^ self.directed) for i, j, edge in numbered),
-            self.directed,
-            tuple(reader.need("nodes", part) for part in self.node_conditions),
-            tuple(reader.need("edges", part) for part in self.edge_conditions),
-        )
 
     @property
     def size(self) -> int:
@@ -220,7 +158,15 @@ class Pattern:
         >>> MolFromSmiles("CC=O").GetSubstructMatches(carbonyl.to_mol())
         ((1, 2),)
         """
-        return query_molecule(self)
+        chem = _rdkit()
+        numbers = self._atomic_numbers(chem)
+        molecule = chem.RWMol()
+        for number in numbers:
+            molecule.AddAtom(chem.AtomFromSmarts(f"[#{number}]"))
+        for k, (i, j, bond) in enumerate(self.edges):
+            molecule.AddBond(i, j, chem.BondType.SINGLE)
+            molecule.ReplaceBond(k, chem.BondFromSmarts(BONDS[bond]))
+        return molecule.GetMol()
 
     def to_smarts(self) -> str:
         """Write the pattern as SMARTS, which finds it in the same molecules as :meth:`to_mol` (extra: ``chem``).
@@ -230,14 +176,50 @@ class Pattern:
         >>> carbonyl.to_smarts()
         '[#6]=[#8]'
         """
-        return smarts(self)
+        return str(_rdkit().MolToSmarts(self.to_mol()))
 
     def to_smiles(self) -> str:
         """Write the pattern as SMILES, where it is a molecule when hydrogens are added (extra: ``chem``).
 
         Most patterns are parts of molecules, of which SMILES would tell something else: these raise ``DataError``.
         """
-        return smiles(self)
+        query, chem = self.to_mol(), _rdkit()
+        from rdkit import rdBase
+
+        molecule = chem.RWMol()
+        for number in self._atomic_numbers(chem):
+            molecule.AddAtom(chem.Atom(number))
+        for i, j, bond in self.edges:
+            molecule.AddBond(i, j, getattr(chem.BondType, ORDERS.get(bond or "", "ZERO")))
+            for part in (molecule.GetBondBetweenAtoms(i, j), molecule.GetAtomWithIdx(i), molecule.GetAtomWithIdx(j)):
+                part.SetIsAromatic(bond == ":" or part.GetIsAromatic())
+        with rdBase.BlockLogs():
+            sound = not chem.SanitizeMol(molecule, catchErrors=True)
+            text = str(chem.MolToSmiles(molecule)) if sound else ""
+            again = chem.MolFromSmiles(text)
+        size = (self.size, len(self.edges))
+        alike = again is not None and (again.GetNumAtoms(), again.GetNumBonds()) == size
+        usual = all(bond in ORDERS for _, _, bond in self.edges)
+        if not usual or not alike or not again.HasSubstructMatch(query):
+            raise DataError("the pattern is a part of molecules, not a molecule itself.", "to_smarts() writes it.")
+        return text
+
+    def _atomic_numbers(self, chem: Any) -> list[int]:  # noqa: ANN401
+        """Elements of the nodes, unless something about the pattern makes no molecule."""
+        table = chem.GetPeriodicTable()
+        numbers = {table.GetElementSymbol(number): number for number in range(119)}
+        orders = {bond for _, _, bond in self.edges}
+        if not set(self.labels) <= numbers.keys() or not orders <= BONDS.keys():
+            words = sorted({*self.labels} - numbers.keys()) or sorted(map(str, orders - BONDS.keys()))
+            raise DataError(
+                f"{', '.join(map(repr, words[:5]))}: no elements or bonds, so this is no part of a molecule."
+            )
+        pairs = {frozenset((i, j)) for i, j, _ in self.edges}
+        if self.directed or len(pairs) < len(self.edges):
+            raise DataError("edges have directions or run side by side, so this is no part of a molecule.")
+        if any(self.node_conditions) or any(self.edge_conditions):
+            raise DataError("the pattern has conditions on attributes, which SMARTS and SMILES cannot tell.")
+        return [numbers[label] for label in self.labels]
 
     def to_cypher(self) -> str:
         """Write a query that finds the pattern in a graph database, such as Neo4j.
@@ -253,7 +235,20 @@ class Pattern:
         WHERE n0 <> n1
         RETURN n0, n1
         """
-        return cypher(self)
+        if "" in self.labels or "" in {label for _, _, label in self.edges}:
+            raise DataError("a label is empty, which graph databases do not allow.", "Name it before mining.")
+        told: set[int] = set()
+        places = []
+        for k, (i, j, label) in enumerate(self.edges):
+            kind = "" if label is None else f":{_quoted(label)}"
+            first, second = (_cypher_node(self, v, told) for v in (i, j))
+            places.append(f"{first}-[r{k}{kind}]-{'>' if self.directed else ''}{second}")
+        places = places or [_cypher_node(self, 0, told)]
+        asked = [f"n{i} <> n{j}" for i, j in combinations(range(self.size), 2)]
+        asked += _cypher_conditions("n", self.node_conditions) + _cypher_conditions("r", self.edge_conditions)
+        where = [f"WHERE {' AND '.join(asked)}"] if asked else []
+        returned = ", ".join(f"n{i}" for i in range(self.size))
+        return "\n".join([f"MATCH {', '.join(places)}", *where, f"RETURN {returned}"])
 
     def plot(self, ax: Any = None) -> Any:  # noqa: ANN401
         """Draw the pattern with matplotlib (extra: ``plot``).
@@ -264,7 +259,9 @@ class Pattern:
         Returns:
             The axes.
         """
-        return plot(self, ax)
+        from rwkplus.drawing.plots import plot_graph
+
+        return plot_graph(self.to_networkx(), label_colors(self.labels), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON.
@@ -314,6 +311,42 @@ class Pattern:
 def _asked(conditions: Sequence[Sequence[Condition]], k: int) -> dict[str, str]:
     own = conditions[k] if conditions else ()
     return {"conditions": ", ".join(map(str, own))} if own else {}
+
+
+def _rdkit() -> Any:  # noqa: ANN401
+    try:
+        from rdkit import Chem
+    except ImportError as error:
+        raise MissingExtraError("molecules need RDKit.", "Install it: pip install 'rwkplus[chem]'.") from error
+    return Chem
+
+
+def _cypher_node(pattern: Pattern, v: int, told: set[int]) -> str:
+    """A node, with its label where it comes first."""
+    label = "" if v in told else f":{_quoted(pattern.labels[v])}"
+    told.add(v)
+    return f"(n{v}{label})"
+
+
+def _cypher_conditions(letter: str, conditions: Sequence[Sequence[Condition]]) -> list[str]:
+    return [
+        f"{letter}{k}.{_quoted(attribute)} {sign} {int(end) if float(end).is_integer() else float(end)!r}"
+        for k, own in enumerate(conditions)
+        for attribute, low, high in own
+        for sign, end in ((">=", low), ("<", high))
+        if end is not None
+    ]
+
+
+def _quoted(name: str) -> str:
+    r"""A name that may hold anything: databases read ``\uXXXX`` before they look for backticks."""
+    name = name.replace("\\u", "\\u005Cu").replace("`", "``")
+    return "`" + "".join(letter if letter.isprintable() else _escaped(letter) for letter in name) + "`"
+
+
+def _escaped(letter: str) -> str:
+    units = letter.encode("utf-16-be", "surrogatepass").hex().upper()
+    return "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
 
 
 def save_patterns(patterns: Sequence[Pattern], path: str | Path) -> Path:

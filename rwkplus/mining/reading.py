@@ -10,8 +10,10 @@ import numpy as np
 
 from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
 from rwkplus.loops.embeddings import NONE, Floats, Ints
-from rwkplus.mining.pattern_parts import Condition
+from rwkplus.mining.pattern_parts import Condition, Occurrences
+from rwkplus.mining.patterns import Pattern
 from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.occurrences import Found, Shape
 from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import merge_directions
 from rwkplus.table.columns import Numbers
@@ -76,7 +78,7 @@ class Cuts:
 
 @dataclass(frozen=True)
 class PatternReader:
-    """Reads graphs in the way of those that were mined.
+    """Reads graphs in the way of those that were mined, and names what was found in them.
 
     >>> from rwkplus.datasets import payment_cases
     >>> reader = PatternReader.fit(payment_cases(20), (), n_classes=8, structural=False, seed=0)
@@ -134,6 +136,66 @@ class PatternReader:
             directed=self.directed,
             marks=_marks(self.nodes, table, "nodes"),
             edge_marks=edge_marks[rows] if edge_marks.size else NONE,
+        )
+
+    def pattern(
+        self,
+        shape: Shape,
+        database: MiningDatabase,
+        found: Found,
+        table: GraphTable,
+        **judged: Any,  # noqa: ANN401
+    ) -> Pattern:
+        """Name the labels of a shape and look up its occurrences in their graphs.
+
+        Args:
+            shape: The pattern, by the numbers of its labels.
+            database: The graphs, as they were searched.
+            found: Where the shape occurs in them.
+            table: The same graphs with the user's ids.
+            judged: The criterion, score, coverage and gain of the pattern.
+        """
+        labels, directed = self.labels, shape.directed
+        edges = [(j, i, edge ^ 1) if edge & directed else (i, j, edge) for i, j, edge in shape.edges]
+        first_node = np.searchsorted(database.rows.graph, np.arange(database.num_graphs))
+        graph = database.rows.graph[found.rows[:, 0]]
+        local = found.rows - first_node[graph][:, None]
+        names, ids = table.graphs.get("name"), table.nodes.get("id")
+        return Pattern(
+            labels=tuple(labels.nodes.names[label] for label in shape.labels),
+            edges=tuple(
+                (i, j, labels.edges.names[edge // (1 + directed)] if labels.edges.exists else None)
+                for i, j, edge in edges
+            ),
+            directed=directed,
+            node_conditions=self._conditions("nodes", shape.needs),
+            edge_conditions=self._conditions("edges", shape.edge_needs),
+            support=np.unique(graph).size,
+            num_graphs=database.num_graphs,
+            occurrences=Occurrences(
+                graph,
+                local,
+                None if names is None else names.values()[graph],
+                None if ids is None else ids.values()[table.node_ptr[graph][:, None] + local],
+            ),
+            node_coverage=np.unique(found.rows).size / database.rows.label.size,
+            exhaustive=found.exhaustive,
+            **judged,
+        )
+
+    def _conditions(self, side: Side, needs: Sequence[int]) -> tuple[tuple[Condition, ...], ...]:
+        return tuple(self.conditions(side, need) for need in needs) if any(needs) else ()
+
+    def shape(self, pattern: Pattern) -> Shape:
+        """A pattern by the numbers of its labels and conditions; raises ``ValueError`` where one is unknown."""
+        nodes, edges, directed = self.labels.nodes.names, self.labels.edges.names, pattern.directed
+        numbered = [(i, j, (0 if e is None else edges.index(e)) * (1 + directed)) for i, j, e in pattern.edges]
+        return Shape(
+            tuple(nodes.index(label) for label in pattern.labels),
+            tuple((i, j, edge) if i < j else (j, i, edge ^ directed) for i, j, edge in numbered),
+            directed,
+            tuple(self.need("nodes", part) for part in pattern.node_conditions),
+            tuple(self.need("edges", part) for part in pattern.edge_conditions),
         )
 
     def conditions(self, side: Side, need: int) -> tuple[Condition, ...]:

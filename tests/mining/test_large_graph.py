@@ -249,7 +249,7 @@ def test_patterns_without_anything_around_them():
 def test_counting_stops_at_a_deadline_and_says_so():
     graph, _ = planted(copies=20, nodes=400, edges=800)
     found = miner(n_controls=0).fit([graph])
-    shape, data = found.patterns_[0].shape(found.reader_), database(graph)
+    shape, data = found.reader_.shape(found.patterns_[0]), database(graph)
     whole, hasty = count_whole(data, shape), count_whole(data, shape, deadline=0.0)
     assert (whole.found.exhaustive, hasty.found.exhaustive) == (True, False)
     assert 0 < hasty.mni <= hasty.times < whole.times
