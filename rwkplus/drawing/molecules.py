@@ -76,13 +76,13 @@ def depict(
     lettered = {int(i) for i in TEXT.findall(text)}
     parts = [_ground(graph, at, marked), _bonds(text), _letters(graph, at, lettered, colors)]
     spots = "".join(
-        f'<circle class="n" cx="{at[v][0]:.1f}" cy="{at[v][1]:.1f}" r="9"{node_key(keys.get(v))}>'
+        f'<circle cx="{at[v][0]:.1f}" cy="{at[v][1]:.1f}" r="9"{node_key(keys.get(v))}>'
         f"<title>{told(fields['label'], fields.get('name'))}</title></circle>"
         for v, fields in graph.nodes(data=True)
     )
     corners = np.array(list(at.values()))
     head = frame(corners.min(0) - 13, corners.max(0) + 13, title)
-    return f'{head}{"".join(parts)}<g fill="transparent">{spots}</g></svg>'
+    return f'{head}{"".join(parts)}<g class="n" fill="transparent">{spots}</g></svg>'
 
 
 def _atom_colors(graph: nx.Graph, colors: Mapping[str, str]) -> dict[int, tuple[float, ...]]:

@@ -1,6 +1,6 @@
 """Small labelled graphs as SVG: round nodes for short labels, frames around words, arrows, and what edges say."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,8 +25,12 @@ WORDY_EDGES = 12
 LONGEST = 22
 """Letters of a word in a drawing; the rest of a longer one comes up under the mouse."""
 RADIUS, SMALLEST = 11.0, 4.0
-LETTER, LINE = 5.6, 12.0
-"""Width of a letter and height of a line of text."""
+WORDS, LETTER, LINE = 10.0, 5.6, 12.0
+"""Size of words, width of a letter and height of a line of text."""
+LEGIBLE = 6
+"""Size from which on labels of round nodes are written."""
+BASELINE = 0.35
+"""How far below its middle a text stands, in sizes of it."""
 ARROW = 7.0
 BEND = 9.0
 """Distance of one of two edges between the same nodes from the straight line."""
@@ -264,32 +268,51 @@ class Sketch:
         return corners.min(0) - MARGIN, corners.max(0) + MARGIN
 
     def edges(self) -> Iterator[str]:
-        """Lines and arrowheads, each with what the mouse tells."""
-        if self.lines:
-            yield '<g fill="none" stroke="currentColor" stroke-width="1.6">'
-            for line, (u, v, fields) in zip(self.lines, self.graph.edges(data=True), strict=True):
-                opacity = round((0.35 + 0.65 * min(self.strong[u], self.strong[v])) * fields.get("weight", 1.0), 3)
-                yield _edge(line, fields, opacity, self.boxes[u] if u == v else None, arrow=self.graph.is_directed())
-            yield "</g>"
+        """Lines and arrowheads: those that look alike together, but for those of which the mouse tells something."""
+        if not self.lines:
+            return
+        plain: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        yield '<g fill="none" stroke="currentColor" stroke-width="1.6">'
+        for line, (u, v, fields) in zip(self.lines, self.graph.edges(data=True), strict=True):
+            opacity = round((0.35 + 0.65 * min(self.strong[u], self.strong[v])) * fields.get("weight", 1.0), 3)
+            look, hint = _edge_look(fields, opacity), _edge_hint(fields)
+            drawn = _edge(line, fields, self.boxes[u] if u == v else None, arrow=self.graph.is_directed())
+            if hint:
+                yield f"<g{look}><title>{hint}</title>{_paths([drawn])}</g>"
+            else:
+                plain[look].append(drawn)
+        yield from (f"<g{look}>{_paths(drawn)}</g>" for look, drawn in plain.items())
+        yield "</g>"
 
     def nodes(self, colors: Mapping[str, str], keys: Mapping[Any, object]) -> Iterator[str]:
-        """Shapes with their labels; below hollow ones there is paper."""
-        hollow = "".join(_shape(box, self.inside[v], "") for v, box in self.boxes.items() if self.strong[v] < FULL)
+        """Shapes, then what stands in them; those that look alike together. Below hollow shapes there is paper."""
+        hollow = "".join(_shape(box, self.inside[v]) for v, box in self.boxes.items() if self.strong[v] < FULL)
         yield f'<g style="fill:{PAPER}">{hollow}</g>' if hollow else ""
-        yield '<g stroke-width="1.6">'
+        shapes: dict[str, list[str]] = defaultdict(list)
+        texts: dict[str, list[str]] = defaultdict(list)
         for v, fields in self.graph.nodes(data=True):
-            yield _node(self.boxes[v], self.inside[v], fields, colors, self.strong[v], keys.get(v))
-        yield "</g>"
+            box, lines, strength = self.boxes[v], self.inside[v], self.strong[v]
+            color = colors.get(str(fields.get("label", "")), NONE)
+            look = "" if strength >= FULL else f' fill-opacity="{0.08 + 0.45 * strength:.2f}"'
+            hint = told(fields.get("label"), fields.get("name"), fields.get("conditions"))
+            shapes[f'fill="{color}" stroke="{color}"{look}'].append(_shape(box, lines, node_key(keys.get(v)), hint))
+            size = WORDS if framed(lines) else round(0.95 * box.half_width, 1)
+            if any(lines) and size >= LEGIBLE:
+                fill = ink(color) if strength >= FULL else "currentColor"
+                texts[f'fill="{fill}" font-size="{size:g}"'].append(_written(box, lines, size))
+        yield from (f'<g class="n" stroke-width="1.6" {look}>{"".join(drawn)}</g>' for look, drawn in shapes.items())
+        words = (f"<g {look}>{''.join(drawn)}</g>" for look, drawn in texts.items())
+        yield f'<g text-anchor="middle" pointer-events="none">{"".join(words)}</g>' if texts else ""
 
     def words(self) -> Iterator[str]:
         """What edges say, in front of all lines."""
         if self.texts:
             yield (
-                f'<g fill="currentColor" stroke-width="3" stroke-linejoin="round" paint-order="stroke" font-size="10" '
-                f'text-anchor="middle" style="stroke:{PAPER}">'
+                f'<g fill="currentColor" stroke-width="3" stroke-linejoin="round" paint-order="stroke" '
+                f'font-size="{WORDS:g}" text-anchor="middle" style="stroke:{PAPER}">'
             )
             for text in self.texts:
-                yield _written(text.box, text.lines, f' opacity="{text.opacity}"' if text.opacity < 1 else "")
+                yield _written(text.box, text.lines, WORDS, f' opacity="{text.opacity}"' if text.opacity < 1 else "")
             yield "</g>"
 
 
@@ -423,20 +446,21 @@ def _places_beside(line: _Line, words: Sequence[str]) -> Iterator[_Box]:
             yield _Box(x, y, half_width, half_height)
 
 
-def _edge(line: _Line, fields: Mapping[str, Any], opacity: float, loop: _Box | None, *, arrow: bool) -> str:
-    label = fields.get("label")
-    words = [
-        fields.get("label"),
-        fields.get("conditions"),
-        f"weight {fields['weight']:.2g}" if "weight" in fields else "",
-    ]
-    hint = f"<title>{told(*words)}</title>" if any(words) else ""
+def _edge_look(fields: Mapping[str, Any], opacity: float) -> str:
     look = f' opacity="{opacity}"' if opacity < 1 else ""
-    look += ' stroke-dasharray="5 3"' if label == ":" else ""
-    look += f' stroke-width="{1 + 4 * fields["weight"]:.1f}"' if "weight" in fields else ""
+    look += ' stroke-dasharray="5 3"' if fields.get("label") == ":" else ""
+    return look + (f' stroke-width="{1 + 4 * fields["weight"]:.1f}"' if "weight" in fields else "")
+
+
+def _edge_hint(fields: Mapping[str, Any]) -> str:
+    weight = f"weight {fields['weight']:.2g}" if "weight" in fields else ""
+    return told(fields.get("label"), fields.get("conditions"), weight)
+
+
+def _edge(line: _Line, fields: Mapping[str, Any], loop: _Box | None, *, arrow: bool) -> tuple[str, str]:
+    """Where the line runs, and its arrowhead."""
     if loop is not None:
-        x, y = loop.x, loop.y - loop.half_height
-        return f'<path d="M{x - 5:.1f} {y:.1f}c-16 -24 26 -24 10 0"{look}>{hint}</path>'
+        return f"M{loop.x - 5:.1f} {loop.y - loop.half_height:.1f}c-16 -24 26 -24 10 0", ""
     first, last = line.cut
     start, end = line.at(first), line.at(last)
     head = ""
@@ -445,15 +469,16 @@ def _edge(line: _Line, fields: Mapping[str, Any], opacity: float, loop: _Box | N
         head = f'<polygon points="{" ".join(map(_xy, corners))}" fill="currentColor" stroke="none"/>'
     if line.bend:
         weights = ((1 - first) * (1 - last), first * (1 - last) + last * (1 - first), first * last)
-        x, y = np.tensordot(weights, np.array([line.start, line.control, line.end]), 1)
-        drawn = [f"M{_xy(start)}Q{x:.1f} {y:.1f} {_xy(end)}"]
-    else:
-        count = BONDS.get(label or "", 1)
-        shifts = [line.aside * 4.0 * (i - (count - 1) / 2) for i in range(count)]
-        drawn = [f"M{_xy(start + shift)}L{_xy(end + shift)}" for shift in shifts]
-    if not hint and not look and not head:
-        return f'<path d="{"".join(drawn)}"/>'
-    return f'<g{look}>{hint}<path d="{"".join(drawn)}"/>{head}</g>'
+        control = np.tensordot(weights, np.array([line.start, line.control, line.end]), 1)
+        return f"M{_xy(start)}Q{_xy(control)} {_xy(end)}", head
+    count = BONDS.get(fields.get("label") or "", 1)
+    shifts = [line.aside * 4.0 * (i - (count - 1) / 2) for i in range(count)]
+    return "".join(f"M{_xy(start + shift)}L{_xy(end + shift)}" for shift in shifts), head
+
+
+def _paths(drawn: Sequence[tuple[str, str]]) -> str:
+    """Lines as one path, and their arrowheads."""
+    return f'<path d="{"".join(way for way, _ in drawn)}"/>{"".join(head for _, head in drawn)}'
 
 
 def arrowhead(line: _Line) -> tuple[NDArray[np.float64], Point]:
@@ -469,31 +494,18 @@ def _xy(point: Point) -> str:
     return f"{point[0]:.1f} {point[1]:.1f}"
 
 
-def _node(
-    box: _Box, lines: Sequence[str], fields: Mapping[str, Any], colors: Mapping[str, str], strength: float, key: object
-) -> str:
-    color = colors.get(str(fields.get("label", "")), NONE)
-    full = strength >= FULL
-    fill = f'fill="{color}" stroke="{color}"' + ("" if full else f' fill-opacity="{0.08 + 0.45 * strength:.2f}"')
-    size = 10 if framed(lines) else round(0.95 * box.half_width, 1)
-    look = f' fill="{ink(color) if full else "currentColor"}" stroke="none" text-anchor="middle" font-size="{size}"'
-    text = _written(box, lines, look) if any(lines) and size >= 6 else ""
-    hint = told(fields.get("label"), fields.get("name"), fields.get("conditions"))
-    return f'<g class="n"{node_key(key)}><title>{hint}</title>{_shape(box, lines, fill)}{text}</g>'
-
-
-def _shape(box: _Box, lines: Sequence[str], look: str) -> str:
-    """A circle, or a frame around words."""
+def _shape(box: _Box, lines: Sequence[str], key: str = "", hint: str = "") -> str:
+    """A circle, or a frame around words, and what the mouse tells of it."""
+    end = f"><title>{hint}</title></" if hint else "></"
     if not framed(lines):
-        return f'<circle cx="{box.x:.1f}" cy="{box.y:.1f}" r="{box.half_width}" {look}/>'
+        return f'<circle cx="{box.x:.1f}" cy="{box.y:.1f}" r="{box.half_width:g}"{key}{end}circle>'
     x, y, width, height = box.x - box.half_width, box.y - box.half_height, 2 * box.half_width, 2 * box.half_height
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="8" {look}/>'
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="8"{key}{end}rect>'
 
 
-def _written(box: _Box, lines: Sequence[str], look: str) -> str:
+def _written(box: _Box, lines: Sequence[str], size: float, look: str = "") -> str:
     """Lines of text in the middle of a box."""
-    top = box.y - LINE * (len(lines) - 1) / 2
+    top = box.y - LINE * (len(lines) - 1) / 2 + BASELINE * size
     return "".join(
-        f'<text x="{box.x:.1f}" y="{top + LINE * k:.1f}" dy=".35em"{look}>{told(line)}</text>'
-        for k, line in enumerate(lines)
+        f'<text x="{box.x:.1f}" y="{top + LINE * k:.1f}"{look}>{told(line)}</text>' for k, line in enumerate(lines)
     )

@@ -193,8 +193,8 @@ class Gallery:
         figure = Figure(self._drawn(i, pattern)[0], "; ".join(facts))
         return Card(f"/graph/{i}", f"Graph {self.table.graph_id(i)}", figure)
 
-    def _drawn(self, i: int, pattern: int | None = None) -> tuple[str, str]:
-        """The graph with what is marked in it, and how much of it is drawn."""
+    def _drawn(self, i: int, pattern: int | None = None, *, keys: bool = False) -> tuple[str, str]:
+        """The graph with what is marked in it, perhaps with keys of its nodes, and how much of it is drawn."""
         graph = graphs_to_draw(self._labelled[i])[0]
         marked: set[Any] = set(self.scores[i].nodes) if self.scores else set()
         if pattern is not None and 0 <= pattern < len(self.patterns):
@@ -202,14 +202,15 @@ class Gallery:
             marked = {v for k in np.flatnonzero(where.graph == i).tolist() for v in where[k].nodes}
         close = surroundings(graph, [v for v in graph if v in marked])
         title = f"graph {self.table.graph_id(i)}"
-        keys = {v: k for k, v in enumerate(graph)}
+        numbers = {v: k for k, v in enumerate(graph)} if keys else None
         highlighted = marked & set(graph) or None
-        return draw(close, self.colors, highlighted=highlighted, title=title, keys=keys), how_many_drawn(graph, close)
+        picture = draw(close, self.colors, highlighted=highlighted, title=title, keys=numbers)
+        return picture, how_many_drawn(graph, close)
 
     def graph(self, i: int) -> str:
         """All about one graph: a large drawing, its columns, nodes and edges."""
         part, title = self.table[i], f"Graph {self.table.graph_id(i)}"
-        picture, count = self._drawn(i)
+        picture, count = self._drawn(i, keys=True)
         facts: dict[str, object] = {"nodes": count, "edges": f"{part.num_edges:,}"}
         facts |= {name: column.values()[0] for name, column in part.graphs.items() if name != "name"}
         if self.scores:

@@ -8,7 +8,7 @@ import pytest
 from rwkplus.drawing import draw, graphs_to_draw, label_colors, needs_legend
 from rwkplus.drawing.layout import distance_to_edges
 from rwkplus.drawing.palette import ELEMENTS, contrast
-from rwkplus.drawing.sketch import FULL, LETTER, LONGEST, SMALLEST, WORDY
+from rwkplus.drawing.sketch import BASELINE, FULL, LETTER, LONGEST, SMALLEST, WORDS, WORDY
 from rwkplus.table import GraphTable, Reader
 
 
@@ -28,11 +28,26 @@ def numbers(elements, *fields):
 
 
 def nodes(drawn):
-    """Nodes by what the mouse tells of them: the shape, and the lines of text in it."""
-    return [
-        (node.find("title").text, node[1], [text.text for text in node.findall("text")])
-        for node in drawn.findall(".//g[@class='n']")
-    ]
+    """Nodes by what the mouse tells of them: the shape with its look, and the texts in it, from top to bottom."""
+    texts = [(text, group) for group in drawn.findall("g[@pointer-events]/g") for text in group]
+    found = []
+    for group in drawn.findall("g[@class='n']"):
+        for shape in group:
+            shape.attrib |= group.attrib
+            inside = [text for text, look in texts if holds(shape, text, float(look.get("font-size")))]
+            found.append((shape.find("title").text, shape, [text.text for text in inside]))
+    assert sum(len(lines) for _, _, lines in found) == len(texts)
+    return found
+
+
+def holds(shape, text, size):
+    """Whether a text is in the middle of a shape, or above or below it in a frame."""
+    ((x, baseline),) = numbers([text], "x", "y")
+    y = baseline - BASELINE * size
+    if shape.tag == "circle":
+        return np.allclose(numbers([shape], "cx", "cy"), (x, y), atol=0.11)
+    ((left, top, width, height),) = numbers([shape], "x", "y", "width", "height")
+    return np.isclose(left + width / 2, x, atol=0.11) and top + 3 < y < top + height - 3
 
 
 def circles(drawn):
@@ -66,10 +81,16 @@ def bond(label):
 
 def test_every_node_is_a_circle_with_its_label_in_its_color():
     drawn = picture(labelled(nx.path_graph(4), ["C", "N", "C", "Cl"]))
-    assert [lines for _, _, lines in nodes(drawn)] == [["C"], ["N"], ["C"], ["Cl"]]
-    assert [shape.get("fill") for shape in circles(drawn)] == [ELEMENTS[label] for label in ("C", "N", "C", "Cl")]
-    texts = drawn.findall(".//text")
-    np.testing.assert_array_equal(numbers(circles(drawn), "cx", "cy"), numbers(texts, "x", "y"))
+    assert [lines for _, _, lines in nodes(drawn)] == [["C"], ["C"], ["N"], ["Cl"]]
+    assert [shape.get("fill") for shape in circles(drawn)] == [ELEMENTS[label] for label in ("C", "C", "N", "Cl")]
+
+
+def test_nodes_and_edges_that_look_alike_share_their_look():
+    drawn = draw(labelled(nx.path_graph(20), "AB" * 10), label_colors("AB"))
+    assert drawn.count(label_colors("AB")["A"]) == 2  # fill and stroke
+    assert drawn.count("font-size") <= 2
+    assert drawn.count("<path") == 1
+    assert len(drawn) < 20 * 140  # 500 graphs of 42 nodes and as many edges are 3 MB
 
 
 def test_long_names_stand_in_frames_that_hold_them():
@@ -140,7 +161,7 @@ def test_edges_of_directed_graphs_have_arrowheads_at_their_end():
         drawn = picture(graph)
         (head,) = drawn.findall(".//polygon")
         tip = float(head.get("points").split()[0])
-        places = dict(zip("ab", numbers(circles(drawn), "cx")[:, 0], strict=True))
+        places = {title: float(shape.get("cx")) for title, shape, _ in nodes(drawn)}
         ((start, end),) = [(graph.nodes[u]["label"], graph.nodes[v]["label"]) for u, v in graph.edges]
         assert abs(tip - places[end]) < abs(tip - places[start])
 
@@ -188,7 +209,7 @@ def test_edges_between_the_same_nodes_run_beside_each_other(graph, count):
 
 def test_an_edge_from_a_node_to_itself_is_a_loop():
     drawn = picture(directed((0, 0, {"label": "again"}), (0, 1, {}), kind=nx.DiGraph))
-    (loop,) = [path for path in drawn.iter("path") if "c" in path.get("d")]
+    (loop,) = [group for group in drawn.iter("g") if "c" in getattr(group.find("path"), "attrib", {}).get("d", "")]
     assert loop.find("title").text == "again"
 
 
@@ -217,7 +238,7 @@ def test_nodes_are_as_strong_as_their_number_between_0_and_1():
 
 def test_labels_can_be_read_on_full_and_hollow_nodes():
     drawn = picture(labelled(nx.path_graph(2), ["S", "S"]), highlighted=[0])
-    full, hollow = (node.find("text").get("fill") for node in drawn.findall(".//g[@class='n']"))
+    full, hollow = (group.get("fill") for group in drawn.findall("g[@pointer-events]/g"))
     assert contrast(ELEMENTS["S"], full.replace("#000", "#000000").replace("#fff", "#ffffff")[:7]) > 4.5
     assert hollow == "currentColor"
 
@@ -263,7 +284,7 @@ def test_in_large_graphs_the_mouse_brings_words_up():
     assert [title for title, _, _ in nodes(drawn)][2:4] == ["merchant", "merchant shop 7"]
     assert drawn.find("g/g/title").text == "by card"
     some = picture(crowded, highlighted={2, 3})
-    assert [lines for _, _, lines in nodes(some)][1:5] == [[], ["merchant"], ["merchant"], []]
+    assert [lines for _, _, lines in nodes(some)] == [[]] * (WORDY - 1) + [["merchant"], ["merchant"]]
     assert [text.text for text in words(some)] == ["by card"]
 
 
@@ -272,6 +293,7 @@ def boxes(drawn):
     covered = []
     for text in words(drawn):
         (x, y), half = (float(text.get(name)) for name in ("x", "y")), LETTER * len(text.text) / 2
+        y -= BASELINE * WORDS
         covered.append((x - half, y - 6, x + half, y + 6))
     return np.array(covered).reshape(-1, 4)
 

@@ -35,7 +35,12 @@
     if (element.closest(".share")) ground = bar;
     if (inSvg) {
       for (let part = element; part instanceof SVGElement; part = part.parentElement) alpha *= getComputedStyle(part).opacity;
-      const shape = element.closest("g.n")?.querySelector("circle, rect");
+      const { x, y, width, height } = element.getBoundingClientRect();
+      const below = (part) => {
+        const { left, right, top, bottom } = part.getBoundingClientRect();
+        return left < x + width / 2 && x + width / 2 < right && top < y + height / 2 && y + height / 2 < bottom;
+      };
+      const shape = element.closest("g[pointer-events]") && [...element.closest("svg").querySelectorAll(".n > *")].find(below);
       if (shape) ground = over(parts(getComputedStyle(shape).fill), ground, +getComputedStyle(shape).fillOpacity);
     }
     const color = parts(inSvg ? style.fill : style.color);

@@ -50,7 +50,7 @@ def test_the_unusual_part_is_drawn_in_full(judged):
     worst = int(np.argmin(found.scores))
     page = detection_report(detector, [graphs[worst]], "one", Judgments(*(part[[worst]] for part in found)), [])
     why = detector.explain([graphs[worst]])[0]
-    spots = re.findall(r'<circle class="n"[^>]*?(?: data-k="(\d+)")?><title>(\w+ \d+)</title>', page)
+    spots = re.findall(r'<circle [^>]*?(?: data-k="(\d+)")?><title>(\w+ \d+)</title>', page)
     assert len(spots) == graphs[worst].num_nodes
     named = {name for key, name in spots if key}
     assert named == {f"{label} {v}" for v, label in enumerate(labels_of(graphs[worst])) if v in why.nodes}
@@ -71,7 +71,7 @@ def test_of_a_large_graph_the_surroundings_are_drawn():
     detector = SurpriseDetector(0.1).fit(usual)
     page = detection_report(detector, graphs, "rings", None, [])
     assert "101, 30 of them drawn" in page
-    assert page.count('<g class="n"') == 30
+    assert page.count("</title></circle>") == 30
 
 
 def test_the_most_unusual_node_of_a_large_graph_is_drawn():

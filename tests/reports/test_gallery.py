@@ -97,7 +97,7 @@ def test_one_graph_is_told_in_full():
     assert '<td class="words" data-k="0">ann</td><td class="words" data-k="1">&lt;bob&gt;</td>' in page
     assert '<td data-v="12.5">12.5</td>' in page
     assert "<dt>score</dt><dd>1.5</dd><dt>flagged</dt><dd>yes</dd>" in page
-    assert set(re.findall(r'class="n" data-k="(\d)"', page)) == {"0", "1"}
+    assert set(re.findall(r'<(?:circle|rect) [^>]*data-k="(\d)"', page)) == {"0", "1"}
     assert 'href="/graph/1">next' in page
     assert ">previous<" not in page
 

@@ -67,7 +67,7 @@ def test_pages_fit_the_window_and_can_be_read(browser, pages, name, width, dark)
     assert browser.asked == [pages[name].as_uri()]
 
 
-@pytest.mark.parametrize("selector", ["p.lead", "g.n text", "svg > g > text", ".share"])
+@pytest.mark.parametrize("selector", ["p.lead", "svg > g > g > text", "svg > g > text", ".share"])
 def test_text_that_cannot_be_read_is_noticed(browser, pages, tmp_path, selector):
     path, style = tmp_path / "page.html", f"{selector} {{ color: #9ab; fill: #9ab }}</style>"
     path.write_text(pages["payments"].read_text(encoding="utf-8").replace("</style>", style, 1), encoding="utf-8")
