@@ -126,13 +126,13 @@ def check_output(path: Path, remedy: str | None, *, folder: bool = False, option
         option: How the user named it.
     """
     if path.exists() and remedy is not None and not is_unused(path):
-        raise ParameterError(f"{option} {path} exists already; {remedy}.")
+        raise ParameterError(f"{option} {path} already exists; {remedy}.")
     if path.exists() and path.is_dir() != folder:
-        raise ParameterError(f"{option} {path} is {'no folder but a file' if folder else 'no file but a folder'}.")
+        raise ParameterError(f"{option} {path} is {'a file, not a folder' if folder else 'a folder, not a file'}.")
     if not folder and not path.parent.exists():
-        raise ParameterError(f"{option} {path}: there is no folder {path.parent}.")
+        raise ParameterError(f"{option} {path}: there is no folder {path.parent}; create it first.")
     place = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if place != path and not place.is_dir():
-        raise ParameterError(f"{option} {path}: {place} is no folder.")
+        raise ParameterError(f"{option} {path}: {place} is not a folder.")
     if not os.access(place, os.W_OK):
-        raise ParameterError(f"{option} {path}: {place} cannot be written to.")
+        raise ParameterError(f"{option} {path}: no permission to write to {place}.")

@@ -20,48 +20,51 @@ RESULT_FILE = "result.json"
 
 
 FILES: dict[str, Any] = {
-    "out_folder": (Path, "--out", "Folder for models, histories and result.json."),
+    "out_folder": (Path, "--out", "Folder for models, training histories and result.json."),
     "config": (
         Path | None,
         "--config",
-        "YAML file of options about data and training, such as batch_size: 32; options win.",
+        "YAML file with options, such as batch_size: 32; options on the command line take precedence.",
     ),
-    "resume": (bool, "--resume", "Go on in a folder where a run stopped."),
-    "force": (bool, "--force", "Throw away what an earlier run left in the folder."),
+    "resume": (bool, "--resume", "Continue an interrupted run."),
+    "force": (bool, "--force", "Delete the results of an earlier run in the folder."),
 }
 NETWORK: dict[str, Any] = {
     "model": (str | None, "--model", "kergnn, rwnn, gin, gnn or igad. [default: kergnn]"),
-    "kernel": (NetworkKernel | None, "--kernel", "For kernel networks."),
+    "kernel": (NetworkKernel | None, "--kernel", "Kernel, for kernel networks."),
     "steps": (int | None, "--steps", "Longest walk, for kernel networks.", 1),
-    "param": (list[str] | None, "--param", "Another parameter of the network, such as num_hidden=16; may be repeated."),
+    "param": (list[str] | None, "--param", "Another parameter of the network, such as num_hidden=16; can be repeated."),
 }
 TRAINING: dict[str, Any] = {
-    "task": (Task | None, "--task", "What the targets are. [default: auto]"),
+    "task": (Task | None, "--task", "Kind of target. [default: auto]"),
     "features": (
         Features | None,
         "--features",
-        "Node features: given are labels and attributes, discrete are numbers of labels, for embeddings. "
-        "[default: auto]",
+        "Node features. given: labels and attributes; discrete: label numbers, for embeddings. [default: auto]",
     ),
-    "balance": (Balance | None, "--balance", "logits learns as if classes were equally frequent. [default: none]"),
+    "balance": (Balance | None, "--balance", "logits: correct for rare classes. [default: none]"),
     "positive": (
         str | None,
         "--positive",
-        "Of two classes the one whose F1, ROC-AUC and so on are reported. [default: 2nd]",
+        "Class whose F1, ROC-AUC and so on are reported, if there are two. [default: the second]",
     ),
-    "loss": (Loss | None, "--loss", "Error of numbers. [default: squared]"),
+    "loss": (Loss | None, "--loss", "Loss for numbers. [default: squared]"),
     "epochs": (int | None, "--epochs", "Passes over the graphs. [default: 200]", 1),
     "batch_size": (int | None, "--batch-size", "Graphs per step. [default: 64]", 1),
     "lr": (float | None, "--lr", "Learning rate. [default: 0.01]"),
-    "lr_schedule": (LrSchedule | None, "--lr-schedule", "How the learning rate falls. [default: halve]"),
+    "lr_schedule": (LrSchedule | None, "--lr-schedule", "How the learning rate decreases. [default: halve]"),
     "halve_lr_every": (int | None, "--halve-lr-every", "Epochs between halvings; 0 for none. [default: 50]", 0),
     "weight_decay": (float | None, "--weight-decay", "Weight decay. [default: 0]"),
-    "validation": (float | None, "--validation", "Share of graphs that chooses the best epoch. [default: 0.1]"),
-    "metric": (str | None, "--metric", "Score that chooses, such as accuracy, f1, roc_auc, ap or mae."),
-    "patience": (int | None, "--patience", "Stop after so many epochs without a better score.", 1),
-    "random_state": (int | None, "--seed", "Seed of folds, weights and order. [default: 0]", 0),
-    "threads": (int | None, "--threads", "Threads of torch; more than 1 seldom helps. [default: 1]", 1),
-    "devices": (int | None, "--devices", "Processes that share every batch. [default: 1]", 1),
+    "validation": (
+        float | None,
+        "--validation",
+        "Share of training graphs used to choose the best epoch. [default: 0.1]",
+    ),
+    "metric": (str | None, "--metric", "Score that chooses the best epoch, such as accuracy, f1, roc_auc, ap or mae."),
+    "patience": (int | None, "--patience", "Stop after this many epochs without a better score.", 1),
+    "random_state": (int | None, "--seed", "Random seed of folds, weights and order. [default: 0]", 0),
+    "threads": (int | None, "--threads", "PyTorch threads; more than 1 rarely helps. [default: 1]", 1),
+    "devices": (int | None, "--devices", "Processes that share each batch. [default: 1]", 1),
     "num_nodes": (int | None, "--num-nodes", "Machines, each with --devices processes. [default: 1]", 1),
 }
 """By the names that configuration files have for them: type, option, help, and the least it may be."""
@@ -123,18 +126,18 @@ class Experiment:
         config |= self.given | {name: value for name, value in given.items() if value is not None} | read
         if self.params:
             if not isinstance(config["model_params"], Mapping):
-                raise ParameterError("model_params is a list of candidates in the file: change it there.")
+                raise ParameterError("model_params is a list of candidates in the configuration file: change it there.")
             config["model_params"] = {**config["model_params"], **self.params}
         return config
 
     def _check_folder(self) -> None:
         """Raise where a folder would be overwritten that nobody wants overwritten."""
         if self.resume and self.force:
-            raise ParameterError("--resume goes on, --force starts anew: use one of them.")
+            raise ParameterError("--resume continues a run and --force starts over: give only one of them.")
         from rwkplus.training.processes import is_first_process
 
         if is_first_process():
-            remedy = None if self.resume or self.force else "--resume goes on there, --force starts anew"
+            remedy = None if self.resume or self.force else "use --resume to continue it, or --force to start over"
             check_output(self.folder, remedy, folder=True)
 
     def open(self, config: Mapping[str, Any]) -> None:
@@ -205,7 +208,7 @@ def given_params(kernel: str | None, steps: int | None, pairs: Sequence[str] | N
         try:
             params[name] = parse_yaml(value)
         except ValueError as error:
-            raise ParameterError(f"--param {pair[:60]}: the value is not YAML ({error}).") from error
+            raise ParameterError(f"--param {pair[:60]}: the value is not valid YAML ({error}).") from error
     return params
 
 
@@ -232,12 +235,12 @@ def _checked(path: Path, values: dict[str, Any], known: Mapping[str, Any]) -> di
     params = {name: values.pop(name) for name in ("kernel", "steps") if name in values}
     if params:
         if not isinstance(values.get("model_params", {}), Mapping):
-            raise ParameterError(f"{path}: write {' and '.join(params)} into model_params, which is no plain mapping.")
+            raise ParameterError(f"{path}: write {' and '.join(params)} into model_params, which is not a mapping.")
         values["model_params"] = {**values.get("model_params", {}), **params}
     values |= {name: [values[name]] for name in SEVERAL if isinstance(values.get(name), str)}
     for name, value in values.items():
         if name not in known:
-            raise ParameterError(f"{path}: there is no option {name!r}; known are {', '.join(sorted(known))}.")
+            raise ParameterError(f"{path}: unknown option {name!r}. Options are {', '.join(sorted(known))}.")
         kind, about = KINDS.get(name, (Any, ""))
         try:
             msgspec.convert(value, kind)
@@ -250,7 +253,7 @@ def _with_targets(dataset: str, table: Any) -> Any:  # noqa: ANN401
     """Only the graphs that have a target; of several targets some may be missing."""
     y = table.y
     if y is None:
-        raise DataError(f"{dataset} has no targets to learn: {_target_remedy(dataset)}.")
+        raise DataError(f"{dataset} has no targets to predict: {_target_remedy(dataset)}.")
     missing = table.graphs[table.targets[0]].missing
     if y.ndim > 1 or not missing.any():
         return table
@@ -261,7 +264,7 @@ def _with_targets(dataset: str, table: Any) -> Any:  # noqa: ANN401
 def _target_remedy(dataset: str) -> str:
     """Where a file of this kind has its targets."""
     if dataset.endswith(".smi"):
-        return "write a label behind every SMILES, with a space between"
+        return "write the target after each SMILES, separated by a space"
     return 'give every graph a y, such as "y": 1 in a line of JSON, or a column y of a CSV file'
 
 
@@ -289,7 +292,7 @@ def parse_yaml(text: str) -> Any:  # noqa: ANN401
         values = yaml.load(text, _Loader)
         _check_plain(values, set())
     except RecursionError as error:
-        raise ValueError("its brackets are nested too deeply") from error
+        raise ValueError("brackets are nested too deeply") from error
     except (yaml.YAMLError, TypeError, AttributeError, LookupError) as error:
         raise ValueError(str(error)) from error
     return values
@@ -299,7 +302,7 @@ def _check_plain(value: object, above: set[int]) -> None:
     """Refuse what JSON does not know, and lists that are in several places: they could make a small file huge."""
     if isinstance(value, dict | list):
         if id(value) in above:
-            raise ValueError("it names one part in several places; write it out")
+            raise ValueError("anchors and aliases are not supported; write the values out")
         above.add(id(value))
         for key in value if isinstance(value, dict) else ():
             if not isinstance(key, str):
@@ -316,9 +319,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         values = parse_yaml(text)
     except ValueError as error:
-        raise DataError(f"{path} is not YAML that can be read: {error}.") from error
+        raise DataError(f"{path} is not valid YAML: {error}.") from error
     if not isinstance(values, dict):
-        raise DataError(f"{path} must hold names and values, such as 'epochs: 100'.")
+        raise DataError(f"{path} must contain names and values, such as 'epochs: 100'.")
     return values
 
 

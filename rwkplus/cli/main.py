@@ -41,9 +41,9 @@ class Command(TyperCommand):
 
 
 app = typer.Typer(
-    help="Random walk kernels on graphs: matrices, features, patterns, anomalies, networks.",
-    epilog="Begin with: rwkplus describe FILE, which tells what is in your data. With --install-completion your shell "
-    "completes commands, options and names of data sets.",
+    help="Graph kernels, subgraph mining, outlier detection and kernel networks, with results you can read.",
+    epilog="Start with `rwkplus describe FILE`, which shows what is in your data. After --install-completion, your "
+    "shell completes commands, options and data set names.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -121,7 +121,7 @@ def _tell_usage(error: Any) -> int:  # noqa: ANN401
         return 2
     words = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
     path = getattr(error.ctx, "command_path", "rwkplus")
-    print_error(f"{words}{'' if words.endswith('?') else '.'} {path} --help tells more.")
+    print_error(f"{words}{'' if words.endswith('?') else '.'} See {path} --help.")
     return 2
 
 

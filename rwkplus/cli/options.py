@@ -17,7 +17,7 @@ from rwkplus.types import Atom, TUFeatures
 SOURCE = "graphs.json"
 """The file beside a report that names its graphs."""
 
-GRAPHS = "A name that `rwkplus datasets` lists, or a file or folder: .csv, .parquet, .jsonl, .smi, .sdf, .zip (TU)."
+GRAPHS = "A name listed by `rwkplus datasets`, or a file or folder: .csv, .parquet, .jsonl, .smi, .sdf, .zip (TU)."
 """What a command reads; a test compares it with :mod:`rwkplus.io.sources`, which is slow to import."""
 
 
@@ -33,31 +33,35 @@ Dataset = Annotated[str, typer.Argument(autocompletion=dataset_names, help=GRAPH
 
 def _jobs(number: int) -> int:
     if number == 0:
-        raise typer.BadParameter("0 jobs do nothing: give a number of processes, or -1 for all cores.")
+        raise typer.BadParameter("0 processes cannot do anything: give at least 1, or -1 for all cores.")
     return number
 
 
-Jobs = Annotated[int, typer.Option("--jobs", help="Parallel jobs; -1 for all cores.", callback=_jobs)]
-Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.", min=0)]
+Jobs = Annotated[int, typer.Option("--jobs", help="Number of processes; -1 for all cores.", callback=_jobs)]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.", min=0)]
 
 CHOICES: dict[str, tuple[Any, str, str]] = {
-    "ignore": (list[str] | None, "--ignore", "Column to leave out, such as edges.label; may be repeated."),
-    "source": (str | None, "--source", "Column of the first node of an edge, in a table of edges. [default: source]"),
-    "target": (str | None, "--target", "Column of the second node. [default: target]"),
-    "graph": (str | None, "--graph", "Column that tells which graph a row belongs to. [default: graph]"),
-    "node": (str | None, "--node", "Column of ids in a table of nodes. [default: node]"),
-    "smiles": (str | None, "--smiles-column", "Column of SMILES, in a table of molecules. [default: smiles]"),
-    "y": (list[str] | None, "--target-column", "Column to learn or contrast; may be repeated. [default: y]"),
-    "labels": (list[str] | None, "--label", "Column of numbers to read as labels; may be repeated."),
-    "attributes": (list[str] | None, "--attribute", "Column to read as numbers; may be repeated."),
-    "weight": (str | None, "--weight", "Edge column to read as weight."),
-    "atom": (list[str] | None, "--atom", "What describes an atom; may be repeated. [default: element]"),
-    "directed": (bool | None, "--directed", "Edges of a table lead from source to target, each row one of its own."),
-    "multigraph": (bool | None, "--multigraph", "Each row is an edge of its own: two nodes may have several."),
-    "drop_duplicates": (bool | None, "--drop-duplicates", "Leave out rows that repeat an edge."),
-    "on_error": (bool | None, "--skip-bad", "Leave out what cannot be read, and say what it was."),
-    "node_features": (TUFeatures | None, "--node-features", "Columns of TU files to read. [default: labels]"),
+    "ignore": (list[str] | None, "--ignore", "Column to leave out, such as edges.label; can be repeated."),
+    "source": (str | None, "--source", "Column with the first node of each edge. [default: source]"),
+    "target": (str | None, "--target", "Column with the second node of each edge. [default: target]"),
+    "graph": (str | None, "--graph", "Column with the graph that each row belongs to. [default: graph]"),
+    "node": (str | None, "--node", "Column with the ids in a table of nodes. [default: node]"),
+    "smiles": (str | None, "--smiles-column", "Column with the SMILES in a table of molecules. [default: smiles]"),
+    "y": (
+        list[str] | None,
+        "--target-column",
+        "Column with the classes or values to predict or contrast; can be repeated. [default: y]",
+    ),
+    "labels": (list[str] | None, "--label", "Numeric column to read as labels; can be repeated."),
+    "attributes": (list[str] | None, "--attribute", "Column to read as numbers; can be repeated."),
+    "weight": (str | None, "--weight", "Column with the weights of edges."),
+    "atom": (list[str] | None, "--atom", "What makes up the label of an atom; can be repeated. [default: element]"),
+    "directed": (bool | None, "--directed", "Edges in a table point from source to target."),
+    "multigraph": (bool | None, "--multigraph", "Keep several edges between the same two nodes."),
+    "drop_duplicates": (bool | None, "--drop-duplicates", "Skip rows that repeat an edge."),
+    "on_error": (bool | None, "--skip-bad", "Skip what cannot be read, and list it."),
+    "node_features": (TUFeatures | None, "--node-features", "Node columns of TU files to read. [default: labels]"),
 }
 """By the name that :class:`rwkplus.io.sources.ReadOptions` has for it: type, option, help."""
 
@@ -79,9 +83,13 @@ class Reading(NamedTuple):
 
         table = load_graphs(dataset, **{**self.given, **more})
         for side, name in table.taken_for_ids():
-            message = f"column {name!r} of the {side} has another value in nearly every row: it is taken for an id."
-            compare = Remedy("{labels} compares it.", labels=(name,))
-            print_error(RWKPlusWarning(message, compare, Remedy("{ignore} leaves it out.", ignore=(name,))), "warning")
+            message = (
+                f"column {name!r} of the {side} has a different value in nearly every row, so it is read as an id."
+            )
+            compare = Remedy("Use {labels} to compare it.", labels=(name,))
+            print_error(
+                RWKPlusWarning(message, compare, Remedy("Use {ignore} to leave it out.", ignore=(name,))), "warning"
+            )
         return table
 
     def keep(self, dataset: str, folder: Path, **more: Any) -> None:  # noqa: ANN401
@@ -95,7 +103,7 @@ class Reading(NamedTuple):
     @classmethod
     def kept(cls, folder: Path) -> tuple[str, "Reading"]:
         """What was noted: the graphs, and how they are read."""
-        record = read_json(folder / SOURCE, f"{folder} does not tell which graphs it is about.")
+        record = read_json(folder / SOURCE, f"{folder} does not say which graphs it describes.")
         match record:
             case {"dataset": str(dataset), "options": dict(options)} if options.keys() <= {*CHOICES, "without_labels"}:
                 return dataset, cls(from_json(options))

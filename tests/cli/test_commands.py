@@ -81,7 +81,7 @@ def test_the_help_names_every_format():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("kernel",), "rwkplus kernel --help tells more."),
+        (("kernel",), "rwkplus kernel --help."),
         (("kernel", "x", "--stps", "2"), "error: No such option: --stps"),
         (("kernel", "x", "--out", "y", "--kernel", "rw"), "'rw' is not one of 'rwk+', 'rwk-', 'node-centric'."),
         (("kernel", "x", "--out", "y", "--steps", "0"), "'--steps'"),
@@ -187,7 +187,7 @@ def test_classify_prints_baselines_beside_the_kernel():
             "--directed says nothing about",
         ),
         (("train", "functional-groups", "--out", "run", "--multigraph"), "--multigraph says nothing about"),
-        (("train", "functional-groups", "--out", "run", "--jobs", "0"), "0 jobs"),
+        (("train", "functional-groups", "--out", "run", "--jobs", "0"), "0 processes"),
         (("explain", "run", "functional-groups", "--out", "page.txt"), ".html"),
         (("detect", "functional-groups", "--stream"), "--train functional-groups --stream"),
     ],
@@ -375,8 +375,8 @@ def test_a_column_of_ids_is_told(rwkplus, tmp_path):
     code, _, stderr = rwkplus("detect", tmp_path / "pay.csv")
     assert code == 0
     message = " ".join(stderr.split())
-    assert "column 'transfer' of the edges has another value in nearly every row" in message
-    assert "--label transfer compares it. --ignore transfer leaves it out." in message
+    assert "column 'transfer' of the edges has a different value in nearly every row" in message
+    assert "Use --label transfer to compare it. Use --ignore transfer to leave it out." in message
     assert "nearly every row" not in rwkplus("detect", tmp_path / "pay.csv", "--ignore", "transfer")[2]
 
 

@@ -16,7 +16,7 @@ from rwkplus.types import Callback, KernelName
 Kernels = Annotated[
     list[str] | None,
     typer.Option(
-        "--kernel", metavar=several(KernelName), help="May be repeated; node-centric needs labels. \\[default: all]"
+        "--kernel", metavar=several(KernelName), help="Can be repeated; node-centric needs labels. \\[default: all]"
     ),
 ]
 
@@ -25,18 +25,18 @@ Kernels = Annotated[
 def classify(
     dataset: Dataset,
     kernels: Kernels = None,
-    steps: Annotated[str, typer.Option(help="Walk lengths to choose from, such as 1,2,4.")] = "1,2,3,4,5",
-    folds: Annotated[int, typer.Option(help="Outer folds.", min=2)] = 10,
-    inner_folds: Annotated[int, typer.Option(help="Folds inside each training part.", min=2)] = 5,
+    steps: Annotated[str, typer.Option(help="Walk lengths to choose from, separated by commas.")] = "1,2,3,4,5",
+    folds: Annotated[int, typer.Option(help="Number of outer folds.", min=2)] = 10,
+    inner_folds: Annotated[int, typer.Option(help="Number of folds within each training part.", min=2)] = 5,
     seed: Seed = 0,
     jobs: Jobs = 1,
     as_json: Json = False,
     *,
     reading: Reading,
 ) -> None:
-    """Classify graphs with walk kernels and an SVM, next to trivial baselines.
+    """Measure how well walk kernels and an SVM classify graphs, compared with simple baselines.
 
-    Nested cross-validation: walk length and cost are chosen inside the training folds, never on test folds.
+    Uses nested cross-validation: the walk length and the SVM's cost are chosen within the training folds.
     """
     import numpy as np
 
@@ -49,7 +49,7 @@ def classify(
     graphs = reading.load(dataset)
     classes = classes_of(graphs)
     if classes is None:
-        raise DataError(f"{dataset} has no classes to predict: every graph needs a y, a whole number or a name.")
+        raise DataError(f"{dataset} has no classes to predict: every graph needs a target, a whole number or a name.")
     known = [i for i, name in enumerate(classes) if name is not None]
     if len(known) < len(classes):
         left = f"{len(classes) - len(known)} of {len(classes)} graphs have no class and are left out."
@@ -85,8 +85,8 @@ def _show(rows: Sequence[dict[str, Any]], title: str) -> None:
         table.add_row(row["model"], f"{row['mean']:5.1f} ± {row['std']:.1f}", chosen)
     out.print(table)
     out.print(
-        "\naccuracy in % ± standard deviation over folds; baselines see no structure: "
-        "only the classes, the sizes, the labels."
+        "\naccuracy in % ± standard deviation over folds; baselines do not use the structure, "
+        "only class frequencies, sizes and label counts."
     )
 
 
@@ -106,6 +106,6 @@ def _numbers(text: str) -> list[int]:
         numbers = []
     if not numbers or min(numbers) < 1:
         raise ParameterError(
-            f"--steps must be whole numbers of at least 1 with commas between, such as 1,2,4; got {text!r}."
+            f"--steps must be whole numbers of at least 1, separated by commas, such as 1,2,4; got {text!r}."
         )
     return numbers

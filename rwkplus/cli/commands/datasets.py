@@ -7,7 +7,7 @@ from rwkplus.cli.options import Json
 
 
 def datasets(as_json: Json = False) -> None:
-    """List the known data sets and where they are."""
+    """List the registered data sets, and which are on this machine."""
     from rwkplus.datasets.catalog import DATA_VARIABLE, REGISTRY, find
 
     rows = [
@@ -27,8 +27,8 @@ def datasets(as_json: Json = False) -> None:
         table.add_row(row["name"], row["about"], where)
     out.print(table)
     out.print(
-        f"\nSets on this machine are read from the folder that {DATA_VARIABLE} names. PyG downloads the others of the "
-        "TU collection when they are first used; reddit10k and the balanced screens are not among them.\n"
-        "In Python also load_nodes of rwkplus.datasets for single graphs, and load_zinc and load_molhiv with published "
-        "splits."
+        f"\nembedded: included in the package. yes: found in the folder that {DATA_VARIABLE} names. PyG downloads "
+        "other sets of the TU collection on first use; reddit10k and the balanced screens cannot be downloaded.\n"
+        "In Python, rwkplus.datasets also has load_nodes for single graphs, and load_zinc and load_molhiv with "
+        "published splits."
     )

@@ -14,9 +14,9 @@ MANY = 60
 
 @reads_graphs
 def describe(dataset: Dataset, as_json: Json = False, *, reading: Reading) -> None:
-    """Tell what is in your data: sizes, columns, labels, targets, what is missing, and what is there twice.
+    """Show what is in your data: sizes, columns, labels, targets, missing values, duplicates.
 
-    Options say how files are read, here as in all other commands: try them until the table is what you mean.
+    The options for reading graphs are the same in all commands. Try them here first.
     """
     from rwkplus.reports import describe_graphs
 
@@ -37,9 +37,9 @@ def describe(dataset: Dataset, as_json: Json = False, *, reading: Reading) -> No
 
 def _sizes(facts: Mapping[str, Any]) -> Table:
     table = Table(box=None)
-    for column in ("", "in all", "smallest", "median", "mean", "largest"):
+    for column in ("", "total", "smallest", "median", "mean", "largest"):
         table.add_column(column, justify="right" if column else "left")
-    for name, what in (("nodes", "nodes of a graph"), ("edges", "edges of a graph"), ("degree", "edges at a node")):
+    for name, what in (("nodes", "nodes per graph"), ("edges", "edges per graph"), ("degree", "edges per node")):
         own = facts[name]
         total = "" if name == "degree" else f"{own['total']:,}"
         table.add_row(
@@ -69,8 +69,8 @@ def _values(own: Mapping[str, Any]) -> str:
     if "lowest" in own:
         return f"{own['lowest']:.4g} to {own['highest']:.4g}, mean {own['mean']:.4g}"
     if "distinct" in own:
-        return f"{own['distinct']:,} different"
-    return f"{own['width']} numbers" if own["width"] > 1 else "none is known"
+        return f"{own['distinct']:,} distinct"
+    return f"{own['width']} numbers" if own["width"] > 1 else "all missing"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -79,31 +79,31 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _remarks(facts: Mapping[str, Any]) -> Iterator[str]:
     """What is worth knowing, a line each."""
-    for key, what in (
-        ("unconnected_nodes", "nodes have no edge."),
-        ("loops", "edges lead from a node to itself."),
-        ("graphs_with_parallel_edges", "graphs have several edges between the same nodes."),
+    for key, one, more in (
+        ("unconnected_nodes", "node has no edges.", "nodes have no edges."),
+        ("loops", "edge is a self-loop.", "edges are self-loops."),
+        ("graphs_with_parallel_edges", "graph has parallel edges.", "graphs have parallel edges."),
     ):
         if facts[key]:
-            yield f"{facts[key]:,} {what}"
+            yield f"{facts[key]:,} {one if facts[key] == 1 else more}"
     twice = facts["duplicates"]
     if twice["graphs"]:
         groups = "; ".join(" = ".join(map(str, group)) for group in twice["examples"])
         shown = groups if len(groups) <= MANY else f"{groups[:MANY]} ..."
-        yield f"{twice['graphs']:,} graphs have an equal, but for the order of nodes and for numbers: {shown}"
+        yield f"{twice['graphs']:,} graphs have a duplicate, apart from the order of nodes and from numbers: {shown}"
     if not facts["targets"]:
-        yield "There is no target; --target-column names one, to learn or to contrast."
+        yield "There is no target. To predict or contrast a column, name it with --target-column."
     yield _compared(facts["compared"])
 
 
 def _compared(sides: Mapping[str, Any]) -> str:
     if "error" in sides:
-        return f"Kernels, miners and detectors cannot read them yet: {sides['error']}"
+        return f"Kernels, miners and detectors cannot use these graphs yet: {sides['error']}"
     labels = [f"{side}.{name}" for side, own in sides.items() for name in own["labels"]]
     numbers = [f"{side}.{name}" for side, own in sides.items() for name in own["numbers"]]
     if not labels and not numbers:
-        return "Nothing describes nodes or edges: commands take the degree of a node as its label."
-    compared = f"Kernels, miners and detectors compare {', '.join([*labels, *numbers])}; --ignore leaves one out."
+        return "Nodes and edges have no labels or attributes: commands use the degree of a node as its label."
+    compared = f"Kernels, miners and detectors compare {', '.join([*labels, *numbers])}. Use --ignore to leave one out."
     if not numbers:
         return compared
     return f"{compared} Miners and detectors cut numbers into intervals; kernels multiply them."

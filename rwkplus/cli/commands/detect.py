@@ -16,7 +16,7 @@ from rwkplus.types import OutlierMethod
 
 DEMO = "planted-anomalies"
 SHOWN = 20
-NO_REPORT = "There is no report: graphs with attributes, or without labels, are judged as a whole."
+NO_REPORT = "No report was written: graphs with attributes, or without labels, are scored as a whole, without a reason."
 CONTAMINATION = 0.05
 Kind = Literal["surprise", "kernel", "pattern"]
 
@@ -57,33 +57,33 @@ def detect(
     out_folder: Annotated[
         Path | None, typer.Option("--out", help="Folder for report.html, scores.jsonl and detector.safetensors.")
     ] = None,
-    train: Annotated[str | None, typer.Option(help="Learn what is usual from these graphs.")] = None,
-    score: Annotated[str | None, typer.Option(help="Judge these graphs; with --train or --model.")] = None,
-    model: Annotated[Path | None, typer.Option(help="Use a detector that was saved before.")] = None,
+    train: Annotated[str | None, typer.Option(help="Learn from these graphs what is usual.")] = None,
+    score: Annotated[str | None, typer.Option(help="Score these graphs; with --train or --model.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Use a saved detector, such as detector.safetensors.")] = None,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Judge graphs from stdin as they arrive; with --train or --model.")
+        bool, typer.Option("--stream", help="Score graphs from stdin as they arrive; with --train or --model.")
     ] = False,
-    detector: Annotated[Kind, typer.Option(help="What makes a graph an anomaly; see above.")] = "surprise",
-    method: Annotated[OutlierMethod, typer.Option(help="How --detector kernel judges.")] = "nearest",
-    contamination: Annotated[float, typer.Option(help="Expected share of anomalies, at most 0.5.")] = CONTAMINATION,
+    detector: Annotated[Kind, typer.Option(help="What makes a graph an outlier; see above.")] = "surprise",
+    method: Annotated[OutlierMethod, typer.Option(help="How --detector kernel compares graphs.")] = "nearest",
+    contamination: Annotated[float, typer.Option(help="Expected share of outliers, at most 0.5.")] = CONTAMINATION,
     seed: Seed = 0,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write into an existing folder.")] = False,
     as_json: Json = False,
     *,
     reading: Reading,
 ) -> None:
-    """Find the graphs that do not look like the rest, and show why.
+    """Find graphs that do not fit, and show why.
 
-    A database judges itself, each graph by the others; with --train and --score, one judges another; with --stream,
-    graphs come as JSON lines, and a line of JSON answers each. [bold]surprise[/] looks for improbable neighborhoods,
-    [bold]kernel[/] for graphs unlike all others, [bold]pattern[/] for what mined patterns do not explain.
-    A score is the higher, the more anomalous a graph is.
+    By default, each graph is compared with all others of the data set. With --train and --score, the graphs of one
+    data set are compared with those of another. With --stream, each line of JSON is answered with a line of JSON.
+    [bold]surprise[/] finds graphs with improbable neighborhoods, [bold]kernel[/] graphs unlike all others, and
+    [bold]pattern[/] graphs with edges that no mined pattern explains. Higher scores are more anomalous.
     """
     _check_sources(dataset, train, score, model, stream=stream)
     filed = out_folder is not None or as_json
     _check_options(detector, method, contamination, seed, model, reading, stream=stream, filed=filed)
     if out_folder is not None:
-        check_output(out_folder, None if force else "--force writes into it", folder=True)
+        check_output(out_folder, None if force else "use --force to write into it", folder=True)
     fitted = _detector(detector, method, contamination, reading.ignore, seed, model)
     left_out = reading.ignore + (fitted.ignored if model else ())
     # Graphs of a stream come without degrees as labels, so must those of files.
@@ -116,19 +116,17 @@ def _check_sources(
 ) -> None:
     learned = train is not None or model is not None
     if train is not None and model is not None:
-        raise ParameterError("--train learns a detector and --model brings one: give one of the two.")
+        raise ParameterError("--train fits a new detector and --model loads a saved one: give only one of them.")
     if dataset is not None and (learned or stream):
-        learning = "" if learned else f" Or learn from it and judge stdin: --train {dataset} --stream."
+        learning = "" if learned else f" To score stdin with it instead: --train {dataset} --stream."
         raise ParameterError(
-            f"DATASET judges itself: with --train or --model, name what to judge by --score.{learning}"
+            f"DATASET is not used with --train, --model or --stream: name the graphs to score with --score.{learning}"
         )
     if stream and score is not None:
-        raise ParameterError(
-            "--stream judges what comes from stdin and --score what lies in a file: give one of the two."
-        )
+        raise ParameterError("--stream scores graphs from stdin and --score those of a file: give only one of them.")
     if learned != (stream or score is not None):
         raise ParameterError(
-            "--train or --model say what is usual, --score or --stream what to judge: give one of each."
+            "--train or --model say what is usual, and --score or --stream what to score: give one of each."
         )
 
 
@@ -145,16 +143,20 @@ def _check_options(
 ) -> None:
     """Refuse options that would do nothing."""
     if stream and filed:
-        raise ParameterError("--stream answers on stdout, a line of JSON for each graph: leave --out and --json out.")
+        raise ParameterError("--stream writes one line of JSON per graph to stdout: leave out --out and --json.")
     if method != "nearest" and detector != "kernel":
-        raise ParameterError("--method is for --detector kernel: give both, or leave it out.")
+        raise ParameterError("--method only applies to --detector kernel: add it, or leave out --method.")
     if model is not None and stream and reading.ignore:
-        raise ParameterError("--model leaves out what it was trained without: give --ignore where it is trained.")
+        raise ParameterError(
+            "--model already leaves out the columns ignored in training: give --ignore when training instead."
+        )
     if model is not None and stream and reading.given:
         option = CHOICES[next(iter(reading.given))][1]
-        raise ParameterError(f"{option} is about files, a stream is JSON lines: leave it out.")
+        raise ParameterError(f"{option} only applies to files, and --stream reads JSON lines: leave it out.")
     if model is not None and (detector, method, contamination, seed) != ("surprise", "nearest", CONTAMINATION, 0):
-        raise ParameterError("--model brings its own: leave --detector, --method, --contamination and --seed out.")
+        raise ParameterError(
+            "--model has its own settings: leave out --detector, --method, --contamination and --seed."
+        )
 
 
 def _detector(
@@ -247,10 +249,10 @@ def _show(judged: Judged) -> None:
     if not judged.flagged:
         out.print(why_none(judged.detector, judged.found))
     elif len(judged.flagged) == len(judged.graphs):
-        out.print("That is all of them: are they of the same kind as the graphs that say what is usual?")
+        out.print("Every graph was flagged: are these graphs of the same kind as those that the detector learned from?")
     if judged.known is not None:
         found = sum(i in judged.known for i in judged.flagged)
-        out.print(f"Anomalies planted in this database: {found} of {len(judged.known)} flagged.")
+        out.print(f"Outliers planted in this data set: {found} of {len(judged.known)} flagged.")
 
 
 def _reasons(judged: Judged, shown: list[int]) -> list[str]:

@@ -18,28 +18,30 @@ from rwkplus.types import Combine, KernelName, Progress, Route, Walks
 def kernel(
     dataset: Dataset,
     out_file: Annotated[
-        Path, typer.Option("--out", help="File to write: .npz, or .npy for a matrix on disk that resumes.")
+        Path, typer.Option("--out", help="File to write: .npz, or .npy for a matrix that does not fit into memory.")
     ],
-    kernel: Annotated[KernelName, typer.Option(help="What walks compare; node-centric needs labels.")] = "rwk+",
+    kernel: Annotated[KernelName, typer.Option(help="Which kernel; node-centric needs labels.")] = "rwk+",
     steps: Annotated[int, typer.Option(help="Longest walk, counted in edges.", min=1)] = 4,
     features: Annotated[
         bool, typer.Option("--features", help="Write sparse walk features instead of the matrix.")
     ] = False,
-    normalize: Annotated[bool, typer.Option("--normalize", help="Cosine normalization of the matrix.")] = False,
-    walks: Annotated[Walks, typer.Option(help="All walks, or those that end where they began.")] = "open",
-    combine: Annotated[Combine, typer.Option(help="How scores of walks of 1, 2, ... steps become one.")] = "sum",
-    decay: Annotated[float | None, typer.Option(help="Base of the geometric weights; 0.1 by default.")] = None,
-    route: Annotated[Route, typer.Option(help="Which exact way computes the matrix.")] = "auto",
+    normalize: Annotated[bool, typer.Option("--normalize", help="Normalize the matrix to a diagonal of ones.")] = False,
+    walks: Annotated[Walks, typer.Option(help="All walks, or only those that return to their start.")] = "open",
+    combine: Annotated[
+        Combine, typer.Option(help="How the scores of walks with 1, 2, ... steps are combined.")
+    ] = "sum",
+    decay: Annotated[float | None, typer.Option(help="Base of the geometric weights. \\[default: 0.1]")] = None,
+    route: Annotated[Route, typer.Option(help="Which of two exact methods to use.")] = "auto",
     jobs: Jobs = 1,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
     *,
     reading: Reading,
 ) -> None:
-    """Compute the kernel matrix or the walk features of a graph database.
+    """Compute a kernel matrix or walk features.
 
-    A [bold].npz[/] matrix holds [bold]gram[/] and [bold]y[/]; features hold a matrix that
-    scipy.sparse.load_npz reads, with [bold]names[/] and [bold]y[/] beside it.
+    numpy.load reads the matrix as [bold]gram[/], and targets as [bold]y[/]. Features are read by scipy.sparse.load_npz,
+    and the same file contains their [bold]names[/] and [bold]y[/].
     """
     _check(out_file, combine, route, decay, features=features, normalize=normalize, force=force)
     graphs = reading.load(dataset)
@@ -74,14 +76,12 @@ def _check(
 ) -> None:
     """Refuse files that cannot be written and options that would do nothing."""
     if out_file.suffix not in (".npz", ".npy") or (features and out_file.suffix == ".npy"):
-        raise ParameterError(f"--out {out_file}: the file must end in .npz, or in .npy for a matrix.")
-    check_output(out_file, None if force else "--force overwrites it")
+        raise ParameterError(f"--out {out_file}: the file name must end in .npz, or in .npy for a matrix.")
+    check_output(out_file, None if force else "use --force to overwrite it")
     if features and (normalize or route != "auto"):
-        raise ParameterError("--normalize and --route are about the matrix: leave them out with --features.")
+        raise ParameterError("--normalize and --route only apply to matrices: leave them out, or leave out --features.")
     if decay is not None and combine != "geometric":
-        raise ParameterError(
-            "--decay is the base of geometric weights: give --combine geometric, too, or leave it out."
-        )
+        raise ParameterError("--decay only applies to --combine geometric: add it, or leave out --decay.")
 
 
 def _features(graphs: Any, kernel: Any, choices: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:  # noqa: ANN401

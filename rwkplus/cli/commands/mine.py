@@ -20,45 +20,44 @@ if TYPE_CHECKING:
 
 
 LEGEND = (
-    "times: occurrences; edges: share of all edges that they cover; new: not covered before; score: in nats, the "
-    "natural unit of information."
+    "times: occurrences; edges: share of all edges covered; new: share not covered by earlier patterns; score: "
+    "evidence that the pattern is not a coincidence, in nats."
 )
 
 
 @reads_graphs
 def mine(
     dataset: Dataset,
-    out_folder: Annotated[
-        Path, typer.Option("--out", help="Folder for report.html and patterns.json; must not exist yet.")
-    ],
-    patterns: Annotated[str, typer.Option(help="How many: a number, a range such as 2-8, or auto.")] = "6",
-    criterion: Annotated[Criterion, typer.Option(help="What makes a pattern good; see above.")] = "maximal",
-    size: Annotated[str, typer.Option(help="Nodes of a pattern: a number, a range such as 3-8, or auto.")] = "auto",
-    colors: Annotated[Coloring, typer.Option(help="structural labels nodes by their place in the graph.")] = "auto",
-    gradient: Annotated[bool, typer.Option(help="Also take candidates from gradient descent.")] = False,
+    out_folder: Annotated[Path, typer.Option("--out", help="Folder for report.html and patterns.json.")],
+    patterns: Annotated[str, typer.Option(help="Number of patterns, a range such as 2-8, or auto.")] = "6",
+    criterion: Annotated[Criterion, typer.Option(help="Which patterns to find; see above.")] = "maximal",
+    size: Annotated[str, typer.Option(help="Nodes per pattern: a number, a range such as 3-8, or auto.")] = "auto",
+    colors: Annotated[Coloring, typer.Option(help="structural: label nodes by their position in the graph.")] = "auto",
+    gradient: Annotated[bool, typer.Option(help="Also search by gradient descent; needs rwkplus\\[nn].")] = False,
     controls: Annotated[
-        int, typer.Option(help="Rewired databases, or permuted classes, to compare with, at most.", min=0)
+        int, typer.Option(help="Randomized copies of the data to compare with, at most; 0 skips the test.", min=0)
     ] = 10,
-    max_seconds: Annotated[float | None, typer.Option(help="Stop then, with the patterns found so far.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Stop after this time and keep the patterns found so far.")
+    ] = None,
     jobs: Jobs = 1,
     seed: Seed = 0,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write into an existing folder.")] = False,
     as_json: Json = False,
     *,
     reading: Reading,
 ) -> None:
-    """Mine the patterns that describe a graph database.
+    """Find patterns: subgraphs that occur more often than expected by chance.
 
-    [bold]maximal[/] patterns are as large as the evidence carries; [bold]blocks[/] are small building blocks that
-    together explain most edges; [bold]contrast[/] finds what one class has more often, or what goes with a high or low
-    target. Supports count all graphs, exactly. Directed edges make directed patterns, and a pattern may ask for an
-    interval of a column of numbers.
+    [bold]maximal[/] patterns are as large as the data support; [bold]blocks[/] are small building blocks that together
+    cover most edges; [bold]contrast[/] finds what one class has more often than others, or what goes with a high or low
+    target. Supports are exact. Patterns can have directed edges and conditions on numbers, such as amount >= 4000.
     """
     from rwkplus.mining import PatternMiner, save_patterns
     from rwkplus.reports import write_mining_report
     from rwkplus.reports.mining import what_chance_reaches
 
-    check_output(out_folder, None if force else "--force writes into it", folder=True)
+    check_output(out_folder, None if force else "use --force to write into it", folder=True)
     graphs = reading.load(dataset)
     miner = PatternMiner(
         _range("--patterns", patterns),
@@ -146,12 +145,12 @@ def _tell_planted(dataset: str, patterns: list[Any]) -> None:
         return
     findings = find_known(patterns, entry.planted())
     found = sum(finding is not None for finding in findings.values())
-    out.print(f"\nGroups planted in this database, {found} of {len(findings)} found:")
+    out.print(f"\n{found} of the {len(findings)} groups planted in this data set were found:")
     for name, finding in findings.items():
         if finding is None:
             out.print(f"  {name}: not found")
         else:
-            more = f", which has {finding.further_nodes} more" if finding.further_nodes else ""
+            more = f", with {finding.further_nodes} more nodes" if finding.further_nodes else ""
             place = f"pattern {finding.pattern + 1}{more}"
             out.print(f"  {name}: {place} ({patterns[finding.pattern].short_name})")
     out.print()

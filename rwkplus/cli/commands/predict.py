@@ -17,25 +17,26 @@ from rwkplus.types import Unknown
 
 @reads_graphs
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file, or folder of `rwkplus train --folds 0` or of one fold.")],
+    model: Annotated[
+        Path,
+        typer.Argument(help="Model file, or a folder written by `rwkplus train --folds 0`, or the folder of one fold."),
+    ],
     graphs: Dataset,
-    out_file: Annotated[
-        Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")
-    ] = None,
+    out_file: Annotated[Path | None, typer.Option("--out", help="CSV file to write. \\[default: stdout]")] = None,
     unknown_label: Annotated[
-        Unknown, typer.Option("--unknown-label", help="What becomes of labels that training did not see.")
+        Unknown, typer.Option("--unknown-label", help="What to do with labels that did not occur in training.")
     ] = "ignore",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
     *,
     reading: Reading,
 ) -> None:
-    """Predict labels of graphs with a trained network.
+    """Predict classes or numbers with a trained network.
 
-    One line per graph: its name or number, the prediction and, for classes, their probabilities.
+    Writes one line per graph: its name or number, the prediction and, for classes, the probabilities.
     """
     if out_file is not None:
-        check_output(out_file, None if force else "--force overwrites it")
+        check_output(out_file, None if force else "use --force to overwrite it")
     trained = trained_network(model)
     read = reading.load(graphs, ignore=trained.inputs.ignore)
     header, *rows = _lines(trained, read, unknown_label)
@@ -48,7 +49,7 @@ def predict(
     elif out_file is None:
         write(text.getvalue())
     else:
-        out.print(f"{len(rows)} predictions in {out_file}", soft_wrap=True)
+        out.print(f"Wrote {len(rows)} predictions to {out_file}.", soft_wrap=True)
 
 
 def trained_network(path: Path) -> Any:  # noqa: ANN401
@@ -59,8 +60,8 @@ def trained_network(path: Path) -> Any:  # noqa: ANN401
     trained = getattr(found, "trained_", None)
     if trained is None or not hasattr(trained.inputs, "ignore"):
         raise DataError(
-            f"{path} holds a {type(found).__name__}, which is no network for whole graphs.",
-            "From Python, rwkplus.load opens it.",
+            f"{path} holds a {type(found).__name__}, not a network for whole graphs.",
+            "Open it in Python with rwkplus.load.",
         )
     return trained
 

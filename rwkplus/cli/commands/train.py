@@ -19,21 +19,21 @@ def train(
     dataset: Dataset,
     folds: Annotated[
         int | None,
-        typer.Option(help="Cross-validation folds; 0 trains one model on all graphs. \\[default: 5]", min=0),
+        typer.Option(help="Folds for cross-validation; 0 trains one model on all graphs. \\[default: 5]", min=0),
     ] = None,
-    baselines: Annotated[bool, typer.Option(help="Score trivial models beside, for classification.")] = True,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard's files as well.")] = False,
+    baselines: Annotated[bool, typer.Option(help="Compare with simple baselines, for classification.")] = True,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write files for TensorBoard.")] = False,
     jobs: Jobs = 1,
     as_json: Json = False,
     *,
     experiment: ex.Experiment,
     reading: Reading,
 ) -> None:
-    """Train a network on labelled graphs and score it by cross-validation.
+    """Train a network and score it by cross-validation.
 
-    A [bold].smi[/] file holds a SMILES and a label per line. Of the training graphs of every fold a share chooses the
-    best epoch; the test graphs are looked at once. [bold]--folds 0[/] makes one model of all graphs, for
-    [bold]rwkplus predict[/]. A run that was killed goes on with [bold]--resume[/] and ends with the same numbers.
+    In every fold, some of the training graphs are set aside to choose the best epoch; the test graphs are used only
+    once. [bold]--folds 0[/] trains a single model on all graphs, for [bold]rwkplus predict[/]. If a run was
+    interrupted, [bold]--resume[/] continues it with the same results.
     """
     from rwkplus.training import Place
     from rwkplus.training.processes import is_first_process
@@ -56,8 +56,8 @@ def train(
     _print(f"{dataset}: {len(data)} graphs", config, facts)
     if data.classes is not None and len(data.whole.names) == 2:
         positive = data.whole.names[data.whole.positive_number]
-        out.print(f"positive_*, roc_auc and ap are of the class {positive}; --positive chooses.")
-    out.print(f"\nModels and histories are in {folder}.")
+        out.print(f"positive_*, roc_auc and ap refer to the class {positive}. Use --positive to choose the other.")
+    out.print(f"\nModels and training histories are in {folder}.")
 
 
 def _run(data: Any, config: Mapping[str, Any], place: Any, jobs: int) -> dict[str, Any]:  # noqa: ANN401
@@ -87,7 +87,9 @@ def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> N
     if "folds" not in facts:
         scores = {name: f"{value:.4g}" for name, value in facts["validation"].items()}
         out.print(f"{about}, {config['model']}, best epoch {facts['best_epoch'] + 1}")
-        out.print(*(("validation:", bold_names(scores)) if scores else ("no validation: the last epoch was kept",)))
+        out.print(
+            *(("validation:", bold_names(scores)) if scores else ("no validation graphs: the last epoch was kept",))
+        )
         return
     title = f"{about}, {config['folds']}-fold cross-validation, seed {config['random_state']}"
     baselines = facts.get("baselines", {})
@@ -98,6 +100,6 @@ def _print(about: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> N
         beside = [f"{mean(own):.4g} ± {pstdev(own):.2g}" for own in baselines.values()] * (name == "accuracy")
         table.add_row(name, f"{facts['mean'][name]:.4g} ± {facts['std'][name]:.2g}", *beside)
     out.print(table)
-    note = f"; {', '.join(baselines)} are baselines that see no structure" if baselines else ""
+    note = f"; {', '.join(baselines)} are baselines that do not use the structure" if baselines else ""
     means = "; f1 and recall are means over classes" if "f1" in facts["mean"] else ""
     out.print(f"\n± standard deviation over folds{means}{note}.")

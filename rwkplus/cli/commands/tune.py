@@ -23,22 +23,22 @@ def tune(
     trials: Annotated[int | None, typer.Option(help="Trials per fold. \\[default: 20]", min=1)] = None,
     space: Annotated[
         Path | None,
-        typer.Option(help="YAML file of what to try: name: \\[choices] or name: {low: 1e-3, high: 0.1, log: true}."),
+        typer.Option(
+            help="YAML file with the search space: name: \\[choices] or name: {low: 1e-3, high: 0.1, log: true}."
+        ),
     ] = None,
-    folds: Annotated[
-        int | None, typer.Option(help="Folds, each with a search of its own. \\[default: 5]", min=2)
-    ] = None,
+    folds: Annotated[int | None, typer.Option(help="Folds, each with its own search. \\[default: 5]", min=2)] = None,
     jobs: Jobs = 1,
     as_json: Json = False,
     *,
     experiment: ex.Experiment,
     reading: Reading,
 ) -> None:
-    """Search good parameters with Optuna; test graphs stay unseen.
+    """Search for good parameters with Optuna.
 
-    Every fold has a search of its own inside its training part, judged by validation graphs; only the winner sees the
-    test graphs. What was fixed by an option, or in the file, is not searched. [bold]best.yaml[/] holds the parameters
-    with the best validation score, for [bold]rwkplus train --config[/].
+    Every fold has its own search within its training part; only the winner is scored on the test graphs. Parameters
+    given by an option or in the configuration file are not searched. [bold]best.yaml[/] contains the parameters with
+    the best validation score, for [bold]rwkplus train --config[/].
     """
     from rwkplus.training import Place
     from rwkplus.training import tune as search
@@ -61,7 +61,7 @@ def tune(
         print_json({"dataset": dataset, "graphs": len(data), **facts})
         return
     _print(dataset, config, facts)
-    out.print(f"\nParameters to go on with are in {folder / BEST_FILE}.")
+    out.print(f"\nThe best parameters are in {folder / BEST_FILE}.")
 
 
 def _space(experiment: ex.Experiment, config: Mapping[str, Any], file: Path | None) -> Any:  # noqa: ANN401
@@ -69,14 +69,14 @@ def _space(experiment: ex.Experiment, config: Mapping[str, Any], file: Path | No
     from rwkplus.training.cross_validation import default_space
 
     if config["folds"] < 2:
-        raise ParameterError("folds must be at least 2: every fold is a search of its own.")
+        raise ParameterError("folds must be at least 2: every fold has its own search.")
     if not isinstance(config["model_params"], Mapping):
         raise ParameterError("model_params is a list of candidates, but a search needs names and values.")
     if file is not None:
         space = ex.read_yaml(file)
         if experiment.resume and space != config["space"]:
             raise ParameterError(
-                f"--resume goes on with the space in {experiment.folder}: leave --space out, or --force."
+                f"--resume continues with the space in {experiment.folder}: leave out --space, or use --force instead."
             )
         return space
     if config["space"] is not None:

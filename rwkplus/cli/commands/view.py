@@ -26,23 +26,24 @@ TO_GRAPHS = '<nav class="pager"><a href="/graphs">all graphs</a></nav>'
 @reads_graphs
 def view(
     what: Annotated[
-        str, typer.Argument(help="Folder that `rwkplus mine` or `detect` has written, or graphs in any form.")
+        str,
+        typer.Argument(
+            help="Folder written by `rwkplus mine` or `rwkplus detect`, or any name, file or folder of graphs."
+        ),
     ],
     graphs: Annotated[
-        str | None, typer.Option("--graphs", help="The graphs of the report, if they are not where they were.")
+        str | None, typer.Option("--graphs", help="The graphs of the report, if they have been moved.")
     ] = None,
-    port: Annotated[int, typer.Option(help="Port of the server; any free one by default.", min=0, max=65535)] = 0,
+    port: Annotated[int, typer.Option(help="Port of the server; 0 for any free port.", min=0, max=65535)] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
-    token: Annotated[
-        bool, typer.Option("--token/--no-token", help="Let in only who knows the printed address.")
-    ] = True,
+    token: Annotated[bool, typer.Option("--token/--no-token", help="Require the token in the printed address.")] = True,
     as_json: Json = False,
     *,
     reading: Reading,
 ) -> None:
-    """Look at a report or at graphs in a browser: thousands of graphs, by label, size, pattern and score.
+    """Browse a report or graphs: filter thousands of graphs by label, size, pattern and score.
 
-    The server answers on this machine only, until Ctrl-C.
+    Runs a server that only this machine can reach; press Ctrl-C to stop it.
     """
     from rwkplus.cli.server import Server, new_token
 
@@ -52,13 +53,13 @@ def view(
             print_json({"url": server.url})
             sys.stdout.flush()
         else:
-            out.print(f"Look at {server.url}\nCtrl-C ends it.", soft_wrap=True)
+            out.print(f"Open {server.url}\nPress Ctrl-C to stop.", soft_wrap=True)
         if browser:
             webbrowser.open(server.url)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
-            err.print("ended")
+            err.print("stopped")
 
 
 def pages(what: str, graphs: str | None, reading: Reading) -> Callable[[str, Mapping[str, str]], str | None]:
@@ -66,7 +67,7 @@ def pages(what: str, graphs: str | None, reading: Reading) -> Callable[[str, Map
     folder = Path(what)
     is_report = folder.is_dir() and any((folder / name).is_file() for name in (REPORT, PATTERNS, SCORES))
     if graphs is not None and not is_report:
-        raise ParameterError(f"--graphs tells the graphs of a report, but {what} is none: leave it out.")
+        raise ParameterError(f"--graphs names the graphs of a report, but {what} is not a report: leave out --graphs.")
     report = read_text(folder / REPORT) if is_report and (folder / REPORT).is_file() else None
     gallery = _of_report(folder, graphs, reading, report is not None) if is_report else _of_graphs(what, reading)
 
@@ -101,7 +102,10 @@ def _of_report(folder: Path, graphs: str | None, reading: Reading, shown: bool) 
         if not shown or graphs is not None:
             raise
         print_error(
-            RWKPlusWarning(f"only the report can be looked at: {error}", "Name its graphs: --graphs."), "warning"
+            RWKPlusWarning(
+                f"only the report can be shown, without its graphs: {error}", "Name the graphs with --graphs."
+            ),
+            "warning",
         )
         return None
     patterns = load_patterns(folder / PATTERNS) if (folder / PATTERNS).is_file() else []

@@ -22,7 +22,7 @@ def test_payments_survive_in_every_form(tmp_path, name, to):
 
 
 def test_the_form_follows_from_the_name(tmp_path):
-    assert "200 graphs are in" in invoke("convert", "functional-groups", tmp_path / "g.jsonl")
+    assert "Wrote 200 graphs to" in invoke("convert", "functional-groups", tmp_path / "g.jsonl")
     assert GraphTable.of(tmp_path / "g.jsonl").num_edges == load_graphs("functional-groups").num_edges
 
 
@@ -31,7 +31,7 @@ def test_nothing_is_overwritten_without_force(rwkplus, tmp_path):
     path.write_text("precious")
     code, _, stderr = rwkplus("convert", "functional-groups", path)
     assert (code, path.read_text()) == (2, "precious")
-    assert f"OUT {path} exists already; --force replaces it." in stderr
+    assert f"OUT {path} already exists; use --force to replace it." in stderr
     invoke("convert", "functional-groups", path, "--force")
     assert len(GraphTable.of(path)) == 200
 
@@ -50,7 +50,7 @@ def test_names_that_do_not_fit_the_form_are_refused(rwkplus, tmp_path):
     for name, to in (("g.jsonl", "csv"), ("g", "jsonl")):
         code, _, stderr = rwkplus("convert", "functional-groups", tmp_path / name, "--to", to)
         assert code == 2
-        assert "a file ends in .jsonl" in stderr
+        assert "a file ending in .jsonl" in stderr
 
 
 def test_what_cannot_be_kept_is_told(rwkplus, tmp_path):
@@ -59,4 +59,4 @@ def test_what_cannot_be_kept_is_told(rwkplus, tmp_path):
     )
     code, _, stderr = rwkplus("convert", tmp_path / "g.jsonl", tmp_path / "g", "--to", "csv")
     assert code == 0
-    assert "warning: csv cannot keep all of it: the nodes have no column 'x'." in stderr
+    assert "warning: csv cannot keep everything: the nodes have no column 'x'." in stderr

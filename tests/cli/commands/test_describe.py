@@ -43,9 +43,9 @@ def test_what_a_new_user_reads(payments, monkeypatch):
         "3 undirected graphs",
         "2 labels: card 3, cash 2",
         "7 to 20, mean 13.75",
-        "1 edges lead from a node to itself.",
-        "2 graphs have an equal, but for the order of nodes and for numbers: 1 = 2",
-        "There is no target; --target-column names one",
+        "1 edge is a self-loop.",
+        "2 graphs have a duplicate, apart from the order of nodes and from numbers: 1 = 2",
+        "name it with --target-column",
         "compare edges.channel, edges.amount",
     ):
         assert line in shown
@@ -67,6 +67,6 @@ def test_classes_and_duplicates_of_molecules(tmp_path):
 
 def test_graphs_without_labels(tmp_path):
     (tmp_path / "ring.csv").write_text("source,target\n0,1\n1,2\n2,0\n")
-    assert "commands take the degree of a node as its label" in " ".join(
+    assert "commands use the degree of a node as its label" in " ".join(
         invoke("describe", tmp_path / "ring.csv").split()
     )

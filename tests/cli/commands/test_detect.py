@@ -42,7 +42,7 @@ def test_the_embedded_database_judges_itself(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = invoke()
     assert "wrong color" in shown
-    assert "Anomalies planted in this database: 15 of 20 flagged." in shown
+    assert "Outliers planted in this data set: 15 of 20 flagged." in shown
 
 
 def test_one_file_judges_another_and_all_is_written(files, tmp_path):
@@ -284,4 +284,4 @@ def test_graphs_of_another_kind_are_doubted(files, tmp_path):
     record = {"nodes": [{"id": 0, "label": "page"}, {"id": 1, "label": "page"}], "edges": [{"source": 0, "target": 1}]}
     (tmp_path / "pages.jsonl").write_text("\n".join([json.dumps(record)] * 3))
     shown = invoke("--train", files / "train.jsonl", "--score", tmp_path / "pages.jsonl", "--ignore", "edge_attr")
-    assert "are they of the same kind" in " ".join(shown.split())
+    assert "are these graphs of the same kind" in " ".join(shown.split())

@@ -170,7 +170,7 @@ def test_what_a_file_fixes_is_not_searched(tmp_path):
 def test_folders_and_files_are_not_overwritten_without_force(rwkplus, model, tmp_path):
     before = (model / "model.safetensors").read_bytes()
     code, _, stderr = rwkplus("train", DATA, *QUICK, "--out", model)
-    assert (code, "--resume goes on there, --force starts anew" in stderr) == (2, True)
+    assert (code, "use --resume to continue it, or --force to start over" in stderr) == (2, True)
     assert (model / "model.safetensors").read_bytes() == before
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "notes.txt").write_text("precious")
@@ -203,18 +203,18 @@ BAD = [
     (("train", DATA, *QUICK, "--folds", "150", "--out", "{out}"), "too few for 150 folds"),
     (("train", DATA, *QUICK, "--task", "regression", "--metric", "f1", "--out", "{out}"), "metric must be one of mae"),
     (("train", DATA, *QUICK, "--config", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
-    (("train", DATA, *QUICK, "--resume", "--force", "--out", "{out}"), "use one of them"),
+    (("train", DATA, *QUICK, "--resume", "--force", "--out", "{out}"), "give only one of them"),
     (("train", DATA, *QUICK, "--resume", "--out", "{out}"), "cannot read"),
     (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set, file or folder"),
     (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: a target is missing behind the SMILES"),
     (("train", DATA, *QUICK, "--balance", "weights", "--out", "{out}"), "'weights' is not one of 'none', 'logits'"),
     (("train", DATA, *QUICK, "--loss", "cubic", "--out", "{out}"), "'cubic' is not one of 'squared', 'absolute'"),
     (("train", DATA, *QUICK, "--folds", "1", "--out", "{out}"), "at least 2 folds"),
-    (("train", DATA, *QUICK, "--param", "layers=[1", "--out", "{out}"), "the value is not YAML"),
-    (("train", DATA, *QUICK, "--out", "{smi}/run"), "molecules.smi is no folder"),
+    (("train", DATA, *QUICK, "--param", "layers=[1", "--out", "{out}"), "the value is not valid YAML"),
+    (("train", DATA, *QUICK, "--out", "{smi}/run"), "molecules.smi is not a folder"),
     (("train", DATA, *QUICK, "--threads", "100000", "--out", "{out}"), "--threads must be at most"),
-    (("train", DATA, *QUICK, "--param", "layers=!!int abc", "--out", "{out}"), "the value is not YAML"),
-    (("train", DATA, *QUICK, "--param", f"layers={'[' * 5000}", "--out", "{out}"), "the value is not YAML"),
+    (("train", DATA, *QUICK, "--param", "layers=!!int abc", "--out", "{out}"), "the value is not valid YAML"),
+    (("train", DATA, *QUICK, "--param", f"layers={'[' * 5000}", "--out", "{out}"), "the value is not valid YAML"),
     (("tune", DATA, *QUICK[:-1], "--threads", "100000", "--out", "{out}"), "--threads must be at most"),
     (("tune", DATA, *QUICK[:-1], "--space", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
     (("predict", "no.safetensors", DATA), "cannot read the file no.safetensors"),
@@ -238,24 +238,24 @@ def test_wrong_input_ends_with_code_2_one_clear_line_and_no_folder(rwkplus, tmp_
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("epoch: 3", "no option 'epoch'"),
+        ("epoch: 3", "unknown option 'epoch'"),
         ("- 3", "names and values"),
-        ("a: [", "not YAML"),
+        ("a: [", "not valid YAML"),
         ("folds: two", "folds must be 0 or a whole number of at least 2, got 'two'"),
         ("model_params: 3", "model_params must be names and values"),
         ("model: 3", "model must be a name"),
         ("steps: 2\nmodel_params: 3", "write steps into model_params"),
         ("ignore: 3", "ignore must be a name or a list of names"),
         ("lr: 2001-99-99", "--lr must be a number of more than 0, got '2001-99-99'"),
-        ("lr: !!timestamp 2001-99-99", "is not YAML that can be read"),
-        ("epochs: !!int abc", "is not YAML that can be read: invalid literal for int()"),
-        (f"epochs: {'9' * 5000}", "is not YAML that can be read: Exceeds the limit"),
-        (f"model_params: {{a: {'[' * 5000}{']' * 5000}}}", "its brackets are nested too deeply"),
+        ("lr: !!timestamp 2001-99-99", "is not valid YAML"),
+        ("epochs: !!int abc", "is not valid YAML: invalid literal for int()"),
+        (f"epochs: {'9' * 5000}", "is not valid YAML: Exceeds the limit"),
+        (f"model_params: {{a: {'[' * 5000}{']' * 5000}}}", "brackets are nested too deeply"),
         ("model_params: {a: !!binary aGk=}", "got a bytes"),
         ("model_params: {3: 4}", "names must be text, got 3"),
-        ("a: &a [1]\nb: [*a, *a]", "it names one part in several places"),
-        ("&a [*a]", "it names one part in several places"),
-        ("? [a]\n: 3", "is not YAML that can be read"),
+        ("a: &a [1]\nb: [*a, *a]", "anchors and aliases"),
+        ("&a [*a]", "anchors and aliases"),
+        ("? [a]\n: 3", "is not valid YAML"),
         ("threads: 100000", "--threads must be at most"),
         (f"lr: 1{'0' * 400}", "--lr must be a number of more than 0"),
     ],
@@ -285,11 +285,11 @@ def test_graphs_and_classes_go_by_their_names(tmp_path):
     graphs = [{"id": f"day {i}", "nodes": nodes, "edges": [], "y": ("fraud", "ok")[i % 2]} for i in range(8)]
     (tmp_path / "days.jsonl").write_text("".join(json.dumps(graph) + "\n" for graph in graphs))
     quick = ("--model", "gin", "--epochs", 1, "--folds", 0, "--validation", 0.25, "--out", tmp_path / "run")
-    assert "are of the class ok;" in invoke("train", tmp_path / "days.jsonl", *quick)
+    assert "refer to the class ok." in invoke("train", tmp_path / "days.jsonl", *quick)
     _, *rows = invoke("predict", tmp_path / "run", tmp_path / "days.jsonl").splitlines()
     assert [row.split(",")[0] for row in rows] == [f"day {i}" for i in range(8)]
     about_fraud = (*quick, "--force", "--positive", "fraud")
-    assert "are of the class fraud;" in invoke("train", tmp_path / "days.jsonl", *about_fraud)
+    assert "refer to the class fraud." in invoke("train", tmp_path / "days.jsonl", *about_fraud)
 
 
 def test_a_run_that_came_to_nothing_does_not_block_its_folder(rwkplus, tmp_path):

@@ -74,7 +74,7 @@ def test_graphs_that_moved_can_be_named(detected, tmp_path, capsys):
         (copy / file.name).write_bytes(file.read_bytes())
     (copy / SOURCE).write_text(json.dumps(record | {"dataset": str(tmp_path / "gone.smi")}))
     answer = pages(str(copy), None, NONE)
-    assert "only the report can be looked at" in capsys.readouterr().err
+    assert "only the report can be shown" in capsys.readouterr().err
     assert answer("/graphs", {}) is None
     assert answer("/", {}) is not None
     assert pages(str(copy), str(moved), NONE)("/graphs", {}) is not None
@@ -103,7 +103,7 @@ def test_damaged_scores_are_told(detected, tmp_path, line):
 
 
 def test_graphs_belong_to_a_report():
-    with pytest.raises(ParameterError, match="--graphs tells the graphs of a report"):
+    with pytest.raises(ParameterError, match="--graphs names the graphs of a report"):
         pages("functional-groups", "MUTAG", NONE)
 
 
@@ -134,4 +134,4 @@ def test_it_serves_until_ctrl_c():
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0
     assert out in ("", "Ctrl-C ends it.\n")  # the rest of what it said
-    assert err == "ended\n"
+    assert err == "stopped\n"
