@@ -42,7 +42,19 @@ TRIALS = {
         rwkplus.GraphTable.of([networkx.path_graph(3)]).write("table")
         assert rwkplus.GraphTable.of("table").num_nodes == 3
     """,
-    "cluster": "import dask.distributed, rwkplus.kernels",
+    "cluster": """
+        import joblib, rwkplus
+        from distributed import Client, get_task_stream
+        graphs = rwkplus.load_graphs("planted-molecules")[:100]
+        alone = rwkplus.RandomWalkKernel(steps=2, route="blocks", n_jobs=1).fit_transform(graphs)
+        with (
+            Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client,
+            joblib.parallel_config(backend="dask"),
+            get_task_stream(client) as tasks,
+        ):
+            there = rwkplus.RandomWalkKernel(steps=2, route="blocks").fit_transform(graphs)
+        assert tasks.data and (there == alone).all()
+    """,
     "gp": """
         import rwkplus
         from rwkplus.kernels import GPyTorchKernel
@@ -63,10 +75,40 @@ TRIALS = {
         ends = numpy.sort(numpy.stack([(ring - 1) % 40, (ring + 1) % 40], 1), 1)
         assert set(clusters(numpy.arange(0, 81, 2), ends.ravel(), 4, method="metis")) == {0, 1, 2, 3}
     """,
-    "plot": "import matplotlib, rwkplus",
-    "pyod": "from rwkplus.detect import PyODDetector",
-    "tensorboard": "from rwkplus.training.run_folder import check_tensorboard; check_tensorboard()",
-    "text": "import sentence_transformers, rwkplus.training",
+    "plot": """
+        import matplotlib, pathlib, rwkplus
+        matplotlib.use("agg")
+        miner = rwkplus.PatternMiner(1, n_controls=0).fit(rwkplus.load_graphs("planted-molecules")[:40])
+        miner.plot().figure_.savefig("patterns.png")
+        assert pathlib.Path("patterns.png").stat().st_size > 1000
+    """,
+    "pyod": """
+        import rwkplus
+        from rwkplus.detect import PyODDetector
+        graphs = rwkplus.load_graphs("planted-molecules")[:40]
+        assert PyODDetector(contamination=0.1).fit(graphs).predict_proba(graphs).shape == (40, 2)
+    """,
+    "tensorboard": """
+        import networkx, pathlib
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        from rwkplus.training import Settings, train
+        from rwkplus.training.run_folder import Place
+        X = [networkx.path_graph(n) for n in range(2, 22)]
+        train("gin", X, [0, 1] * 10, settings=Settings(epochs=1), place=Place(pathlib.Path("run"), tensorboard=True))
+        assert EventAccumulator("run").Reload().Tags()["scalars"]
+    """,
+    "text": """
+        import sys
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.models import StaticEmbedding
+        from tokenizers import Tokenizer
+        from tokenizers.models import WordLevel
+        words = Tokenizer(WordLevel({"[UNK]": 0, "cat": 1}, unk_token="[UNK]"))
+        SentenceTransformer(modules=[StaticEmbedding(words, embedding_dim=3)], device="cpu").save("words")
+        sys.path.append(sys.argv[1])  # experiments, which use it, are not in the wheel
+        from experiments.twibot_graph import make_encoder
+        assert make_encoder("words")(["cat", "dog"]).shape == (2, 3)
+    """,
     "tune": """
         import networkx
         from rwkplus.training import Settings, tune
@@ -97,8 +139,9 @@ def try_wheel(wheel: Path, extra: str) -> None:
         _run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *constraints, what])
         _run([python, "-m", "pip", "check"])
         code = "\n".join(line.removeprefix(" " * 8) for line in TRIALS[extra].splitlines())
-        _run([python, "-W", "ignore", "-c", code], empty)
-        _run([environment / "bin" / "rwkplus", "--version"], empty)
+        _run([python, "-W", "ignore", "-c", code, ROOT], empty)
+        _run([environment / "bin" / "rwkplus", "detect", "medicines", "--out", "outliers"], empty)
+        _run([python, "-c", "import sys, rwkplus; sys.exit(sys.prefix not in rwkplus.__file__)"], empty)
 
 
 def try_sdist(sdist: Path) -> None:
@@ -109,13 +152,13 @@ def try_sdist(sdist: Path) -> None:
             packed.extractall(folder, filter="data")
         (unpacked,) = Path(folder).iterdir()
         several = ["--numprocesses", "2"] if find_spec("xdist") else []
-        _run([sys.executable, "-m", "pytest", "-q", "-m", "not slow", *several], unpacked)
+        _run([sys.executable, "-m", "pytest", "-q", "-m", "not slow", *several], unpacked, PYTHONPATH=str(unpacked))
 
 
-def _run(command: list[str | Path], folder: Path | None = None) -> None:
-    """Run a command as a user would, who has no checkout on the path."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run(command, check=True, cwd=folder, env=environment)
+def _run(command: list[str | Path], folder: Path | None = None, **variables: str) -> None:
+    """Run a command as a user would, who has no checkout on the path and has downloaded nothing."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "RWKPLUS_DATA")}
+    subprocess.run(command, check=True, cwd=folder, env=environment | variables)
 
 
 if __name__ == "__main__":

@@ -147,6 +147,8 @@ def test_the_wheel_has_the_package_and_nothing_else(built):
     assert about["License-Expression"] == "MIT"
     assert about["Requires-Python"] == ">=3.11"
     assert about["Description-Content-Type"] == "text/markdown"
+    assert about.get_payload().startswith("# rwkplus\n")
+    assert re.findall(r"\]\((?!https:)|!\[|docs/_static", about.get_payload()) == []  # leads nowhere on an index
     versions = {line.rpartition(" ")[2] for line in about.get_all("Classifier") if "Python :: 3." in line}
     assert versions == {"3.11", "3.12", "3.13", "3.14"}
 
