@@ -9,27 +9,24 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from rwkplus.loops.embeddings import Adjacency, Floats, Ints
 from rwkplus.loops.random_streams import mix
 
 SPARE, PRODUCT, CERTAIN = 0, 1, 2
 """How many chances a place offers: an edge each of its spare ends, pairs of them a share, or one."""
 
 
-@njit(cache=True, nogil=True)
 def count_ways(
-    indptr: Any, neighbor: Any, edge_label: Any, graph: Any, ends: Any, num_ends: int, num_edge_labels: int,
-    embeddings: Any, edges: Any, closing: bool, weights: Any,
-) -> Any:  # fmt: skip
+    graphs: Adjacency, ends: Ints, num_ends: int, num_edge_labels: int, embeddings: Ints, edges: Ints, closing: bool,
+    weights: Floats,
+) -> tuple[Ints, Floats]:  # fmt: skip
     """Add up, for every kind of edge that extends an embedding, the weights of the graphs that have one.
 
     Kinds are numbered by start position; from each first come those that close a cycle, by the position where they end
     and their label, then those to a new node, by ``ends``. The pattern's own edges are no extension.
 
     Args:
-        indptr: Rows of the adjacency.
-        neighbor: Other end of every entry.
-        edge_label: Label of every entry.
-        graph: Graph of every node.
+        graphs: The database.
         ends: Number of the labels of edge and neighbor of every entry.
         num_ends: How many such numbers there are.
         num_edge_labels: Labels of edges.
@@ -41,11 +38,23 @@ def count_ways(
     Returns:
         Kinds that are there, ascending, and the sums for them ``(k, W)``.
 
-    >>> indptr, neighbor, zeros = np.array([0, 2, 4, 6]), np.array([1, 2, 0, 2, 0, 1]), np.zeros(6, np.int64)
+    >>> triangle = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
     >>> path, edges = np.array([[0, 1, 2]]), np.array([[0, 1, 0], [1, 2, 0]])
-    >>> count_ways(indptr, neighbor, zeros, zeros[:3], zeros, 1, 1, path, edges, False, np.ones((1, 1)))
+    >>> count_ways(triangle, np.zeros(6, np.int64), 1, 1, path, edges, False, np.ones((1, 1)))
     (array([2]), array([[1.]]))
     """
+    rows = graphs.indptr, graphs.neighbor, graphs.edge_label, graphs.graph
+    found: tuple[Ints, Floats] = _count_ways(
+        *rows, ends, num_ends, num_edge_labels, embeddings, edges, closing, weights
+    )
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _count_ways(
+    indptr: Any, neighbor: Any, edge_label: Any, graph: Any, ends: Any, num_ends: int, num_edge_labels: int,
+    embeddings: Any, edges: Any, closing: bool, weights: Any,
+) -> Any:  # fmt: skip
     count, n = embeddings.shape
     closed = n * num_edge_labels
     kinds = closed + num_ends
@@ -126,11 +135,10 @@ def ways_of(
     return row[:used], entry[:used], node[:used]
 
 
-@njit(cache=True, nogil=True)
 def expected_ways(
-    graph: Any, degree: Any, pairs: Any, embeddings: Any, used: Any, start: Any, end: Any, direction: Any, mode: Any,
-    log_absent: Any, directed: bool, each: bool,
-) -> Any:  # fmt: skip
+    graph: Ints, degree: Ints, pairs: Floats, embeddings: Ints, used: Ints,
+    steps: tuple[Ints, Ints, Ints, Ints, Floats], directed: bool, each: bool,
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """What chance expects of steps ``k`` that a place has with probability ``1 - exp(rate * log_absent[k])``.
 
     Places are the distinct nodes, or pairs of nodes, at the positions of a step. Those of a graph have a step at one of
@@ -143,11 +151,9 @@ def expected_ways(
         pairs: Ends in every graph, of one direction.
         embeddings: Rows of nodes ``(count, n)``.
         used: Ends that the pattern has at every position, by direction ``(1 or count, n, directions)``.
-        start: Positions that steps start from ``(K,)``.
-        end: Positions where they end: the same one, or one that does not exist, for steps that need one node only.
-        direction: Of their edges, as seen from the start.
-        mode: ``SPARE``, ``PRODUCT`` or ``CERTAIN``.
-        log_absent: See above.
+        steps: Arrays ``(K,)``: the positions that steps start from; where they end, the same one, or one that does not
+            exist, for steps that need one node only; the direction of their edges as seen from the start; ``SPARE``,
+            ``PRODUCT`` or ``CERTAIN``; and ``log_absent``.
         directed: Whether edges have a direction.
         each: Whether to tell about each place.
 
@@ -158,66 +164,92 @@ def expected_ways(
     >>> one, pairs = np.zeros(1, np.int64), np.ones(4)
     >>> graph, degree, embeddings = np.array([0, 0, 3]), np.full((3, 1), 2), np.array([[0], [1], [2]])
     >>> step = one, one + 1, one, one, np.log([0.5])  # a new node
-    >>> expected_ways(graph, degree, pairs, embeddings, np.ones((1, 1, 1), np.int64), *step, False, True)
+    >>> expected_ways(graph, degree, pairs, embeddings, np.ones((1, 1, 1), np.int64), step, False, True)
     (array([2.]), array([0.625]), array([0.5]))
     """
+    found: tuple[Floats, Floats, Floats] = _expected_ways(
+        graph, degree, pairs, embeddings, used, *steps, directed, each
+    )
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _expected_ways(
+    graph: Any, degree: Any, pairs: Any, embeddings: Any, used: Any, start: Any, end: Any, direction: Any, mode: Any,
+    log_absent: Any, directed: bool, each: bool,
+) -> Any:  # fmt: skip
     count, n = embeddings.shape
     total = start.size
     graphs, in_graph, at_place = np.zeros(total), np.zeros(total), np.zeros(total)
     first = np.zeros(count + 1, np.int64)  # row of every graph's first embedding
     runs, longest = _runs(graph, embeddings, first)
-    size = 4
-    while size < 2 * longest:
-        size *= 2
-    run_of, one, other = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    members, done, run = np.empty(total, np.int64), np.zeros(total, np.bool_), 0
+    seen = _no_places(longest)
+    members, done = np.empty(total, np.int64), np.zeros(total, np.bool_)
     for k in range(total):
         if done[k]:
             continue
-        i, j, way, kind = start[k], end[k], direction[k], mode[k]
-        like = 0
-        for m in range(k, total):
-            if start[m] == i and end[m] == j and direction[m] == way and mode[m] == kind:
-                members[like] = m
-                done[m] = True
-                like += 1
-        j = i if j >= n else j
+        like = _alike(k, start, end, direction, mode, members, done)
+        i, j, way, kind = start[k], end[k] if end[k] < n else start[k], direction[k], mode[k]
+        back = 1 - way if directed else way
         having, places = 0, 0
         for r in range(runs):
-            run += 1
-            rates, there = 0.0, False
+            rates, before = 0.0, places
             for e in range(first[r], first[r + 1]):
                 u, v = embeddings[e, i], embeddings[e, j]
-                if u < 0 or v < 0:
+                if u < 0 or v < 0 or not _is_new(u, v, k * runs + r + 1, seen):
                     continue
-                h = ((u * 0x9E3779B1 + v * 0x85EBCA77) >> 7) & (size - 1)
-                while run_of[h] == run and (one[h] != u or other[h] != v):
-                    h = (h + 1) & (size - 1)
-                if run_of[h] == run:
-                    continue
-                run_of[h], one[h], other[h] = run, u, v
                 rate = 1.0
                 if kind != CERTAIN:
                     own = e if used.shape[0] > 1 else 0
                     rate = degree[u, way] - used[own, i, way]
                     if kind == PRODUCT:
-                        back = 1 - way if directed else way
                         rate = rate * (degree[v, back] - used[own, j, back]) / pairs[graph[u]]
                 rates += rate
-                there = True
                 places += 1
                 if each:
                     for m in range(like):
                         at_place[members[m]] -= np.expm1(rate * log_absent[members[m]])
-            if there:
+            if places > before:
                 having += 1
                 for m in range(like):
                     in_graph[members[m]] -= np.expm1(rates * log_absent[members[m]])
-        for m in range(like):
-            graphs[members[m]] = having
-            in_graph[members[m]] /= max(having, 1)
-            at_place[members[m]] /= max(places, 1)
+        for m in members[:like]:
+            graphs[m] = having
+            in_graph[m] /= max(having, 1)
+            at_place[m] /= max(places, 1)
     return graphs, in_graph, at_place
+
+
+@njit(cache=True, nogil=True)
+def _alike(k: int, start: Any, end: Any, direction: Any, mode: Any, members: Any, done: Any) -> int:
+    """Collect the steps from ``k`` on that have the same places and rates, mark them as done, and count them."""
+    like = 0
+    for m in range(k, start.size):
+        if start[m] == start[k] and end[m] == end[k] and direction[m] == direction[k] and mode[m] == mode[k]:
+            members[like], done[m] = m, True
+            like += 1
+    return like
+
+
+@njit(cache=True, nogil=True)
+def _no_places(most: int) -> Any:
+    """An empty table for so many places by the hash of their nodes: when each was put there, and its two nodes."""
+    size = 4
+    while size < 2 * most:
+        size *= 2
+    return np.zeros((size, 3), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _is_new(u: int, v: int, now: int, seen: Any) -> bool:
+    """Whether two nodes are put in a table of places for the first time since it is ``now``."""
+    h = ((u * 0x9E3779B1 + v * 0x85EBCA77) >> 7) & (seen.shape[0] - 1)
+    while seen[h, 0] == now and (seen[h, 1] != u or seen[h, 2] != v):
+        h = (h + 1) & (seen.shape[0] - 1)
+    if seen[h, 0] == now:
+        return False
+    seen[h, 0], seen[h, 1], seen[h, 2] = now, u, v
+    return True
 
 
 @njit(cache=True, nogil=True)

@@ -55,8 +55,8 @@ def test_ways_are_those_that_python_lists(search, closing):
             graphs.setdefault(step, set()).add(int(rows.graph[embeddings[e, 0]]))
             ways.setdefault(step, []).append((e, p, v))
     number, edge, label = data.ends
-    ends = rows.indptr, rows.neighbor, rows.edge_label, rows.graph, number, edge.size, data.num_edge_labels
-    kinds, totals = count_ways(*ends, embeddings, shape.edge_array, closing, weights)
+    ends = number, edge.size, data.num_edge_labels
+    kinds, totals = count_ways(rows, *ends, embeddings, shape.edge_array, closing, weights)
     found = {}
     for kind, total in zip(kinds.tolist(), totals.tolist(), strict=True):
         start, rest = divmod(kind, shape.size * data.num_edge_labels + edge.size)
@@ -85,11 +85,11 @@ def test_expectations_are_those_of_sets_of_places(search, lacking, random):
     ]
     random.shuffle(steps)
     columns = [np.array(column) for column in zip(*steps, strict=True)]
-    found = expected_ways(data.rows.graph, data.degree, pairs, embeddings, used, *columns, data.directed, True)
+    found = expected_ways(data.rows.graph, data.degree, pairs, embeddings, used, columns, data.directed, True)
     for (i, j, way, mode, log_absent), *values in zip(steps, *found, strict=True):
         np.testing.assert_allclose(values, by_sets(data, shape, embeddings, pairs, i, j, way, mode, log_absent))
     shared = expected_ways(
-        data.rows.graph, data.degree, pairs, embeddings, shape.ends[None], *columns, data.directed, False
+        data.rows.graph, data.degree, pairs, embeddings, shape.ends[None], columns, data.directed, False
     )
     np.testing.assert_array_equal(shared[:2], found[:2])
 

@@ -214,9 +214,8 @@ class Ways:
         """List them; the first of the weights of graphs ``(B, W)`` is 1."""
         shape, rows, labels = grown.shape, database.rows, database.num_edge_labels
         number, edge, label = database.ends
-        ends = rows.indptr, rows.neighbor, rows.edge_label, rows.graph, number, edge.size, labels
         full = shape.size >= beam.max_size
-        kinds, totals = count_ways(*ends, grown.embeddings, shape.edge_array, full, weights)
+        kinds, totals = count_ways(rows, number, edge.size, labels, grown.embeddings, shape.edge_array, full, weights)
         enough = totals[:, 0] >= beam.min_support
         closing = shape.size * labels
         start, rest = np.divmod(kinds[enough], closing + edge.size)
@@ -433,7 +432,7 @@ def _expected(chance: Chance, grown: Grown, candidates: _Candidates, used: Ints,
     steps, _, shares, known = candidates
     places = Places.of(chance, grown.shape, steps[:, :4], shares, known)
     graph, ends = chance.database.rows.graph, (chance.degree, chance.ends)
-    return np.stack(expected_ways(graph, *ends, grown.embeddings, used, *places, chance.directed, each))
+    return np.stack(expected_ways(graph, *ends, grown.embeddings, used, places, chance.directed, each))
 
 
 def marks_at(database: MiningDatabase, grown: Grown, step: Step) -> Ints:
