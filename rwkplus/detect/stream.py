@@ -12,7 +12,7 @@ import numpy as np
 
 from rwkplus.detect.graph_detector import GraphDetector
 from rwkplus.errors import RWKPlusError
-from rwkplus.io.json_lines import BadLine, parse_lines
+from rwkplus.io.json_records import BadLine, parse_lines
 from rwkplus.table import GraphTable
 
 CHUNK = 1 << 19

@@ -14,8 +14,9 @@ import numpy as np
 
 from rwkplus.errors import DataError, GraphError, ParameterError, Remedy
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import Kind, column_of, equal, is_missing, target_column
-from rwkplus.table.graph_table import ARRAYS, SIDES, parallel_edges
+from rwkplus.table.arrays import parallel_edges
+from rwkplus.table.columns import Kind, equal, is_missing, target_column
+from rwkplus.table.graph_table import ARRAYS, SIDES
 from rwkplus.types import Atom, GraphForm, TUFeatures, check_choice, check_ignore
 
 OnError = Literal["raise", "skip"]
@@ -25,7 +26,7 @@ Read = Callable[[Any, "ReadOptions"], GraphTable]
 OBJECTS = (
     ("networkx", ("Graph",), "networkx.from_networkx"),
     ("rdkit.Chem", ("Mol",), "smiles.from_molecules"),
-    ("igraph", ("Graph",), "igraph.from_igraph"),
+    ("igraph", ("Graph",), "networkx.from_igraph"),
     ("scipy.sparse", ("sparray", "spmatrix"), "scipy.from_scipy"),
     ("torch_geometric.data", ("Data", "HeteroData"), "pyg.from_pyg"),
 )
@@ -441,22 +442,6 @@ def _differences(table: GraphTable, again: GraphTable) -> Iterator[str]:
 # What sources of single graphs share
 
 
-def common_direction(ways: Sequence[bool]) -> bool:
-    """Whether graphs are directed, which holds for all of them or is an error.
-
-    >>> common_direction([False, False])
-    False
-    """
-    if len(set(ways)) > 1:
-        i = list(ways).index(not ways[0])
-        raise GraphError(
-            f"graph {i} is {'directed' if ways[i] else 'undirected'} and graph 0 is not: one answer holds for all "
-            "graphs of a table.",
-            "Convert with .to_directed(), which keeps every walk, or with .to_undirected().",
-        )
-    return bool(ways[0])
-
-
 def graph_columns(names: Sequence[Any], targets: Mapping[str, Sequence[Any]]) -> dict[str, Column]:
     """Names of graphs, if all have one, and targets, if any has one.
 
@@ -473,27 +458,3 @@ def graph_columns(names: Sequence[Any], targets: Mapping[str, Sequence[Any]]) ->
         if any(not is_missing(value) for value in values):
             columns[target] = target_column(target, values)
     return columns
-
-
-def columns_of(values: Iterable[tuple[str, Sequence[Any]]], side: str, options: ReadOptions) -> dict[str, Column]:
-    """Columns of nodes or edges from their attributes, one value per row, None where it is missing.
-
-    >>> list(columns_of([("kind", ["shop", None]), ("age", [3, 4])], "nodes", ReadOptions(ignore=("age",))))
-    ['kind']
-    """
-    return {
-        name: column_of(name, own, options.kind(name, side), of=side)
-        for name, own in values
-        if not options.ignores(name, side)
-    }
-
-
-def with_ids(ids: Sequence[Any] | None, nodes: dict[str, Column], remedy: str) -> dict[str, Column]:
-    """Columns of nodes, with what nodes are called unless that is None."""
-    if "id" in nodes:
-        raise GraphError(
-            "nodes have an attribute 'id', which is what tables call the nodes themselves.",
-            remedy,
-            Remedy("Or leave it out: {ignore}.", ignore=("nodes.id",)),
-        )
-    return nodes if ids is None else {"id": Text.of(ids), **nodes}

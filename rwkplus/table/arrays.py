@@ -156,6 +156,22 @@ def map_blocks(
     return found
 
 
+def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
+    """Whether two nodes of a graph are joined by several edges, for every graph ``(B,)``.
+
+    >>> import networkx as nx
+    >>> parallel_edges(GraphTable.of([nx.MultiGraph([(0, 1)]), nx.MultiGraph([(0, 1), (1, 0)])])).tolist()
+    [False, True]
+    """
+    turned = (table.source > table.target) & (not table.directed)
+    low, high = np.where(turned, table.target, table.source), np.where(turned, table.source, table.target)
+    order = np.lexsort((high, low, table.edge_graph))
+    rows = np.stack([table.edge_graph, low, high], 1)[order]
+    parallel = np.zeros(len(table), bool)
+    parallel[rows[1:][(rows[1:] == rows[:-1]).all(1), 0]] = True
+    return parallel
+
+
 def merge_directions(table: GraphTable) -> GraphTable:
     """Leave one of the two directions of every edge where all edges have their reverse, as undirected ones do.
 

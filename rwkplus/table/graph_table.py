@@ -23,7 +23,6 @@ from rwkplus.table.columns import (
     counted,
     equal,
     is_missing,
-    plain_values,
     read_only,
     target_column,
 )
@@ -517,58 +516,6 @@ def pointers(sizes: Sequence[int] | Ints) -> Ints:
     array([0, 3, 5])
     """
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-
-
-def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
-    """Whether two nodes of a graph are joined by several edges, for every graph ``(B,)``.
-
-    >>> import networkx as nx
-    >>> parallel_edges(GraphTable.of([nx.MultiGraph([(0, 1)]), nx.MultiGraph([(0, 1), (1, 0)])])).tolist()
-    [False, True]
-    """
-    turned = (table.source > table.target) & (not table.directed)
-    low, high = np.where(turned, table.target, table.source), np.where(turned, table.source, table.target)
-    order = np.lexsort((high, low, table.edge_graph))
-    rows = np.stack([table.edge_graph, low, high], 1)[order]
-    parallel = np.zeros(len(table), bool)
-    parallel[rows[1:][(rows[1:] == rows[:-1]).all(1), 0]] = True
-    return parallel
-
-
-class PlainGraph(NamedTuple):
-    """One graph as plain values, without cells that are missing."""
-
-    fields: dict[str, Any]
-    ids: list[Any]
-    nodes: list[dict[str, Any]]
-    edges: Iterator[tuple[int, int, dict[str, Any]]]  # both ends by number
-
-
-def plain_graphs(table: GraphTable) -> Iterator[PlainGraph]:
-    """What other forms of graphs are made of.
-
-    >>> graph = next(plain_graphs(GraphTable.of(["CO"])))
-    >>> graph.nodes, list(graph.edges)
-    ([{'label': 'C'}, {'label': 'O'}], [(0, 1, {'label': '-'})])
-    """
-    graphs, nodes, edges = (_row_fields(table, side) for side in SIDES)
-    for i, own in enumerate(graphs):
-        rows = slice(int(table.node_ptr[i]), int(table.node_ptr[i + 1]))
-        span = slice(int(table.edge_ptr[i]), int(table.edge_ptr[i + 1]))
-        ends = zip(table.source[span].tolist(), table.target[span].tolist(), edges[span], strict=True)
-        yield PlainGraph(own, table.node_ids(i), nodes[rows], ends)
-
-
-def _row_fields(table: GraphTable, side: str) -> list[dict[str, Any]]:
-    """Graphs, nodes or edges as dictionaries of their columns, without cells that are missing and ids of nodes."""
-    size = {"graphs": len(table), "nodes": table.num_nodes, "edges": table.num_edges}[side]
-    rows: list[dict[str, Any]] = [{} for _ in range(size)]
-    for name, column in getattr(table, side).items():
-        if side != "nodes" or name != "id":
-            for row, value in zip(rows, plain_values(column), strict=True):
-                if value is not None:
-                    row[name] = value
-    return rows
 
 
 def block_ranges(node_ptr: Ints, max_nodes: int) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,8 @@ from sklearn.base import clone
 
 from rwkplus.detect import SurpriseDetector, stream
 from rwkplus.detect.stream import score_stream
-from rwkplus.io.json_lines import graph_to_json, parse_lines
+from rwkplus.io.json_lines import graph_to_json
+from rwkplus.io.json_records import parse_lines
 from rwkplus.table import Text
 from tests.detect.conftest import DETECTORS
 

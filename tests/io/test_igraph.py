@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 
 from rwkplus.errors import GraphError
-from rwkplus.io.igraph import from_igraph
-from rwkplus.io.networkx import from_networkx
+from rwkplus.io.networkx import from_igraph, from_networkx
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import GraphTable
 from tests.io.tables import to_igraph

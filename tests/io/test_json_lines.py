@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rwkplus.errors import DataError, GraphError, ParameterError, RWKPlusWarning
-from rwkplus.io.json_lines import BadLine, TableRow, graph_to_json, parse_lines, read_json_lines, write_json_lines
+from rwkplus.io.json_lines import graph_to_json, read_json_lines, write_json_lines
+from rwkplus.io.json_records import BadLine, TableRow, parse_lines
 from rwkplus.io.networkx import from_networkx
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, GraphTable, Numbers, Text
