@@ -83,6 +83,30 @@ def sizes() -> dict[str, int]:
     }
 
 
+def lines_by_kind() -> dict[str, int]:
+    """How many lines of the package are what; docstrings with the blank lines in them."""
+    total: Counter[str] = Counter()
+    for path in ROOT.rglob("*.py"):
+        text = path.read_text()
+        kinds = ["code" if line.strip() else "blank" for line in text.splitlines()]
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                kind, first, last = "imports", node.lineno, node.end_lineno or 0
+            elif isinstance(node, ast.FunctionDef):
+                kind, first, last = "signatures", node.lineno, node.body[0].lineno - 1
+            elif (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                kind, first, last = "docstrings", node.lineno, node.end_lineno or 0
+            else:
+                continue
+            kinds[first - 1 : last] = [kind] * (last - first + 1)
+        total.update(kinds)
+    return {kind: total[kind] for kind in ("code", "signatures", "imports", "docstrings", "blank")}
+
+
 def files_behind(call: Callable[[], object]) -> list[str]:
     """Files of the package that a call passes through, in the order in which it reaches them."""
     call()  # imports and compiles
@@ -146,6 +170,8 @@ def figures_table() -> str:
     """How crowded the package is, and how far a call travels, as Markdown."""
     warnings.filterwarnings("ignore")
     rows = [f"| {name} | {value:,} | {AIMS[name]} |" for name, value in sizes().items()]
+    of_kind = [f"| of these {kind} | {value:,} | |" for kind, value in lines_by_kind().items()]
+    rows[2:2] = of_kind
     calls = example_calls()
     rows += [f"| files behind `{name}` | {len(files_behind(calls[name]))} | {aim} |" for name, aim in CALLS.items()]
     return "\n".join(["| | now | at most |", "| --- | --- | --- |", *rows])
