@@ -296,10 +296,13 @@ def _find(
     count, in_graph, current = 0, 0, -1
     place = np.empty(n, np.int64)
     cursor = np.empty(n, np.int64)
+    has_room = False
     for root in range(node_label.size):
         if graph[root] != current:
             current, in_graph = graph[root], 0
-        if skip.size and skip[current]:
+            skipped = skip.size and skip[current]
+            has_room = not skipped and _has_room(indptr, node_label, graph, root, label, degree)
+        if not has_room:
             continue
         if node_label[root] != label[0] or in_graph == limit or (need[0] and marks[root] & need[0] != need[0]):
             continue
@@ -349,6 +352,22 @@ def _find(
                 if depth < n:
                     cursor[depth] = indptr[place[anchor[depth]]]
     return _first_rows(found, count, count)
+
+
+@njit(cache=True, nogil=True)
+def _has_room(indptr: Any, node_label: Any, graph: Any, first: int, label: Any, degree: Any) -> bool:
+    """Whether the graph of a first node has, for each position, nodes for it and all that ask as much or more."""
+    for k in range(label.size):
+        missing = 0
+        for j in range(label.size):
+            missing += label[j] == label[k] and degree[j] >= degree[k]
+        v = first
+        while missing > 0:
+            if v == graph.size or graph[v] != graph[first]:
+                return False
+            missing -= node_label[v] == label[k] and indptr[v + 1] - indptr[v] >= degree[k]
+            v += 1
+    return True
 
 
 @njit(cache=True, nogil=True)

@@ -75,7 +75,8 @@ class Shape:
         >>> Shape((0, 0, 1), ((0, 1, 0), (1, 2, 0))).with_edge(0, 2, 0).edges
         ((0, 1, 0), (1, 2, 0), (0, 2, 0))
         """
-        return replace(self, edges=(*self.edges, (i, j, edge)), edge_needs=(*self.edge_needs, edge_need))
+        edges, edge_needs = (*self.edges, (i, j, edge)), (*self.edge_needs, edge_need)
+        return Shape(self.labels, edges, self.directed, self.needs, edge_needs)
 
     def with_node(self, i: int, edge: int, label: int, edge_need: int = 0, need: int = 0) -> "Shape":
         """Hang a new node on position ``i``.
@@ -83,9 +84,8 @@ class Shape:
         >>> Shape((0, 0), ((0, 1, 0),)).with_node(1, edge=0, label=3).edges
         ((0, 1, 0), (1, 2, 0))
         """
-        return replace(
-            self.with_edge(i, self.size, edge, edge_need), labels=(*self.labels, label), needs=(*self.needs, need)
-        )
+        edges, edge_needs = (*self.edges, (i, self.size, edge)), (*self.edge_needs, edge_need)
+        return Shape((*self.labels, label), edges, self.directed, (*self.needs, need), edge_needs)
 
     def with_need(self, i: int, need: int) -> "Shape":
         """Ask more of the node at position ``i``.
@@ -399,8 +399,11 @@ def near_embeddings(database: MiningDatabase, shape: Shape) -> tuple[Ints, Ints]
         if served.all():
             break
         newly = np.zeros_like(served)
+        found_of: dict[Shape, Ints] = {}  # parts of a symmetric shape are often the same
         for smaller, positions in _smaller_shapes(shape, missing):
-            found = exact_embeddings(database, smaller, LIMIT, served)
+            if smaller not in found_of:
+                found_of[smaller] = exact_embeddings(database, smaller, LIMIT, served)
+            found = found_of[smaller]
             newly[database.rows.graph[found[:, 0]]] = True
             embeddings = np.full((len(found), shape.size), -1)
             used = np.full((*embeddings.shape, 1 + shape.directed), -1)
