@@ -308,6 +308,8 @@ def _find(
             continue
         if indptr[root + 1] - indptr[root] < degree[0]:
             continue
+        if not _has_children(indptr, neighbor, edge_label, node_label, root, 0, label, anchor, anchor_edge):
+            continue
         place[0] = root
         depth = 1
         if n > 1:
@@ -346,7 +348,7 @@ def _find(
                 continue
             if _fits(
                 indptr, neighbor, edge_label, edge_marks, place, depth, v, check_ptr, check, check_edge, check_need
-            ):
+            ) and _has_children(indptr, neighbor, edge_label, node_label, v, depth, label, anchor, anchor_edge):
                 place[depth] = v
                 depth += 1
                 if depth < n:
@@ -367,6 +369,27 @@ def _has_room(indptr: Any, node_label: Any, graph: Any, first: int, label: Any, 
                 return False
             missing -= node_label[v] == label[k] and indptr[v + 1] - indptr[v] >= degree[k]
             v += 1
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _has_children(
+    indptr: Any, neighbor: Any, edge_label: Any, node_label: Any, v: int, at: int, label: Any, anchor: Any,
+    anchor_edge: Any,
+) -> bool:  # fmt: skip
+    """Whether a node has neighbors of the labels that hang on its position."""
+    for k in range(at + 1, label.size):
+        if anchor[k] != at:
+            continue
+        missing = 1
+        for j in range(at + 1, k):
+            missing += anchor[j] == at and label[j] == label[k] and anchor_edge[j] == anchor_edge[k]
+        p = indptr[v]
+        while missing > 0:
+            if p == indptr[v + 1]:
+                return False
+            missing -= node_label[neighbor[p]] == label[k] and edge_label[p] == anchor_edge[k]
+            p += 1
     return True
 
 

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -272,8 +272,12 @@ def sampled_shapes(database: MiningDatabase, beam: Beam, rng: np.random.Generato
     if largest < 3 or not database.num_edges:
         return []
     rows = database.rows
-    ends = list(zip(rows.neighbor.tolist(), rows.edge_label.tolist(), strict=True))
-    around = [ends[first:last] for first, last in pairwise(rows.indptr.tolist())]
+
+    @cache
+    def around(v: int) -> list[tuple[int, int]]:
+        entries = slice(rows.indptr[v], rows.indptr[v + 1])
+        return list(zip(rows.neighbor[entries].tolist(), rows.edge_label[entries].tolist(), strict=True))
+
     for _ in range(SAMPLES):
         shape = _sample(database, around, int(rng.integers(3, largest, endpoint=True)), rng)
         if len(shape.edges) <= beam.max_edges:
@@ -346,20 +350,20 @@ def _step(
 
 
 def _sample(
-    database: MiningDatabase, around: list[list[tuple[int, int]]], size: int, rng: np.random.Generator
+    database: MiningDatabase, around: Callable[[int], list[tuple[int, int]]], size: int, rng: np.random.Generator
 ) -> Shape:
     """One connected induced subgraph: begin at a random edge and add random neighbors.
 
-    ``around`` has neighbors of every node, with the labels of edges.
+    ``around`` tells the neighbors of a node, with the labels of edges.
     """
     entry = int(rng.integers(database.rows.neighbor.size))
     nodes = [int(database.source[entry]), int(database.rows.neighbor[entry])]
-    border = {w for v in nodes for w, _ in around[v]}.difference(nodes)
+    border = {w for v in nodes for w, _ in around(v)}.difference(nodes)
     while len(nodes) < size and border:
         nodes.append(sorted(border)[int(rng.integers(len(border)))])
-        border = border.union(w for w, _ in around[nodes[-1]]).difference(nodes)
+        border = border.union(w for w, _ in around(nodes[-1])).difference(nodes)
     place = {v: k for k, v in enumerate(nodes)}
-    edges = {(k, place[w], edge) for k, v in enumerate(nodes) for w, edge in around[v] if place.get(w, 0) > k}
+    edges = {(k, place[w], edge) for k, v in enumerate(nodes) for w, edge in around(v) if place.get(w, 0) > k}
     return Shape(tuple(database.rows.label[nodes].tolist()), tuple(sorted(edges)), database.directed)
 
 
