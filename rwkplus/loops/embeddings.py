@@ -65,7 +65,21 @@ def find_embeddings(graphs: Adjacency, plan: MatchPlan, limit: int = -1, skip: N
     >>> find_embeddings(triangle, edge.plan).tolist()
     [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
     """
-    found: Ints = _find(*graphs, *plan, limit, skip)
+    roots = _roots(graphs.indptr, graphs.label, graphs.graph, plan.label, plan.degree, skip)
+    found: Ints = _find(*graphs, *plan, limit, roots)
+    return found
+
+
+def find_embeddings_at(graphs: Adjacency, plan: MatchPlan, roots: Ints, limit: int = -1) -> Ints:
+    """Return the embeddings whose first node is one of ``roots``, of each the first ``limit``.
+
+    >>> triangle = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
+    >>> from rwkplus.mining.search.occurrences import Shape
+    >>> edge = Shape((0, 0), ((0, 1, 0),))
+    >>> find_embeddings_at(triangle, edge.plan, np.array([1, 2]), limit=1).tolist()
+    [[1, 0], [2, 0]]
+    """
+    found: Ints = _find(*graphs._replace(graph=np.arange(graphs.label.size)), *plan, limit, roots)
     return found
 
 
@@ -289,21 +303,16 @@ def pack(entries: Any, num_entries: int) -> Any:
 def _find(
     indptr: Any, neighbor: Any, edge_label: Any, node_label: Any, graph: Any, marks: Any, edge_marks: Any,
     label: Any, need: Any, anchor: Any, anchor_edge: Any, anchor_need: Any, check_ptr: Any, check: Any,
-    check_edge: Any, check_need: Any, before: Any, degree: Any, limit: int, skip: Any,
+    check_edge: Any, check_need: Any, before: Any, degree: Any, limit: int, roots: Any,
 ) -> Any:  # fmt: skip
     n = label.size
     found = np.empty((256, n), np.int64)
     count, in_graph, current = 0, 0, -1
     place = np.empty(n, np.int64)
     cursor = np.empty(n, np.int64)
-    has_room = False
-    for root in range(node_label.size):
+    for root in roots:
         if graph[root] != current:
             current, in_graph = graph[root], 0
-            skipped = skip.size and skip[current]
-            has_room = not skipped and _has_room(indptr, node_label, graph, root, label, degree)
-        if not has_room:
-            continue
         if node_label[root] != label[0] or in_graph == limit or (need[0] and marks[root] & need[0] != need[0]):
             continue
         if indptr[root + 1] - indptr[root] < degree[0]:
@@ -354,6 +363,21 @@ def _find(
                 if depth < n:
                     cursor[depth] = indptr[place[anchor[depth]]]
     return _first_rows(found, count, count)
+
+
+@njit(cache=True, nogil=True)
+def _roots(indptr: Any, node_label: Any, graph: Any, label: Any, degree: Any, skip: Any) -> Any:
+    """Nodes with the first label of a pattern in graphs that have room for it and are not skipped."""
+    roots = np.empty(node_label.size, np.int64)
+    used, has_room = 0, False
+    for v in range(node_label.size):
+        if v == 0 or graph[v] != graph[v - 1]:
+            skipped = skip.size and skip[graph[v]]
+            has_room = not skipped and _has_room(indptr, node_label, graph, v, label, degree)
+        if has_room and node_label[v] == label[0]:
+            roots[used] = v
+            used += 1
+    return roots[:used]
 
 
 @njit(cache=True, nogil=True)

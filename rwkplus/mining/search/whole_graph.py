@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.loops.embeddings import NONE, Adjacency, Ints, MatchPlan, find_embeddings
+from rwkplus.loops.embeddings import NONE, Adjacency, Ints, MatchPlan, find_embeddings_at
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Found, Shape, covered, distinct_occurrences, used_entries
 
@@ -37,13 +37,9 @@ class WholeCount(NamedTuple):
 
 def _by_roots(database: MiningDatabase, shape: Shape, plan: MatchPlan, roots: Ints) -> Iterator[tuple[Ints, int]]:
     """Embeddings whose first node is one of ``roots``, some at a time, and the most that one node has."""
-    num_nodes = database.rows.label.size
-    rows = database.rows._replace(graph=np.arange(num_nodes))  # so that the limit is that of a node
     begin, size = 0, 64
     while begin < roots.size:
-        skip = np.ones(num_nodes, bool)
-        skip[roots[begin : begin + size]] = False
-        found = find_embeddings(rows, plan, AT_A_NODE, skip)
+        found = find_embeddings_at(database.rows, plan, np.sort(roots[begin : begin + size]), AT_A_NODE)
         embeddings = np.empty_like(found)
         embeddings[:, shape.search_order] = found
         yield embeddings, int(np.bincount(found[:, 0]).max(initial=0))
