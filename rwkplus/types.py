@@ -118,6 +118,16 @@ def check_share(name: str, value: object) -> None:
         raise ParameterError(f"{name} must be a number from 0 to 1, got {value!r}.")
 
 
+def check_jobs(n_jobs: object) -> None:
+    """Refuse what joblib would refuse later.
+
+    >>> check_jobs(None)
+    >>> check_jobs(-1)
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ParameterError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+
+
 def _is_integer(value: object, least: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 

@@ -16,12 +16,12 @@ from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.loops.embeddings import Ints
 from rwkplus.mining.base_miner import Miner, MinerOutput
 from rwkplus.mining.contrast import Targets
-from rwkplus.mining.miner import LARGEST_HIDDEN, Tally, check_edges, check_jobs, with_contrasts
+from rwkplus.mining.miner import LARGEST_HIDDEN, Tally, check_edges, with_contrasts
 from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import Shape
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.types import Callback, check_choice, check_integer, seed_of
+from rwkplus.types import Callback, check_choice, check_integer, check_jobs, seed_of
 
 MiningObjective = Literal["explained", "similarity"]
 OWN = ("n_patterns", "pattern_size", "steps", "n_restarts", "first_restart", "epochs", "random_state", "ignore")

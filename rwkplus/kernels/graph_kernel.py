@@ -25,6 +25,7 @@ from rwkplus.types import (
     check_choice,
     check_ignore,
     check_integer,
+    check_jobs,
 )
 
 
@@ -118,8 +119,7 @@ class WalkEstimator(GraphKernel):
         check_choice("assignment", self.assignment, Assignment)
         check_choice("unknown_label", self.unknown_label, UnknownLabel)
         check_ignore(self.ignore)
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
-            raise ParameterError(f"n_jobs must be None or an integer other than 0, got {self.n_jobs!r}.")
+        check_jobs(self.n_jobs)
         if not (self.include_zero_step is None or isinstance(self.include_zero_step, bool | np.bool_)):
             raise ParameterError(f"include_zero_step must be True, False or None, got {self.include_zero_step!r}.")
         zero_step = self.kernel == "node-centric" if self.include_zero_step is None else self.include_zero_step

@@ -19,7 +19,8 @@ from rwkplus.errors import DataError, GraphError, MissingExtraError, RWKPlusWarn
 from rwkplus.kernels import RandomWalkKernel
 from rwkplus.mining.patterns import Pattern
 from rwkplus.mining.reading import PatternReader
-from rwkplus.mining.search.occurrences import explained, find_occurrences
+from rwkplus.mining.search.database import MiningDatabase
+from rwkplus.mining.search.occurrences import Shape, explained, find_occurrences
 from rwkplus.mining.search.whole_graph import count_whole
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable
@@ -74,33 +75,29 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         occurrences, as :attr:`rwkplus.mining.Pattern.occurrences` lists them, and ``"presence"`` is 1 where there is
         one: sparse matrices of whole numbers, or dense ones where ``set_output`` asks for frames.
 
-        >>> import networkx as nx
         >>> from rwkplus.mining import PatternMiner
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
-        >>> miner.transform([triangle]).round(3)
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit(["C1CO1"] * 6)
+        >>> miner.transform(["C1CO1"]).round(3)
         array([[1.]])
         """
         check_choice("output", self.output, MinerOutput)
-        self._check_patterns()
-        table = self._table(X)
         if self.output == "similarity":
+            self._check_patterns()
             kernel = RandomWalkKernel("rwk+", steps=3, normalize=True, ignore=("conditions",))
             kernel.fit([pattern.to_networkx() for pattern in self.patterns_])
-            similarity: Features = kernel.transform(self.reader_.labels.labelled(table))
+            similarity: Features = kernel.transform(self.reader_.labels.labelled(self._table(X)))
             return similarity
-        counts = self._counts(table)
+        counts = self._counts(X)
         if self.output == "presence":
             counts.data[:] = 1
         return counts if _get_output_config("transform", self)["dense"] == "default" else counts.toarray()
 
-    def _counts(self, table: GraphTable) -> csr_matrix:
+    def _counts(self, X: Graphs) -> csr_matrix:
         """Occurrences of every pattern in every graph; graphs without any take no room."""
-        database = self.reader_.read(table)
+        database, shapes = self._searched(X)
         counts, partly = [], []
-        for pattern in self.patterns_:
-            found = find_occurrences(database, self.reader_.shape(pattern), self.n_jobs)
+        for pattern, shape in zip(self.patterns_, shapes, strict=True):
+            found = find_occurrences(database, shape, self.n_jobs)
             owner = database.rows.graph[found.rows[:, 0]]
             counts.append(np.bincount(owner, minlength=database.num_graphs))
             partly += [] if found.exhaustive else [pattern.short_name]
@@ -117,13 +114,10 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of :meth:`transform`: those of the patterns, with numbers behind equal ones.
 
-        >>> import networkx as nx
         >>> from rwkplus.mining import PatternMiner
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit(["C1CO1"] * 6)
         >>> miner.get_feature_names_out()
-        array(['triangle a-b-c'], dtype=object)
+        array(['C1CO1'], dtype=object)
         """
         self._check_patterns()
         return np.array(_distinct([pattern.short_name for pattern in self.patterns_]), dtype=object)
@@ -134,14 +128,11 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
         SMARTS is told where patterns are parts of molecules, ``mni`` and ``num_occurrences`` where one graph was mined,
         and support, share, odds ratio and corrected p-value of every class where there were classes.
 
-        >>> import networkx as nx
         >>> from rwkplus.mining import PatternMiner
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit(["C1CO1"] * 6)
         >>> miner.to_frame()[["name", "nodes", "edges", "support", "frequency"]]
-                     name  nodes  edges  support  frequency
-        0  triangle a-b-c      3      3        6        1.0
+            name  nodes  edges  support  frequency
+        0  C1CO1      3      3        6        1.0
         """
         check_is_fitted(self, "explained_")
         names = _distinct([pattern.short_name for pattern in self.patterns_])
@@ -177,19 +168,12 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
 
         Rows are the nodes in the order of ``GraphTable.of(X)``, columns the patterns.
 
-        >>> import networkx as nx
         >>> from rwkplus.mining import PatternMiner
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
-        >>> triangle.add_edge(0, 3)
-        >>> triangle.nodes[3]["label"] = "a"
-        >>> miner.participation([triangle]).toarray().ravel()
-        array([ True,  True,  True, False])
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit(["C1CO1"] * 6)
+        >>> miner.participation(["CC1CO1"]).toarray().ravel()
+        array([False,  True,  True,  True])
         """
-        self._check_patterns()
-        database = self.reader_.read(self._table(X))
-        shapes = [self.reader_.shape(pattern) for pattern in self.patterns_]
+        database, shapes = self._searched(X)
         return csc_matrix(np.stack([count_whole(database, shape).nodes for shape in shapes], axis=1))
 
     def score(self, X: Graphs, y: object = None) -> float:
@@ -197,19 +181,12 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
 
         On graphs that were not mined, this tells how well the patterns describe what they have not seen.
 
-        >>> import networkx as nx
         >>> from rwkplus.mining import PatternMiner
-        >>> triangle = nx.cycle_graph(3)
-        >>> nx.set_node_attributes(triangle, dict(enumerate("abc")), "label")
-        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit([triangle] * 6)
-        >>> triangle.add_edge(0, 3)
-        >>> triangle.nodes[3]["label"] = "a"
-        >>> miner.score([triangle])
+        >>> miner = PatternMiner(1, criterion="blocks", n_controls=0).fit(["C1CO1"] * 6)
+        >>> miner.score(["CC1CO1"])
         0.75
         """
-        self._check_patterns()
-        database = self.reader_.read(self._table(X))
-        shapes = [self.reader_.shape(pattern) for pattern in self.patterns_]
+        database, shapes = self._searched(X)
         if database.num_graphs == 1:
             marked = np.any([count_whole(database, shape).covered for shape in shapes], axis=0)
         else:
@@ -263,6 +240,11 @@ class Miner(Savable, TransformerMixin, BaseEstimator):
     def _table(self, X: Graphs) -> GraphTable:
         check_ignore(self.ignore)
         return GraphTable.of(X, ignore=tuple(self.ignore))
+
+    def _searched(self, X: Graphs) -> tuple[MiningDatabase, list[Shape]]:
+        """Graphs and patterns as they are searched."""
+        self._check_patterns()
+        return self.reader_.read(self._table(X)), [self.reader_.shape(pattern) for pattern in self.patterns_]
 
     def _check_patterns(self) -> None:
         check_is_fitted(self, "explained_")

@@ -33,6 +33,7 @@ from rwkplus.types import (
     check_choice,
     check_ignore,
     check_integer,
+    check_jobs,
     check_share,
     is_positive_integer,
     seed_of,
@@ -525,16 +526,6 @@ def check_edges(database: MiningDatabase) -> None:
     """Refuse graphs without edges, in which there is nothing to find."""
     if not database.num_edges:
         raise GraphError("no graph has an edge: there are no patterns to find.")
-
-
-def check_jobs(n_jobs: object) -> None:
-    """Refuse what joblib would refuse later.
-
-    >>> check_jobs(None)
-    >>> check_jobs(-1)
-    """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ParameterError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
 
 
 def _range(name: str, given: int | Sequence[int] | str, least: int, auto: tuple[int, int]) -> tuple[int, int]:

@@ -76,24 +76,12 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """Number of nodes.
-
-        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
-        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
-        >>> edge.size
-        2
-        """
+        """Number of nodes."""
         return len(self.labels)
 
     @property
     def frequency(self) -> float:
-        """Share of graphs that have the pattern.
-
-        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
-        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
-        >>> edge.frequency
-        0.5
-        """
+        """Share of graphs that have the pattern."""
         return self.support / self.num_graphs
 
     @property
@@ -264,13 +252,7 @@ class Pattern:
         return plot_graph(self.to_networkx(), label_colors(self.labels), ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON.
-
-        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
-        >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
-        >>> edge.to_dict()["occurrences"]
-        {'graphs': [1], 'nodes': [[4, 5]]}
-        """
+        """Return plain values for JSON."""
         plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "occurrences"}
         return plain | {
             "contrast": [tuple(part) for part in self.contrast],

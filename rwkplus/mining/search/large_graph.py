@@ -62,7 +62,6 @@ class Seed(NamedTuple):
     shape: Shape
     times: float  # occurrences
     expected: float  # by chance
-    symmetries: int
     score: float
 
 
@@ -370,7 +369,7 @@ def cycle_seeds(database: MiningDatabase, chance: Chance, rng: np.random.Generat
             shape = _cycle(rows.label[node[first[k]]].tolist(), edge[first[k]].tolist(), database.directed)
             expected = _expected_cycles(chance, shape, database) / int(symmetries[k])
             score = float(excess(float(times[k]), expected * found.share)) - float(np.log(kinds_there)) - PRICE
-            yield Seed(shape, float(times[k]) / found.share, expected, int(symmetries[k]), score)
+            yield Seed(shape, float(times[k]) / found.share, expected, score)
 
 
 def longest_cycles(database: MiningDatabase) -> int:
@@ -439,4 +438,4 @@ def path_seeds(database: MiningDatabase, chance: Chance) -> Iterator[Seed]:
             score = float(excess(n, expected)) - float(np.log(shape[1] ** 2 * base)) - PRICE
             if score > 0 and n >= FEWEST:
                 path = Shape((label, one, other), ((0, 1, first), (0, 2, second)), database.directed)
-                yield Seed(path, n, expected, 1 + (a == b), score)
+                yield Seed(path, n, expected, score)
