@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -49,6 +50,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_end": [*(["version-switcher"] if versions else []), "theme-switcher"],
     "show_toc_level": 2,
+    "secondary_sidebar_items": {"[!g]**": ["page-toc"], "g[!a]**": ["page-toc"]},  # code in the gallery needs the width
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
@@ -78,6 +80,9 @@ autodoc_default_options = {"members": True, "imported-members": True, "show-inhe
 autodoc_typehints_format = "fully-qualified"
 python_use_unqualified_type_names = True
 copybutton_exclude = ".linenos, .gp, .go"
+
+warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
+"""Warnings in the output of examples do not name files of the machine that builds these pages."""
 
 SECTIONS = ("kernels", "mining", "detection", "networks", "scale")
 """Folders of examples, in the order of the gallery."""
@@ -121,16 +126,19 @@ def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options
 
 
 def _complete(app: Sphinx, what: str, name: str, member: object, options: object, lines: list[str]) -> None:
-    """Begin rooms with a list of what is in them, and end classes with the examples that use them."""
+    """Begin modules with a list of what is in them, and end classes with the examples that use them."""
     uses = [path for own in (name, f"rwkplus.{name.rsplit('.', 1)[-1]}") if (path := USES / f"{own}.examples").exists()]
     shown = [path.stem for path in uses if path.stat().st_size]
     if what == "module" and hasattr(member, "__all__"):
         named = [f"   {own}" for own in member.__all__ if callable(getattr(member, own))]
+        lines[:] = [line for line in lines if not line.startswith("May import")]  # for developers
         lines += ["", ".. autosummary::", "   :nosignatures:", "", *named, ""]
     elif what == "class" and shown:
         lines += ["", ".. rubric:: In the gallery", "", f".. minigallery:: {' '.join(shown)}", ""]
     elif lines and lines[0].startswith("Alias for field number"):
         lines.clear()
+    elif what == "attribute" and lines and lines[-1].startswith(":type: "):  # napoleon's reading of "one thing: more"
+        lines[:] = [f"{lines.pop().removeprefix(':type: ')}: {lines[0]}", *lines[1:]]
 
 
 def setup(app: Sphinx) -> None:

@@ -21,7 +21,7 @@ from rwkplus.reports import detection_report, mining_report, network_report
 from rwkplus.reports.gallery import Gallery
 
 PICTURES = Path(__file__).parent / "_static" / "pictures"
-WIDTH, HEIGHT, CAPTION = 220, 220, 44
+WIDTH, HEIGHT, CAPTION, GAP = 220, 220, 44, 16
 SCREENS = {
     "front-wide": ("index.html", 1440, 900, "light"),
     "front-dark": ("index.html", 1440, 900, "dark"),
@@ -47,37 +47,36 @@ def main() -> None:
     parser.add_argument("--site", type=Path, help="built site to photograph")
     site = parser.parse_args().site
     medicines = load_graphs("medicines")
-    write_atomic(PICTURES / "patterns.svg", patterns(medicines))
-    write_atomic(PICTURES / "flagged.svg", flagged(medicines))
+    for name, drawn in (("patterns", patterns(medicines)), ("flagged", flagged(medicines))):
+        write_atomic(PICTURES / f"{name}.svg", grid(drawn, columns=5))
+        write_atomic(PICTURES / f"{name}-narrow.svg", grid(drawn, columns=2))  # for phones
     reports(medicines)
     if site:
         for name, (page, *window) in SCREENS.items():
             photograph(site / page, PICTURES / f"{name}.png", *window)
 
 
-def placed(x: float) -> str:
-    """Where a drawing stands in a row."""
-    return f'x="{x}" y="8" width="{WIDTH}" height="{HEIGHT}"'
-
-
-def row(pictures: list[tuple[str, str]]) -> str:
-    """Drawings side by side, each over its caption of one or two lines."""
+def grid(pictures: list[tuple[str, str]], columns: int) -> str:
+    """Drawings in rows, each above its caption of one or two lines."""
     parts = []
     for k, (picture, caption) in enumerate(pictures):
-        x = k * (WIDTH + 16)
+        x, y = k % columns * (WIDTH + GAP), k // columns * (HEIGHT + CAPTION + GAP)
         head, body = picture.split(">", 1)
-        head = re.sub(r' (width|height)="[^"]*"', "", head).replace("<svg", "<svg " + placed(x), 1)
+        head = re.sub(r' (width|height)="[^"]*"', "", head).replace(
+            "<svg", f'<svg x="{x}" y="{y + 8}" width="{WIDTH}" height="{HEIGHT}"', 1
+        )
         parts.append(f"{head}>{body}")
         for line, text in enumerate(caption.split("\n")):
             look = 'text-anchor="middle" font-size="15" fill="#3c464d"'
-            parts.append(f'<text x="{x + WIDTH / 2}" y="{HEIGHT + 26 + 19 * line}" {look}>{escape(text)}</text>')
-    size = len(pictures) * (WIDTH + 16) - 16, HEIGHT + CAPTION + 16
+            parts.append(f'<text x="{x + WIDTH / 2}" y="{y + HEIGHT + 26 + 19 * line}" {look}>{escape(text)}</text>')
+    rows = -(-len(pictures) // columns)
+    size = columns * (WIDTH + GAP) - GAP, rows * (HEIGHT + CAPTION + GAP)
     frame = f'viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}" height="{size[1]}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {frame} font-family="Helvetica, Arial, sans-serif">'
     return "".join([head, *parts, "</svg>\n"])
 
 
-def patterns(medicines: GraphTable) -> str:
+def patterns(medicines: GraphTable) -> list[tuple[str, str]]:
     """What a miner finds in medicines, whose families it is not told, and the ring of frauds among payments."""
     drawn = []
     for pattern in PatternMiner(4, random_state=0).fit(medicines).patterns_:
@@ -89,15 +88,13 @@ def patterns(medicines: GraphTable) -> str:
     ring = PatternMiner(1, criterion="contrast", random_state=0).fit(transfers, transfers.y).patterns_[0]
     other, fraud = (f"{part.support} of {part.graphs}" for part in ring.contrast)
     drawn.append((ring, f"in {fraud} frauds,\n{other} other cases"))
-    return row(
-        [
-            (draw(pattern.to_networkx(), label_colors(pattern.labels), title=pattern.short_name), caption)
-            for pattern, caption in drawn
-        ]
-    )
+    return [
+        (draw(pattern.to_networkx(), label_colors(pattern.labels), title=pattern.short_name), caption)
+        for pattern, caption in drawn
+    ]
 
 
-def flagged(medicines: GraphTable) -> str:
+def flagged(medicines: GraphTable) -> list[tuple[str, str]]:
     """Medicines that are flagged for different reasons, with what makes them unusual drawn in full."""
     detector = SurpriseDetector(contamination=0.05)
     judged = detector.fit_judge(medicines)
@@ -111,7 +108,7 @@ def flagged(medicines: GraphTable) -> str:
         colors = label_colors({label for _, label in graph.nodes(data="label")})
         picture = draw(graph, colors, strength=dict.fromkeys(graph, 0.0) | why.strength, title=name)
         drawn.setdefault(reason, (picture, f"{name}:\nunusual {', '.join(reason)}"))
-    return row(list(drawn.values())[:5])
+    return list(drawn.values())[:5]
 
 
 def reports(medicines: GraphTable) -> None:

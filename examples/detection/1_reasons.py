@@ -1,15 +1,15 @@
 """
-Molecules unlike the rest, and why
-==================================
+Unusual molecules, with reasons
+===============================
 
-``SurpriseDetector`` learns which labels usually surround a node, and flags graphs with a node whose surroundings are
-improbable. The reason is a set of nodes, so it can be drawn. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+``SurpriseDetector`` learns which labels usually surround a node, and flags graphs in which the surroundings of a node
+are improbable. The reason is a set of nodes, so it can be drawn. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 # %%
 # Real molecules
 # --------------
-# RDKit comes with the first 5,000 compounds of the NCI database. Nobody has said which are unusual.
+# RDKit includes the first 5,000 compounds of the NCI database. No one has marked unusual ones, so this is unsupervised.
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,33 +35,33 @@ for i, why in zip(flagged, reasons, strict=True):
     print(f"molecule {i}, score {judged.scores[i]:.1f}: atoms {why.nodes}")
 
 # %%
-# The reason, drawn
-# -----------------
-# Highlighted atoms are those whose neighbors are hard to explain, and these neighbors.
+# Draw the reasons
+# ----------------
+# The highlighted atoms are those with improbable neighbors, and these neighbors.
 
 detector.plot_explanations(graphs[flagged[:6]])
 plt.show()
 
 # %%
-# Where the truth is known
-# ------------------------
-# In an embedded set of molecule-like graphs, one in twenty was spoiled on purpose. Of those, it flags these:
+# Check against planted anomalies
+# -------------------------------
+# In a generated set of molecule-like graphs, one in twenty was given an anomaly on purpose. How many are flagged?
 
-generated, spoiled = anomalous_molecules()
+generated, altered = anomalous_molecules()
 planted = SurpriseDetector(contamination=0.05)
 found = planted.fit_judge(generated)
-hits = [spoiled[i] is not None for i in found.flagged.nonzero()[0]]
+hits = [altered[i] is not None for i in found.flagged.nonzero()[0]]
 print(
-    f"{sum(hits)} of {len(hits)} flagged graphs were spoiled; {sum(part is not None for part in spoiled)} were in all"
+    f"{sum(hits)} of {len(hits)} flagged graphs were altered, out of {sum(part is not None for part in altered)} in all"
 )
 
 planted.plot(generated)
 plt.show()
 
 # %%
-# Save it, and judge a molecule that comes later
-# ----------------------------------------------
-# Signs are scikit-learn's. ``PyODDetector`` has those of PyOD.
+# Save the detector and score a new molecule
+# ------------------------------------------
+# Like scikit-learn, ``predict`` returns -1 for outliers. ``PyODDetector`` returns 1, like PyOD.
 
 with TemporaryDirectory() as place:
     later = load(detector.save(Path(place) / "detector.safetensors"))

@@ -1,9 +1,9 @@
 """
-Graphs that arrive one by one
-=============================
+Score a stream of graphs
+========================
 
-A detector that was fitted once judges graphs as they arrive: a line of JSON in, a line of JSON out, in constant
-memory. This is what ``rwkplus detect --stream`` runs. Needs ``rwkplus[plot]``.
+A fitted detector scores graphs as they arrive: each line of JSON is answered with a line of JSON, in constant memory.
+``rwkplus detect --stream`` does the same on the command line. Needs ``rwkplus[plot]``.
 """
 
 import io
@@ -32,9 +32,9 @@ def purchases(number, *, odd=False):
 detector = SurpriseDetector(contamination=0.01).fit([purchases(number) for number in range(300)])
 
 # %%
-# A stream
-# --------
-# Any file or pipe does. One line in it is broken: it is answered with an error, and the stream goes on.
+# Score a stream
+# --------------
+# This works with any file or pipe. A broken line is answered with an error, and the stream continues.
 
 arriving = [purchases(number, odd=number in (60, 151)) for number in range(200)]
 lines = [json.dumps({"id": graph.name} | nx.node_link_data(graph, edges="edges")) for graph in arriving]
@@ -48,9 +48,9 @@ for record in records:
         print(record)
 
 # %%
-# Watch it
-# --------
-# In these records, scores are higher for anomalies.
+# Plot the scores
+# ---------------
+# In a stream, higher scores are more anomalous.
 
 scores = np.array([record.get("score", np.nan) for record in records])
 odd = np.array([bool(record.get("anomaly")) for record in records])
@@ -60,7 +60,7 @@ ax.plot(np.flatnonzero(odd), scores[odd], "o", color="#cc3b33", label="anomaly")
 ax.axhline(-detector.offset_, color="#444", linestyle="--", linewidth=1, label="threshold")
 for place in np.flatnonzero([("error" in record) for record in records]):
     ax.axvline(place, color="#d97a1d", linewidth=1, label="broken line")
-ax.set_xlabel("graphs, in the order of arrival")
+ax.set_xlabel("graphs in order of arrival")
 ax.legend(frameon=False, ncols=4, loc="upper center")
 ax.margins(y=0.3)
 plt.show()

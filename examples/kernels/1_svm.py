@@ -2,15 +2,15 @@
 Which protein does a molecule bind?
 ===================================
 
-RDKit comes with ligands of four proteins. A walk kernel compares the molecules, a support vector machine learns from
-the matrix of comparisons, and a confusion matrix shows where it errs. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+RDKit includes ligands of four proteins. A walk kernel compares the molecules, a support vector machine predicts the
+protein, and a confusion matrix shows its errors. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 # %%
 # Read the molecules
 # ------------------
-# ``GraphTable.of`` takes SMILES or RDKit molecules: atoms become nodes, bonds become edges. Of the largest group,
-# every fourth molecule is enough here.
+# ``GraphTable.of`` reads SMILES and RDKit molecules: atoms become nodes, bonds become edges. To save time, only every
+# fourth molecule of the largest group is used.
 
 from pathlib import Path
 
@@ -48,8 +48,8 @@ print(graphs)
 # %%
 # Compare kernels with a baseline
 # -------------------------------
-# Each molecule is predicted by a model that has not seen it. Classes differ in size, so the score is the mean of the
-# accuracies in every class. The baseline sees how many atoms and bonds of each kind a molecule has, but no structure.
+# Each molecule is predicted by a model that was not trained on it. Classes differ in size, so the score is the mean
+# accuracy over classes. The baseline only counts the atoms and bonds of each kind and does not use the structure.
 
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 kernels = {
@@ -67,10 +67,10 @@ for name, classes in predicted.items():
     print(f"{name:26} {balanced_accuracy_score(y, classes):.3f}")
 
 # %%
-# Where they err
-# --------------
-# The ligands of two kinases, EGFR and CDK2, look alike. Walks of RWK+ take some for each other; node-centric colors,
-# which compare what all walks from an atom see, rarely do.
+# Look at the errors
+# ------------------
+# The ligands of two kinases, EGFR and CDK2, are similar. RWK+ confuses some of them; the node-centric kernel, which
+# compares atoms by all walks that start there, rarely does.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for ax, name in zip(axes, ("rwk+", "node-centric"), strict=True):

@@ -2,8 +2,8 @@
 A map of medicines
 ==================
 
-Kernel PCA lays graphs out on a plane so that similar ones lie close together. The graphs are 141 well-known medicines
-of eleven families, which come with the package; the kernel is not told the families. Needs ``rwkplus[plot]``.
+Kernel PCA places similar graphs close together on a plane. The graphs are 141 well-known medicines of eleven families,
+included in the package. The kernel does not see the families. Needs ``rwkplus[plot]``.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ print(medicines)
 # %%
 # Compare them
 # ------------
-# Normalized, the kernel compares what molecules are made of rather than how large they are. The three medicines most
-# similar to one of them:
+# A normalized kernel compares what molecules are made of, not how large they are. For three medicines, these are the
+# most similar ones:
 
 gram = RandomWalkKernel("node-centric", steps=3, normalize=True).fit_transform(medicines)
 names = [medicines.graph_id(i) for i in range(len(medicines))]
@@ -30,10 +30,10 @@ for name in ("morphine", "diazepam", "testosterone"):
     print(f"{name}: " + ", ".join(f"{names[i]} ({row[i]:.2f})" for i in closest))
 
 # %%
-# Lay them out
-# ------------
-# On the left the two main directions by Kernel PCA; on the right t-SNE, which looks at close neighbors rather than at
-# the whole, from the distances ``sqrt(2 - 2 K)`` of the same kernel.
+# Draw a map
+# ----------
+# On the left is Kernel PCA. On the right is t-SNE, which preserves neighborhoods rather than the overall layout, on the
+# distances ``sqrt(2 - 2 K)`` of the same kernel.
 
 distances = np.sqrt(np.clip(2 - 2 * gram, 0, None))
 maps = {

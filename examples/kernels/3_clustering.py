@@ -2,8 +2,8 @@
 Cluster graphs
 ==============
 
-Spectral clustering takes a Gram matrix as it takes any other similarity. Here it sorts the ligands of four proteins
-without being told that there are four. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+Spectral clustering accepts a Gram matrix like any other similarity. Here it groups the ligands of four proteins
+without knowing that there are four. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 from pathlib import Path
@@ -40,9 +40,9 @@ print({name: len(group) for name, group in ligands.items()})
 # %%
 # How many clusters?
 # ------------------
-# A normalized kernel is a cosine, so that the distance of two graphs is ``sqrt(2 - 2 K)``. The silhouette, which
-# knows no truth, compares distances within clusters and between them; the adjusted Rand index compares clusters with
-# the truth.
+# A normalized kernel is a cosine, so the distance between two graphs is ``sqrt(2 - 2 K)``. The silhouette needs no
+# classes: it compares distances within and between clusters. The adjusted Rand index compares the clusters with the
+# true classes.
 
 gram = RandomWalkKernel("node-centric", steps=3, normalize=True).fit_transform(graphs)
 distance = np.sqrt(np.clip(2 - 2 * gram, 0, None))
@@ -55,10 +55,10 @@ for count in range(2, 8):
     )
 
 # %%
-# The matrix, with similar molecules side by side
-# -----------------------------------------------
-# Average linkage orders the rows. Bright blocks are series of molecules that were made for the same protein; the
-# stripe at the side tells which.
+# Draw the matrix with similar molecules next to each other
+# ---------------------------------------------------------
+# The rows are ordered by average linkage. Bright blocks are series of molecules designed for the same protein, which
+# the stripe on the left shows.
 
 order = dendrogram(linkage(squareform(distance, checks=False), "average"), no_plot=True)["leaves"]
 names = list(ligands)

@@ -1,10 +1,10 @@
 """
-Predict an affinity, beside Morgan fingerprints
-===============================================
+Predict affinities
+==================
 
-How strongly 1,017 compounds block the sodium channel Nav1.7, as measured (pIC50; RDKit comes with these data of
-ChEMBL). A node-centric walk kernel predicts it about as well as Morgan fingerprints, which chemists have refined for
-decades, and fingerprints stay ahead by a little. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+How strongly do compounds block the sodium channel Nav1.7? RDKit includes measurements of 1,017 compounds from ChEMBL
+(pIC50). A node-centric walk kernel predicts them nearly as well as Morgan fingerprints. Needs ``rwkplus[chem]`` and
+``rwkplus[plot]``.
 """
 
 import os
@@ -31,10 +31,10 @@ graphs, y = GraphTable.of(compounds.smiles), compounds.Act.to_numpy()
 print(graphs)
 
 # %%
-# Three similarities, one regression
-# ----------------------------------
-# A support vector regression learns from each. Every compound is predicted by a model that has not seen it; the cost
-# is chosen inside the training part. Atoms are elements here, for kernels and fingerprints see the same molecule.
+# Compare three similarities
+# --------------------------
+# Each is used in a support vector regression. Every compound is predicted by a model that was not trained on it; the
+# cost is chosen within the training part. The kernels describe atoms by their element only.
 
 folds = KFold(5, shuffle=True, random_state=0)
 molecules = [MolFromSmiles(text) for text in compounds.smiles]
@@ -42,13 +42,13 @@ bits = np.stack([GetMorganGenerator(radius=2).GetFingerprintAsNumPy(molecule) fo
 
 
 def tanimoto(a, b):
-    """Bits that both have, by bits that either has."""
+    """Share of bits in common."""
     both = a @ b.T
     return both / (a.sum(1)[:, None] + b.sum(1) - both)
 
 
 def regression(kernel):
-    """The same choice of costs for every similarity."""
+    """The same grid of costs for every similarity."""
     return GridSearchCV(SVR(kernel=kernel), {"C": [1, 10, 100]}, cv=3)
 
 

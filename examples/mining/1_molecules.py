@@ -2,8 +2,8 @@
 What are these molecules made of?
 =================================
 
-Mine 1,500 molecules that RDKit comes with for the subgraphs that occur beyond chance, look at them, and search new
-molecules for them. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
+Find the subgraphs that occur more often than by chance in 1,500 molecules, draw them, and search for them in new
+molecules. The molecules are included in RDKit. Needs ``rwkplus[chem]`` and ``rwkplus[plot]``.
 """
 
 import os
@@ -26,8 +26,8 @@ print(molecules)
 # %%
 # Mine
 # ----
-# Candidates grow along real occurrences. A pattern is kept if it occurs more often than labels and degrees explain;
-# mining rewired copies of the database shows what chance alone achieves, here with three of them. Supports are exact.
+# A pattern is kept if it occurs more often than labels and degrees explain. To see what chance alone produces, the
+# miner also mines randomly rewired copies of the molecules, here three of them. Supports are exact.
 
 CONTROLS = int(os.environ.get("RWKPLUS_EXAMPLE_CONTROLS", "3"))
 miner = PatternMiner(n_patterns=6, n_controls=CONTROLS, random_state=0).fit(molecules)
@@ -35,8 +35,8 @@ for pattern in miner.patterns_:
     print(pattern)
 
 # %%
-# Look at them
-# ------------
+# Draw the patterns
+# -----------------
 
 miner.plot()
 plt.show()
@@ -47,9 +47,9 @@ plt.show()
 miner.patterns_[0]
 
 # %%
-# Hand them on
-# ------------
-# Patterns are tables for pandas, queries for RDKit, features for a model, and a report with drawings to page through.
+# Export the patterns
+# -------------------
+# Patterns can be exported as a data frame, RDKit queries, features for a model, or an HTML report.
 
 print(miner.to_frame().round(2).head(3).to_string())
 
@@ -61,4 +61,4 @@ print(miner.transform([aspirin]).round(2))
 # %%
 with TemporaryDirectory() as place:
     page = write_mining_report(Path(place) / "report.html", miner, molecules, "NCI molecules")
-    print(f"{page.name}: {page.stat().st_size:,} bytes, one self-contained page")
+    print(f"{page.name}: {page.stat().st_size:,} bytes, a single self-contained file")

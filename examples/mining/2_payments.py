@@ -2,15 +2,15 @@
 Rings of payments
 =================
 
-Payments have a direction, a channel and an amount, one case in ten is a fraud, and of some nobody knows. What do
-frauds have that the others lack? The data are made up, with a ring of transfers in nine of ten frauds: the task is to
-find it. Needs ``rwkplus[plot]``.
+What do frauds have that other cases lack? The payments in this made-up data set have a direction, a channel and an
+amount. One case in ten is a fraud, and some cases have not been judged yet. A ring of transfers is hidden in most
+frauds, and the task is to find it. Needs ``rwkplus[plot]``.
 """
 
 # %%
 # From data frames
 # ----------------
-# Three tables, as a database gives them. ``multigraph=True`` keeps several payments between the same accounts apart.
+# Three tables, as from a database. ``multigraph=True`` keeps several payments between the same two accounts apart.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,8 +25,8 @@ print(transfers)
 # %%
 # Contrast the classes
 # --------------------
-# ``criterion="contrast"`` looks for what one class has more often. Amounts are cut into intervals that a pattern may
-# ask for. Cases of which nobody knows are searched, but do not count.
+# ``criterion="contrast"`` finds what one class has more often. Amounts are cut into intervals, which can become
+# conditions of a pattern. Cases that have not been judged do not count.
 
 miner = PatternMiner(1, criterion="contrast", random_state=0).fit(transfers, transfers.y)
 ring = miner.patterns_[0]
@@ -46,10 +46,9 @@ right.set_ylabel("fraud")
 plt.show()
 
 # %%
-# Who is involved, and who else should be asked?
-# ----------------------------------------------
-# Occurrences speak of cases and accounts by their ids. Among the cases that nobody has judged, those with the ring
-# come first.
+# Find the accounts involved
+# --------------------------
+# Occurrences refer to cases and accounts by their ids. Which of the cases that have not been judged contain the ring?
 
 print(miner.occurrences_frame().head(4).to_string())
 unknown = np.flatnonzero([fraud is None for fraud in transfers.y])
@@ -57,7 +56,7 @@ suspicious = sorted(set(ring.graphs) & set(unknown.tolist()))
 print("not judged yet:", len(unknown), "- with the ring:", [transfers.graph_id(i) for i in suspicious])
 
 # %%
-# A query for a graph database
-# ----------------------------
+# Export a query for a graph database
+# -----------------------------------
 
 print(ring.to_cypher())

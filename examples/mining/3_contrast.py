@@ -1,9 +1,9 @@
 """
-What tells two classes of molecules apart?
-==========================================
+What distinguishes two classes of molecules?
+============================================
 
-Ligands of two kinases, EGFR and CDK2: which subgraphs does one class have more often than the other? A contrast finds
-them, with the odds ratio of each and a p-value that is corrected for having searched. Needs ``rwkplus[chem]`` and
+Which subgraphs do ligands of one kinase (EGFR) have more often than ligands of another (CDK2)? A contrast finds them,
+with odds ratios and p-values that are corrected for the search. Needs ``rwkplus[chem]`` and
 ``rwkplus[plot]``.
 """
 
@@ -23,9 +23,9 @@ graphs, y = GraphTable.of(egfr + cdk2), np.repeat(["EGFR", "CDK2"], [len(egfr), 
 print(f"{len(egfr)} ligands of EGFR, {len(cdk2)} of CDK2")
 
 # %%
-# Mine one half, check on the other
-# ---------------------------------
-# Patterns are chosen on one half of the ligands. How often they occur in the other half is an honest estimate.
+# Mine one half, test on the other
+# --------------------------------
+# The patterns are found in one half of the ligands. Counting them in the other half gives an unbiased estimate.
 
 half = np.random.default_rng(0).permutation(len(graphs)) % 2 == 0
 miner = PatternMiner(3, criterion="contrast", output="presence", random_state=0).fit(graphs[half], y[half])
@@ -38,8 +38,8 @@ for k, pattern in enumerate(miner.patterns_):
     print(f"   other half: {shares['EGFR'][k]:.0%} of EGFR, {shares['CDK2'][k]:.0%} of CDK2")
 
 # %%
-# The patterns, and how often the other half has them
-# ---------------------------------------------------
+# Draw the patterns and their frequencies
+# ---------------------------------------
 
 count = len(miner.patterns_)
 figure, axes = plt.subplots(
@@ -51,5 +51,5 @@ for k, pattern in enumerate(miner.patterns_):
     top.set_title(f"pattern {k + 1}", fontsize=10)
     bottom.barh(list(shares), [share[k] for share in shares.values()], color=["#3567c4", "#cc3b33"])
     bottom.set_xlim(0, 1)
-    bottom.set_xlabel("share, other half")
+    bottom.set_xlabel("share of the other half")
 plt.show()

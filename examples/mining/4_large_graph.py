@@ -1,10 +1,10 @@
 """
-Motifs of one large graph
+Motifs in one large graph
 =========================
 
-A miner also takes a single graph. Support is then the number of occurrences, and the minimum image: how many distinct
-nodes stand in the rarest place of the pattern. The network here is random, apart from some hidden triangles of a
-courier and two accounts. Needs ``rwkplus[plot]``.
+A miner can also search a single graph. It then counts occurrences and the minimum-image support: the number of
+distinct nodes in the rarest position of the pattern. The network here is random, except for some hidden triangles of
+a courier and two accounts. Needs ``rwkplus[plot]``.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ print(network)
 # %%
 # Mine
 # ----
-# Wherever a pattern occurs beyond chance, it grows. Rewired copies of the network show what chance achieves.
+# Patterns grow as long as they occur more often than by chance, which is estimated from rewired copies of the network.
 
 miner = PatternMiner(n_patterns=3, random_state=0).fit([network])
 for pattern in miner.patterns_:
@@ -39,8 +39,8 @@ print(
 )
 
 # %%
-# The pattern, and the first places where it occurs
-# -------------------------------------------------
+# Draw the pattern and its first occurrences
+# ------------------------------------------
 
 pattern = miner.patterns_[0]
 colors = {"account": "#3567c4", "shop": "#8a969e", "courier": "#cc3b33"}

@@ -2,9 +2,9 @@
 The hidden graphs of a KerGNN
 =============================
 
-A kernel network compares the neighborhood of every node with hidden graphs whose edges and labels are learned. They
-can be looked at. The classes here differ in one group: nitro, or nitrite, its isomer with the same atoms and bonds,
-so that counting atoms says nothing. Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
+A KerGNN compares the neighborhood of every node with hidden graphs whose edges and labels are learned. You can draw
+them to see what the network responds to. The two classes here differ in one group, nitro or its isomer nitrite. Both
+have the same atoms, so counting atoms does not help. Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
 """
 
 from pathlib import Path
@@ -34,18 +34,18 @@ with TemporaryDirectory() as place:
 print(f"accuracy on 50 unseen graphs: {np.mean(model.predict(graphs[150:]) == y[150:]):.2f}")
 
 # %%
-# Hidden graphs
-# -------------
-# A node shows the label that it responds to most, and an edge is as dark as its weight.
+# Draw the hidden graphs
+# ----------------------
+# Each node shows the label that it responds to most. Darker edges have larger weights.
 
 found = match_hidden_graphs(model.trained_, graphs[150:])
 found.plot()
 plt.show()
 
 # %%
-# What matches them
-# -----------------
-# The graphs with the best match of the first three: the more a node stands out, the better its neighborhood matches.
+# Draw what matches them
+# ----------------------
+# The best match of each of the first three hidden graphs. The stronger the color of a node, the better the match.
 
 best = [found.strongest(k, 1)[0] for k in range(3)]
 titles = [f"hidden graph {k + 1}: a {y[150 + i]} compound" for k, i in enumerate(best)]

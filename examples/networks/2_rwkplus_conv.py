@@ -1,13 +1,13 @@
 """
-RWKPlusConv in the place of GCNConv
-===================================
+Replace GCNConv with RWKPlusConv
+================================
 
-PyG's two-layer recipe for Cora, once as it is and once with one import and one class name changed. On this split,
-with 20 labels a class, GCNConv stays ahead: RWKPlusConv has more to learn, and wants more labels, BatchNorm and a
-linear layer behind it (:class:`rwkplus.models.GNN`). Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
+PyG's two-layer example for Cora, first as it is, then with a different import and class name. On this split, with 20
+labels per class, GCNConv is ahead: RWKPlusConv has more parameters and works better with more labels, BatchNorm and a
+final linear layer (:class:`rwkplus.models.GNN`). Needs ``rwkplus[nn]`` and ``rwkplus[plot]``.
 
-Cora is read from ``RWKPLUS_DATA`` or downloaded by PyG. Where neither works, the small karate club that PyG carries
-with it takes its place, which is too small to compare anything.
+Cora is read from ``RWKPLUS_DATA`` or downloaded by PyG. If neither works, PyG's karate club is used instead, which is
+too small for a comparison.
 """
 
 import os
@@ -24,12 +24,12 @@ from rwkplus import RWKPlusConv
 from rwkplus.datasets import load_nodes
 from rwkplus.errors import DataError
 
-torch.set_num_threads(1)  # a small graph: a second thread would mostly wait
+torch.set_num_threads(1)  # a second thread does not help with a small graph
 EPOCHS = int(os.environ.get("RWKPLUS_EXAMPLE_EPOCHS", "60"))
 
 
 class Network(torch.nn.Module):
-    """Two convolutions, the second of which gives the classes."""
+    """Two convolutions; the second returns one score per class."""
 
     def __init__(self, conv, in_channels, out_channels):
         super().__init__()
@@ -53,9 +53,9 @@ except DataError as error:  # no network either
 print(data)
 
 # %%
-# Train both alike
-# ----------------
-# Validation nodes choose the epoch; test nodes are looked at, but choose nothing.
+# Train both in the same way
+# --------------------------
+# The epoch is chosen by the validation nodes. Test nodes are only used for the plot and the final accuracy.
 
 
 def train(conv):
@@ -80,13 +80,13 @@ def train(conv):
 
 trained = {conv.__name__: train(conv) for conv in (GCNConv, RWKPlusConv)}
 for name, (_, course) in trained.items():
-    print(f"{name:12} {course[course[:, 0].argmax(), 1]:.3f} of the test nodes")
+    print(f"{name:12} {course[course[:, 0].argmax(), 1]:.3f} accuracy on test nodes")
 
 # %%
-# What they have learned
-# ----------------------
-# On the left, the course of training; dots are the chosen epochs. Beside it, what each network says of the test
-# nodes, laid out on a plane and colored by the true classes.
+# Compare the results
+# -------------------
+# On the left is the test accuracy during training; dots mark the chosen epochs. Next to it are the test nodes, placed
+# by the output of each network (PCA) and colored by their true classes.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 for (name, (model, course)), ax, color in zip(trained.items(), axes[1:], ("#8a969e", "#3567c4"), strict=True):

@@ -2,10 +2,10 @@
 A graph larger than memory
 ==========================
 
-A graph is written to disk once and read in clusters or neighborhoods from then on. This page draws a social network
-with bots in it, finds them, and stays small in memory. It runs with 100,000 users; set ``RWKPLUS_EXAMPLE_NODES`` to
-1,000,000 for a million (:doc:`/results/speed` and :doc:`/results/twibot` have time and memory). Needs ``rwkplus[nn]``
-and ``rwkplus[plot]``.
+If a graph is too large for memory, write it to disk once and then read it in clusters or neighborhoods. This example
+generates a social network with bots and learns to find them. It has 100,000 users; for a million, set
+``RWKPLUS_EXAMPLE_NODES=1000000`` (time and memory are in :doc:`/results/speed` and :doc:`/results/twibot`). Needs
+``rwkplus[nn]`` and ``rwkplus[plot]``.
 """
 
 import os
@@ -26,28 +26,28 @@ NODES = int(os.environ.get("RWKPLUS_EXAMPLE_NODES", "100000"))
 folder = TemporaryDirectory()
 
 # %%
-# A graph on disk
-# ---------------
-# Yours: ``CSRGraph.of(data).save("graph")`` for PyG's ``Data`` with ``x``, ``y``, ``train_mask``, ``val_mask``,
-# ``test_mask``.
+# Write a graph to disk
+# ---------------------
+# For a graph of your own, use ``CSRGraph.of(data).save("graph")``, where ``data`` is a PyG ``Data`` with ``x``, ``y``,
+# ``train_mask``, ``val_mask`` and ``test_mask``.
 
 WebGraph(nodes=NODES).write(Path(folder.name) / "graph")
-graph = CSRGraph.open(Path(folder.name) / "graph")  # mapped, not read
+graph = CSRGraph.open(Path(folder.name) / "graph")  # memory-mapped
 print(f"{graph.num_nodes:,} users, {graph['y'].mean():.0%} of them bots, {graph.num_edges:,} directed edges")
 
 # %%
-# Learn in clusters
+# Train on clusters
 # -----------------
-# A lean loop on Lightning Fabric takes clusters of nodes as batches; with ``torchrun``, several processes share them.
+# ``train_sampled`` uses clusters of nodes as batches. Started with ``torchrun``, several processes share the work.
 
 settings = Settings(epochs=2, batch_size=NODES // 10, lr=3e-3, threads=1)
 result = train_sampled(graph, {"hidden_channels": 32}, settings=settings, class_weights=(1.0, 5.0))
 print(f"clusters: ROC-AUC {result.test['roc_auc']:.2f} on test users, epoch {result.best_epoch}")
 
 # %%
-# Or by a loop of your own
-# ------------------------
-# Batches are PyG's ``Data``; their first ``batch_size`` nodes are the ones to learn from. All nodes are scored one
+# Write your own loop
+# -------------------
+# Batches are PyG ``Data`` whose first ``batch_size`` nodes are the training nodes. In the end, all nodes are scored one
 # layer at a time.
 
 model = GNN(graph["x"].shape[1], 2, level="node", hidden_channels=32)
@@ -62,8 +62,8 @@ suspects = scores.argsort()[::-1][:3]
 print("neighbors: most suspicious users", suspects.tolist(), [f"{scores[v]:.2f}" for v in suspects])
 
 # %%
-# How well are the bots found?
-# ----------------------------
+# Plot the accuracy
+# -----------------
 
 test = graph["test_mask"].astype(bool)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")

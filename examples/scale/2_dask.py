@@ -2,9 +2,9 @@
 A Dask cluster
 ==============
 
-Whatever takes ``n_jobs`` runs on joblib, so a Dask cluster can take the place of processes. Workers get the path of a
-table on disk and a range of graphs, not the data. Here the cluster is two threads of this process;
-``Client("address:8786")`` takes one of many machines. Needs ``rwkplus[arrow,chem,cluster,plot]``.
+Everything that has ``n_jobs`` runs on joblib, so a Dask cluster can replace local processes. Workers receive the path
+of a table on disk and a range of graphs, not the data. Here the cluster consists of two threads of this process;
+``Client("address:8786")`` connects to one of many machines. Needs ``rwkplus[arrow,chem,cluster,plot]``.
 """
 
 import warnings
@@ -21,9 +21,9 @@ from sklearn.decomposition import TruncatedSVD
 from rwkplus import GraphTable, RandomWalkFeatures
 
 # %%
-# A table on disk
-# ---------------
-# All workers must see it under the same path.
+# Write a table to disk
+# ---------------------
+# All workers must be able to read it under the same path.
 
 RDLogger.DisableLog("rdApp.*")
 folder = TemporaryDirectory()
@@ -35,7 +35,7 @@ print(molecules)
 # %%
 # Count walks on the cluster
 # --------------------------
-# The same code as on one machine, inside a ``with``. :doc:`/data` has two settings of Dask that make workers faster.
+# The code is the same as on one machine, inside a ``with`` block. :doc:`/data` has two settings that speed up workers.
 
 with (
     Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client,
@@ -47,12 +47,12 @@ with (
     print(f"{len(workers)} workers: {counts.shape[0]:,} molecules, {counts.shape[1]:,} features")
 
 alone = features.transform(molecules)
-print("one process counts the same:", (counts != alone).nnz == 0)
+print("same result as with one process:", (counts != alone).nnz == 0)
 
 # %%
-# What the features show
-# ----------------------
-# Rows are sparse and have names; scikit-learn takes them from here.
+# Look at the features
+# --------------------
+# The features are a sparse matrix with named columns, ready for scikit-learn.
 
 logarithms = counts.copy()
 logarithms.data = np.log1p(logarithms.data)
@@ -66,6 +66,6 @@ left.set_title("molecules by their walks, colored by size", fontsize=10)
 left.set_xticks([])
 left.set_yticks([])
 right.barh([names[k] for k in top[::-1]], often[top[::-1]], color="#3567c4")
-right.set_xlabel("molecules that have the walk")
+right.set_xlabel("molecules with this walk")
 plt.show()
 folder.cleanup()

@@ -30,7 +30,7 @@ def curve(values: Sequence[float], *, top: float | None = None, percent: bool = 
     parts = [f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="curve">']
     for share in (0, 0.5, 1):
         y = height - foot - share * (height - 40)
-        text = f"{share * top:.0%}" if percent else f"{share * top:.4g}"
+        text = f"{share * top:.0%}" if percent else f"{share * top:.3g}" if top < 1000 else f"{share * top:,.0f}"
         parts.append(
             f'<line x1="{left}" x2="{width - 10}" y1="{y}" y2="{y}" stroke="currentColor" opacity=".25"/>'
             f'<text x="{left - 6}" y="{y + 4}" text-anchor="end" font-size="11" fill="currentColor">{text}</text>'

@@ -21,7 +21,7 @@ SHOWN = 24
 """Flagged graphs on a page, the most anomalous first."""
 NEAREST = 3
 EMPTY = GraphTable(pointers([]), pointers([]), np.zeros(0, np.int32), np.zeros(0, np.int32))
-WHOLE = "Graphs without labels are judged as a whole"
+WHOLE = "Graphs without labels are scored as a whole, without a reason"
 NAMED = 8
 """Unusual nodes that are named, the most unusual first."""
 
@@ -65,11 +65,11 @@ def detection_report(
     for k, i in enumerate(shown):
         facts: dict[str, object] = {"score": f"{scores[i]:.3g}, rank {k + 1}"}
         if known is not None:
-            facts["truth"] = known.get(i, "nothing planted: a false alarm")
+            facts["truth"] = known.get(i, "not planted: a false positive")
         sections.append(_section(f"Graph {table.graph_id(i)}", drawn[k], reasons[k], nearest[k], colors, facts))
-    counts = {"graphs": f"{len(table):,}", "flagged": len(flagged), "threshold": f"{-detector.offset_:.3g}"}
+    counts = {"graphs": f"{len(table):,}", "flagged": len(flagged), "threshold": f"{0.0 - detector.offset_:.3g}"}
     return Page(
-        title=f"Anomalies in {name}",
+        title=f"Outliers in {name}",
         lead=_lead(detector, judged, len(flagged), bool(len(compared))),
         numbers=counts,
         charts=[Figure(histogram(scores, -detector.offset_), "scores of all graphs")],
@@ -98,12 +98,14 @@ def _lead(detector: GraphDetector, judged: Judgments, count: int, beside: bool) 
     else:
         more = f"The {SHOWN} with the highest scores are shown. " if count > SHOWN else ""
         more += (
-            "Unusual nodes are drawn in full, their neighbors weaker, the rest faint" if detector.explains else WHOLE
+            "Unusual nodes are drawn in full color, their neighbors lighter, the rest faint"
+            if detector.explains
+            else WHOLE
         )
-        more += "; beside are the most similar usual graphs." if beside else "."
+        more += ". The most similar usual graphs are shown next to them." if beside else "."
     return (
-        f"{type(detector).__name__} flags {count} of {judged.scores.size} graphs, by scores above "
-        f"{-detector.offset_:.3g}. {more}"
+        f"{type(detector).__name__} flags {count} of {judged.scores.size} graphs: those with scores above "
+        f"{0.0 - detector.offset_:.3g}. {more}"
     )
 
 
@@ -139,16 +141,16 @@ def unusual_nodes(graph: nx.Graph, why: Explanation) -> str:
 
 def why_none(detector: GraphDetector, judged: Judgments) -> str:
     """Why nothing is flagged; of fitted graphs, more may share the highest score than were expected to be anomalies."""
-    scores = -judged.scores
+    scores = 0.0 - judged.scores  # never -0
     highest = scores.max()
     count = int((scores == highest).sum())
     share = count / scores.size
     if count == 1 or share <= detector.contamination or not np.array_equal(judged.scores, detector.fitted_scores_):
         return f"The highest score is {highest:.3g}."
     remedy = (
-        "if those are anomalies, raise the contamination, which is the expected share, above that."
+        "if these are outliers, raise the contamination (the expected share) above that."
         if share < 0.5
-        else "none stands out."
+        else "no graph stands out."
     )
     return f"The highest score, {highest:.3g}, is shared by {count} graphs, {round(100 * share, 1):g}% of all: {remedy}"
 

@@ -54,7 +54,9 @@ class Gallery:
         told |= {f"scores of {len(self.scores)}": len(self.scores)} if self.scores else {}
         for what, count in told.items():
             if count != len(self.table):
-                raise DataError(f"these are {what} graphs, but {self.name} has {len(self.table)}.", "Are they others?")
+                raise DataError(
+                    f"the report has {what} graphs, but {self.name} has {len(self.table)}.", "Is it another file?"
+                )
 
     @cached_property
     def _labelled(self) -> GraphTable:
@@ -147,16 +149,16 @@ class Gallery:
         patterns = [(str(k), f"{k}. {pattern.short_name}") for k, pattern in enumerate(self.patterns, start=1)]
         classes = sorted(set(self._classes))
         fields = [choice("label", "label", labels)] if labels else []
-        fields += [choice("min", "nodes from"), choice("max", "to")]
+        fields += [choice("min", "min. nodes"), choice("max", "max. nodes")]
         fields += [choice("pattern", "pattern", patterns)] if patterns else []
         fields += [choice("class", "class", [(own, own) for own in classes])] if 1 < len(classes) <= 50 else []
         if self.scores:
-            fields += [choice("score", "score from"), choice("flagged", "flagged", [("1", "only flagged")])]
+            fields += [choice("score", "min. score"), choice("flagged", "flagged", [("1", "only flagged")])]
         fields.append(choice("id", "id", kind="search"))
         sorts = [(name, title) for name, title in SORTS.items() if name and (name != "score" or self.scores)]
         fields.append(choice("sort", "sort", sorts)._replace(usual=SORTS[""]))
         more = [(str(count), str(count)) for count in SHOW[1:]]
-        return [*fields, choice("show", "a page", more)._replace(usual=str(SHOW[0]))]
+        return [*fields, choice("show", "per page", more)._replace(usual=str(SHOW[0]))]
 
     def page(self, asked: Mapping[str, str]) -> str:
         """Some of the graphs that have all that is asked for, with the form to ask."""
@@ -173,9 +175,7 @@ class Gallery:
         what = f"{graphs.size:,} of {len(self.table):,} graphs"
         return Page(
             title=self.name,
-            lead=f"{what}, page {number:,} of {last:,}."
-            if graphs.size
-            else f"{what}: nothing has all that is asked for.",
+            lead=f"{what}, page {number:,} of {last:,}." if graphs.size else f"{what}: no graph meets all conditions.",
             colors={label: color for label, color in self.colors.items() if label},
             links=self.links,
             form=self.form(asked),
@@ -242,7 +242,7 @@ def _number(asked: Mapping[str, str], name: str) -> float:
     except ValueError:
         number = np.nan
     if not np.isfinite(number):
-        raise DataError(f"{name} is a number, got {asked[name][:40]!r}.")
+        raise DataError(f"{name} must be a number, got {asked[name][:40]!r}.")
     return number
 
 

@@ -10,6 +10,7 @@ from rwkplus.drawing import draw, graphs_to_draw, label_colors
 from rwkplus.errors import DataError, MissingExtraError
 from rwkplus.files import write_atomic
 from rwkplus.mining import Pattern, PatternMiner
+from rwkplus.mining.contrast import ClassContrast
 from rwkplus.reports.charts import curve
 from rwkplus.reports.page import Cell, Figure, Page, Section, Table, how_many_drawn, intervals_of, surroundings
 from rwkplus.table import Graphs, GraphTable
@@ -29,13 +30,15 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
     table = GraphTable.of(graphs)
     colors, patterns = label_colors(miner.reader_.labels.nodes.names), miner.patterns_
     found = len(patterns)
-    explained = f"{miner.explained_[-1]:.0%} of all edges lie in an occurrence" if found else "nothing beats chance"
+    explained = (
+        f"they cover {miner.explained_[-1]:.0%} of all edges" if found else "nothing occurs more often than by chance"
+    )
     return Page(
         title=f"Patterns of {name}",
         lead=f"{found} pattern{'' if found == 1 else 's'} in {len(table)} graph{'' if len(table) == 1 else 's'}; "
         f"{explained}. Criterion: {miner.criterion}. {what_chance_reaches(miner)}",
         numbers={"graphs": f"{len(table):,}", "nodes": f"{table.num_nodes:,}", "edges": f"{table.num_edges:,}"}
-        | ({"patterns": found, "edges explained": f"{miner.explained_[-1]:.0%}"} if found else {}),
+        | ({"patterns": found, "edges covered": f"{miner.explained_[-1]:.0%}"} if found else {}),
         charts=_curves(miner) if found > 1 or miner.training_.size else (),
         colors=colors,
         intervals=intervals_of(miner.reader_.labels),
@@ -53,32 +56,32 @@ def what_chance_reaches(miner: PatternMiner) -> str:
     """One sentence about the control.
 
     >>> what_chance_reaches(PatternMiner(n_controls=0))
-    'There was no control against chance.'
+    'The patterns were not tested for significance.'
     """
     if miner.n_controls == 0:
-        return "There was no control against chance."
+        return "The patterns were not tested for significance."
     if miner.criterion == "contrast":
         return (
-            f"Permuting y reaches a score of {miner.threshold_:.0f} nats with large patterns and less with small ones; "
-            "patterns had to beat what it reaches at their size."
+            f"With permuted targets, large patterns score up to {miner.threshold_:.0f} nats and small ones less; "
+            "patterns below the level for their size were dropped."
         )
-    beaten = "the first block had" if miner.criterion == "blocks" else "patterns had"
-    return f"Rewiring the graphs at random reaches a score of {miner.threshold_:.0f} nats; {beaten} to beat that."
+    beaten = "the first block" if miner.criterion == "blocks" else "every pattern"
+    return f"In randomly rewired graphs, patterns score up to {miner.threshold_:.0f} nats; {beaten} scores higher."
 
 
 def _curves(miner: PatternMiner) -> list[Figure]:
     """How much more each pattern explains and saves: where the curves flatten, further patterns say little."""
-    told = "told of y" if miner.criterion == "contrast" else "of description length saved"
+    told = "of information about the target" if miner.criterion == "contrast" else "of description length saved"
     figures = []
     if miner.explained_.size > 1:
         explained = curve(miner.explained_.tolist(), top=1.0, percent=True)
         figures = [
-            Figure(explained, "share of edges explained by the first patterns"),
+            Figure(explained, "share of edges covered by the first patterns"),
             Figure(curve(miner.saved_.tolist()), f"nats {told} by the first patterns"),
         ]
     if miner.training_.size:
         values = curve(miner.training_.tolist(), top=1.0, percent=True, dots=False)
-        figures.append(Figure(values, "gradient candidates: share of walk features explained, by epoch"))
+        figures.append(Figure(values, "gradient descent: share of walk features explained, by epoch"))
     return figures
 
 
@@ -86,7 +89,9 @@ def _overview(patterns: list[Pattern]) -> Table:
     support = "minimum image" if patterns[0].mni is not None else "graphs"
     heads = ["", "pattern", "nodes", support, "occurrences", "edges covered", "new", "score"]
     telling = [_telling(pattern) for pattern in patterns]
-    heads += ["what goes with it"] if any(cell.text for cell in telling) else []
+    heads += (
+        ["most frequent in" if patterns[0].contrast else "mean target"] if any(cell.text for cell in telling) else []
+    )
     rows = [
         [
             Cell(k, k),
@@ -116,13 +121,21 @@ def _telling(pattern: Pattern) -> Cell:
     if pattern.contrast:
         best = max(pattern.contrast, key=lambda part: part.odds_ratio)
         if best.corrected is None or best.corrected <= 0.05:
-            odds = f"{best.odds_ratio:,.0f}" if best.odds_ratio >= 10 else f"{best.odds_ratio:.2g}"
-            return Cell(f"class {best.name}: odds {odds} times as high", best.odds_ratio, words=True)
+            return Cell(f"{best.name} (odds ratio {odds(best)})", best.odds_ratio, words=True)
     elif pattern.difference is not None:
         with_pattern, without, _, q = pattern.difference
         if with_pattern is not None and without is not None and (q is None or q <= 0.05):
-            return Cell(f"mean {with_pattern:.3g}, without {without:.3g}", with_pattern - without, words=True)
+            return Cell(f"{with_pattern:.3g} with it, {without:.3g} without", with_pattern - without, words=True)
     return Cell("", words=True)
+
+
+def odds(part: ClassContrast) -> str:
+    """An odds ratio in a few digits.
+
+    >>> [odds(ClassContrast("toxic", 1, 2, ratio, 0.01, None)) for ratio in (0.318, 6938.6)]
+    ['0.32', '6,939']
+    """
+    return f"{part.odds_ratio:,.0f}" if part.odds_ratio >= 10 else f"{part.odds_ratio:.2g}"
 
 
 def _times(pattern: Pattern) -> str:
@@ -176,10 +189,10 @@ def _facts(pattern: Pattern) -> dict[str, object]:
     return {
         "graphs": f"{pattern.support} of {pattern.num_graphs} ({pattern.frequency:.0%})",
         "occurrences": _times(pattern),
-        **({} if pattern.mni is None else {"minimum image": f"{pattern.mni} nodes in its rarest place"}),
-        **({"edges": "have directions"} if pattern.directed else {}),
-        **({"asks for": "; ".join(dict.fromkeys(str(own) for part in asked for own in part))} if any(asked) else {}),
-        "edges covered": f"{pattern.edge_coverage:.1%}; {pattern.gain:.1%} not covered before",
+        **({} if pattern.mni is None else {"minimum image": f"{pattern.mni} distinct nodes in the rarest position"}),
+        **({"edges": "directed"} if pattern.directed else {}),
+        **({"conditions": "; ".join(dict.fromkeys(str(own) for part in asked for own in part))} if any(asked) else {}),
+        "edges covered": f"{pattern.edge_coverage:.1%} ({pattern.gain:.1%} new)",
         "nodes covered": f"{pattern.node_coverage:.1%}",
         "score": f"{pattern.score:.0f} nats",
         **({} if pattern.difference is None else _means(pattern.difference)),
@@ -187,7 +200,11 @@ def _facts(pattern: Pattern) -> dict[str, object]:
 
 
 def _means(difference: Any) -> dict[str, object]:  # noqa: ANN401
-    named = {"mean y with it": difference.with_pattern, "mean y without": difference.without, "q": difference.corrected}
+    named = {
+        "mean with pattern": difference.with_pattern,
+        "mean without": difference.without,
+        "q": difference.corrected,
+    }
     return {name: f"{value:.3g}" for name, value in named.items() if value is not None}
 
 
@@ -199,11 +216,11 @@ def _classes(pattern: Pattern) -> Table | None:
     for part in pattern.contrast:
         share = part.support / max(part.graphs, 1)
         graphs = Cell(f"{part.support} of {part.graphs} ({share:.0%})", share, share=round(100 * share))
-        odds, q = Cell(f"{part.odds_ratio:.2f}", part.odds_ratio), Cell("not known")
+        ratio, q = Cell(odds(part), part.odds_ratio), Cell("unknown")
         if part.corrected is not None:
             q = Cell(f"{part.corrected:.2g}", part.corrected)
-        rows.append([Cell(part.name, words=True), graphs, odds, q])
-    return Table(["class", "graphs with it", "odds ratio", "q"], rows)
+        rows.append([Cell(part.name, words=True), graphs, ratio, q])
+    return Table(["class", "graphs", "odds ratio", "q"], rows)
 
 
 def _elsewhere(pattern: Pattern) -> Iterator[tuple[str, str]]:

@@ -36,13 +36,13 @@ def network_report(model: NetworkEstimator | TrainedNetwork, X: Graphs, name: st
     named, pictures = column_names(trained.inputs.reader.nodes), _pictures(trained, table)
     colors = label_colors({*named, *(label for picture in pictures for _, label in picture.nodes(data="label"))})
     lead = (
-        f"{len(found.hidden)} hidden graphs of the first layer. A hidden node shows the label it responds to most, an "
-        "edge is as strong as its weight. Beside are the graphs with the best matching nodes: the stronger a node, the "
-        "better its neighborhood matches."
+        f"{len(found.hidden)} hidden graphs of the first layer. Each node shows the label that it responds to most, "
+        "and thicker edges have larger weights. Next to each hidden graph are the graphs with the best matching nodes: "
+        "the stronger the color of a node, the better its neighborhood matches."
     )
     hidden = range(len(found.hidden))
     return Page(
-        f"What the network looks at in {name}",
+        f"Hidden graphs learned from {name}",
         lead,
         numbers={"hidden graphs": len(hidden), "graphs": f"{len(table):,}"},
         colors={label: colors[label] for label in sorted(named)},
@@ -74,7 +74,7 @@ def _section(
     weights = [weight for _, _, weight in hidden.edges(data="weight", default=1.0)]
     facts = {"nodes": len(hidden), "edges": f"{sum(weight >= 0.5 for weight in weights)} of weight 0.5 or more"}
     picture = Figure(draw(hidden, colors, title=f"hidden graph {k + 1}"))
-    return Section(f"Hidden graph {k + 1}", picture, facts, figures, slides="graph that matches")
+    return Section(f"Hidden graph {k + 1}", picture, facts, figures, slides="matching graph")
 
 
 def _drawn(graph: nx.Graph, strength: dict[int, float], colors: dict[str, str], caption: str) -> Figure:

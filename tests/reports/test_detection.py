@@ -133,7 +133,7 @@ def test_detectors_that_cannot_explain_make_a_page_without_highlights(why):
     detector = WalkKernelDetector().fit(graphs)
     page = detection_report(detector, graphs, "measurements", why=why)
     assert page.count("<section ") == (detector.predict(graphs) == -1).sum() > 0
-    assert "judged as a whole" in page
+    assert "scored as a whole" in page
     assert "fill-opacity" not in page
     assert "unusual" not in page.lower()
 
@@ -150,7 +150,7 @@ def test_no_anomaly_makes_a_page_as_well(judged):
     detector, graphs, _, _, usual, _ = judged
     calm = Judgments(np.zeros(len(graphs)), np.zeros(len(graphs), bool))
     page = detection_report(detector, graphs, "calm", calm, usual)
-    assert "flags 0 of 40 graphs, by scores above" in page
+    assert "flags 0 of 40 graphs: those with scores above" in page
     assert "<section " not in page
 
 

@@ -49,7 +49,7 @@ def test_graphs_are_found_by_what_is_asked_for(gallery, asked, expected):
 
 @pytest.mark.parametrize("asked", [{"min": "many"}, {"score": "nan"}, {"page": "1e999"}, {"pattern": "x"}])
 def test_what_is_no_number_is_told(gallery, asked):
-    with pytest.raises(DataError, match="is a number, got"):
+    with pytest.raises(DataError, match="must be a number, got"):
         gallery.page(asked)
 
 
@@ -76,7 +76,7 @@ def test_pages_follow_each_other():
 
 
 def test_nothing_found_is_told(gallery):
-    assert "0 of 5 graphs: nothing has all that is asked for" in gallery.page({"min": "1000"})
+    assert "0 of 5 graphs: no graph meets all conditions" in gallery.page({"min": "1000"})
 
 
 def test_the_form_keeps_what_was_asked_for(gallery):

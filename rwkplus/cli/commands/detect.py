@@ -244,7 +244,7 @@ def _show(judged: Judged) -> None:
     left = f", the first {SHOWN} shown" if len(judged.flagged) > SHOWN else ""
     out.print(
         f"\n{len(judged.flagged)} of {len(judged.graphs)} graphs flagged{left}: scores above "
-        f"{-judged.detector.offset_:.3g}.",
+        f"{0.0 - judged.detector.offset_:.3g}.",
     )
     if not judged.flagged:
         out.print(why_none(judged.detector, judged.found))

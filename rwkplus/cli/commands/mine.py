@@ -97,9 +97,9 @@ def _table(patterns: list[Any]) -> Table:
     for column in ("nodes", "min. image" if of_one else "graphs", "times", "edges", "new", "score"):
         table.add_column(column, justify="right", no_wrap=True)
     if classes:
-        table.add_column("more in class", no_wrap=True)
+        table.add_column("most frequent in", overflow="fold")
     if means:
-        table.add_column("mean with, without", justify="right", no_wrap=True)
+        table.add_column("mean target with, without", justify="right")
     for k, pattern in enumerate(patterns, start=1):
         more = "" if pattern.exhaustive else ">"
         cells = [
@@ -122,10 +122,12 @@ def _times(pattern: Any) -> int:  # noqa: ANN401
 
 def _preferred(pattern: Any) -> str:  # noqa: ANN401
     """The class with the highest odds ratio, where it differs from the others by more than chance."""
+    from rwkplus.reports.mining import odds
+
     best = max(pattern.contrast, key=lambda contrast: contrast.odds_ratio)
     if best.corrected is not None and best.corrected > 0.05:
         return "-"
-    return f"{best.name} ({best.odds_ratio:.2g} x)"
+    return f"{best.name} (odds ratio {odds(best)})"
 
 
 def _means(pattern: Any) -> str:  # noqa: ANN401

@@ -261,8 +261,8 @@ def _path(labels):
 @pytest.mark.parametrize(
     ("odd", "reason"),
     [
-        (0, "is shared by 20 graphs, 100% of all: none stands out."),
-        (2, "is shared by 2 graphs, 10% of all: if those are anomalies, raise the contamination"),
+        (0, "scores above 0. The highest score, 0, is shared by 20 graphs, 100% of all: no graph stands out."),
+        (2, "is shared by 2 graphs, 10% of all: if these are outliers, raise the contamination"),
     ],
 )
 def test_where_nothing_is_flagged_the_reason_is_told(tmp_path, odd, reason):
