@@ -19,7 +19,7 @@ from rwkplus.loops.walk_loops import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
-from rwkplus.table.reader import UNIFORM_LABEL, check_nodes
+from rwkplus.table.checks import UNIFORM_LABEL, check_nodes
 from rwkplus.types import check_ignore
 
 PROMINENT = 0.5

@@ -20,8 +20,8 @@ from rwkplus.kernels.node_colors import node_colors
 from rwkplus.saving import array, check_entries
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, Ints, ReadGraphs, map_blocks
+from rwkplus.table.checks import UNIFORM_LABEL, with_equal_nodes
 from rwkplus.table.packing import pack_table, unpack_table
-from rwkplus.table.reader import UNIFORM_LABEL, with_equal_nodes
 from rwkplus.types import KernelName, OutlierMethod, check_choice, check_integer, seed_of
 
 T = TypeVar("T")

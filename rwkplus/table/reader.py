@@ -1,16 +1,15 @@
 """What fitted graphs looked like, so that later graphs are read the same way or refused."""
 
 import json
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError, Remedy, RWKPlusWarning
+from rwkplus.errors import GraphError
+from rwkplus.table import checks
 from rwkplus.table.arrays import Floats, GraphArrays, Ints
 from rwkplus.table.columns import Categories, Column, Numbers, Text, join, label_codes
 from rwkplus.table.graph_table import GraphTable
@@ -18,8 +17,6 @@ from rwkplus.table.intervals import AttributeClasses, structural_rows
 from rwkplus.types import UnknownLabel, check_ignore
 
 Side = Literal["nodes", "edges"]
-UNIFORM_LABEL = ("0",)
-"""The label of nodes that have none, where all are to be alike."""
 ID_COLUMNS = ("id", "name")
 SIDES: tuple[Side, Side] = ("nodes", "edges")
 NUMBERED_BELOW = 65_536
@@ -66,9 +63,7 @@ class SideSchema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def width(self) -> int:
-        """Number of features: one for every label, and the attributes; at least one for nodes.
-
-        Where labels are read column by column, there is one feature for every column.
+        """Number of features: one for every label, or every column of them, and the attributes; at least one for nodes.
 
         >>> Reader.fit(GraphTable.of(["CCO", "CN"])).nodes.width
         3
@@ -84,25 +79,8 @@ class SideSchema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         seen[label.codes] = 1
         return msgspec.structs.replace(self, names=label.names, seen=tuple(seen[:-1].tolist()), **changes)
 
-    def _check(self) -> None:
-        """Raise ``ValueError`` where parts contradict each other, as they may in a file."""
-        expected = [width for _, width in self.attributes] if self.classes else []
-        if self.structural and self.classes:
-            expected = [self.classes[0].mean.size]
-        fits = len(self.seen) == len(self.names) and [part.mean.size for part in self.classes] == expected
-        if self.structural:
-            fits = fits and bool(self.classes) and not self.labels
-        if self.unnamed:
-            fits = fits and len(self.labels) == 1 and self.names == tuple(map(str, range(len(self.names))))
-        if self.vocabularies:
-            fits = fits and len(self.vocabularies) == len(self.labels)
-            fits = fits and not (self.names or self.attributes or self.classes or self.unnamed)
-        distinct = all(len(set(part)) == len(part) for part in (self.labels, self.names, *self.vocabularies))
-        if not fits or not distinct:
-            raise ValueError(f"the columns of its {self.side} do not fit together")
 
-
-class _Described(NamedTuple):
+class _Rows(NamedTuple):
     """Nodes or edges of some graphs, as a reader sees them."""
 
     labels: list[tuple[str, Categories]]
@@ -180,11 +158,8 @@ class Reader:
         """
         plain = cls.fit(table, ignore)
         if plain.weighted:
-            raise GraphError(
-                f"these graphs have weights (column {table.weight!r} of the edges), which are not read here.",
-                Remedy("Leave them out, {ignore}, or give them as an attribute.", ignore=(table.weight,)),
-            )
-        check_nodes(table)
+            raise checks.weights_not_read(table)
+        checks.check_nodes(table)
         table = table.without(ignore)
         edges = _with_classes(plain.edges, table, n_classes, "e", seed)
         if structural:
@@ -195,7 +170,7 @@ class Reader:
         else:
             nodes = _with_classes(plain.nodes, table, n_classes, "c", seed)
         if not nodes.exists:
-            nodes = msgspec.structs.replace(nodes, names=UNIFORM_LABEL, seen=(1,))
+            nodes = msgspec.structs.replace(nodes, names=checks.UNIFORM_LABEL, seen=(1,))
         return replace(plain, nodes=nodes, edges=edges)
 
     @property
@@ -205,11 +180,7 @@ class Reader:
 
     @property
     def attributes(self) -> list[str]:
-        """Columns of numbers that describe nodes or edges.
-
-        >>> Reader.fit(GraphTable.of(["CCO"])).attributes
-        []
-        """
+        """Columns of numbers that describe nodes or edges."""
         return [name for colors in (self.nodes, self.edges) for name, _ in colors.attributes]
 
     def read(self, table: GraphTable, unknown_label: UnknownLabel = "new", *, labels: bool = True) -> GraphArrays:
@@ -242,7 +213,7 @@ class Reader:
             edge_ptr=edge_ptr,
             source=source,
             target=target,
-            weight=_weights(table)[rows] if self.weighted else None,
+            weight=checks.weights_of(table)[rows] if self.weighted else None,
             x=node_part.features,
             label=node_part.label,
             edge_attr=edge_part.features[rows] if self.edges.exists and not labels else None,
@@ -272,11 +243,10 @@ class Reader:
         columns: dict[Side, dict[str, Column]] = {"nodes": {}, "edges": {}}
         for colors in (self.nodes, self.edges):
             described = _described(colors, table)
-            label = described.label
-            if label is not None:
+            if (label := described.label) is not None:
                 columns[colors.side]["label"] = label
-            elif colors.names == UNIFORM_LABEL and colors.side == "nodes":
-                columns["nodes"]["label"] = _all_alike(table)
+            elif colors.names == checks.UNIFORM_LABEL and colors.side == "nodes":
+                columns["nodes"]["label"] = checks.equal_labels(table)
             elif described.attributes is not None:
                 names = [f"x{k}" for k in range(described.attributes.shape[1])]
                 columns[colors.side]["label"] = Categories.numbered(described.attributes.argmax(1), names)
@@ -287,11 +257,7 @@ class Reader:
         """The table without what is left out; refused where only one of it and the fitted one has weights."""
         table = table.without(self.ignore)
         if (table.weight is not None) != self.weighted and (table.num_edges or table.weight is not None):
-            raise GraphError(
-                f"the fitted graphs {'had' if self.weighted else 'had no'} edge weights, these "
-                f"{'have none' if self.weighted else 'have'}.",
-                "Give weights to both (ones are neutral) or to neither.",
-            )
+            raise checks.other_weights(fitted=self.weighted)
         return table
 
     def to_dict(self) -> dict[str, Any]:
@@ -316,25 +282,18 @@ class Reader:
             raise ValueError(f"it does not say how its graphs are read: {error}") from error
         reader = cls(form.nodes, msgspec.structs.replace(form.edges, side="edges"), form.weighted, form.ignore)
         for colors in (reader.nodes, reader.edges):
-            colors._check()
+            checks.check_schema(colors)
         return reader
 
 
 # Fitting
 
 
-class _Found(NamedTuple):
-    """Columns of a table that describe nodes or edges."""
-
-    labels: dict[str, Categories]
-    attributes: dict[str, Numbers]
-
-
-def _split(table: GraphTable, side: Side, left_out: Collection[str] = ()) -> _Found:
+def _split(table: GraphTable, side: Side, left_out: Collection[str] = ()) -> checks.Described:
     weight = table.weight if side == "edges" else None
     columns = {name: c for name, c in getattr(table, side).items() if name != weight and name not in left_out}
     labels = {name: column for name, column in columns.items() if isinstance(column, Categories)}
-    return _Found(labels, {name: column for name, column in columns.items() if isinstance(column, Numbers)})
+    return checks.Described(labels, {name: column for name, column in columns.items() if isinstance(column, Numbers)})
 
 
 def _colors(table: GraphTable, side: Side, *, by_column: bool) -> SideSchema:
@@ -344,11 +303,11 @@ def _colors(table: GraphTable, side: Side, *, by_column: bool) -> SideSchema:
     colors = SideSchema(tuple(found.labels), (), (), False, attributes, (), False, texts, (), side)
     if not found.labels:
         return colors
-    columns = [(name, _labels(table, side, name, column)) for name, column in found.labels.items()]
+    _check_complete(table, side, found.labels)
     if by_column and not attributes:
-        vocabularies = tuple(_used(table, side, name, column) for name, column in columns)
+        vocabularies = tuple(_used(table, side, name, column) for name, column in found.labels.items())
         return msgspec.structs.replace(colors, vocabularies=vocabularies)
-    label = join(columns)
+    label = join(list(found.labels.items()))
     unnamed = label.unnamed and "label" not in found.labels  # a column of that name has names, be they numbers
     return colors._with_label(label, unnamed=unnamed)
 
@@ -358,7 +317,7 @@ def _used(table: GraphTable, side: Side, name: str, column: Categories) -> tuple
     names = tuple(column.names[k] for k in np.flatnonzero(np.bincount(column.codes[column.codes >= 0])))
     negative = next((own for own in names if own.startswith("-") and own[1:].isdecimal()), None)
     if negative is not None:
-        where = _place(table, side, column.codes == column.names.index(negative))
+        where = checks.row_in_words(table, side, column.codes == column.names.index(negative))
         raise GraphError(f"{where} has the label {negative} in {name!r}, but numbers of labels count from 0.")
     return names
 
@@ -369,7 +328,7 @@ def _with_classes(colors: SideSchema, table: GraphTable, n_classes: int, prefix:
         return colors
     found = _split(table, colors.side)
     each = max(2, round(n_classes ** (1 / len(colors.attributes)))) if n_classes > 1 else 1
-    rows = _numbers(colors, table, found.attributes)
+    rows = checks.attribute_rows(colors, table, found.attributes)
     classes = tuple(AttributeClasses.learn(name, own, each, prefix, seed) for name, own in rows.items())
     cut = [(own.column, own.read(rows[own.column])) for own in classes]
     return colors._with_label(join([*found.labels.items(), *cut]), classes=classes, unnamed=False)
@@ -378,162 +337,38 @@ def _with_classes(colors: SideSchema, table: GraphTable, n_classes: int, prefix:
 # Columns of later graphs
 
 
-def _described(colors: SideSchema, table: GraphTable) -> _Described:
+def _described(colors: SideSchema, table: GraphTable) -> _Rows:
     if colors.structural:
-        return _Described([("place", colors.classes[0].read(_places(table)))], None)
+        return _Rows([("place", colors.classes[0].read(_places(table)))], None)
     if not (table.num_nodes if colors.side == "nodes" else table.num_edges):
         return _nothing(colors)
-    found = _alike(colors, table)
-    _check_columns(colors, found, table)
-    rows = _numbers(colors, table, found.attributes)
-    own = found.labels if set(found.labels) != set(colors.labels) else colors.labels  # alone, it may be called else
-    pairs = zip(colors.labels, own, strict=True)
-    labels = [(name, _labels(table, colors.side, here, found.labels[here])) for name, here in pairs]
+    found = _split(table, colors.side, colors.texts)
+    if found.labels.keys() != set(colors.labels) or found.attributes.keys() != dict(colors.attributes).keys():
+        found = checks.read_alike(colors, found, table)
+    rows = checks.attribute_rows(colors, table, found.attributes) if colors.attributes else {}
+    _check_complete(table, colors.side, found.labels)
+    own = found.labels if found.labels.keys() != set(colors.labels) else colors.labels  # alone, it may be called else
+    labels = [(name, found.labels[here]) for name, here in zip(colors.labels, own, strict=True)]
     if colors.classes:
-        return _Described(labels + [(c.column, c.read(rows[c.column])) for c in colors.classes], None)
-    return _Described(labels, np.concatenate(list(rows.values()), 1) if rows else None)
+        return _Rows(labels + [(c.column, c.read(rows[c.column])) for c in colors.classes], None)
+    return _Rows(labels, np.concatenate(list(rows.values()), 1) if rows else None)
 
 
-def _nothing(colors: SideSchema) -> _Described:
+def _nothing(colors: SideSchema) -> _Rows:
     """No nodes or edges, which cannot show what they would carry."""
     width = sum(width for _, width in colors.attributes)
     attributes = None if colors.discrete else np.empty((0, width))
     if colors.vocabularies:
-        return _Described([(name, Categories.of(())) for name in colors.labels], attributes)
+        return _Rows([(name, Categories.of(())) for name in colors.labels], attributes)
     label = Categories.numbered(np.empty(0, np.int64), colors.names, one_hot=colors.unnamed)
-    return _Described([("label", label)] if colors.names else [], attributes)
+    return _Rows([("label", label)] if colors.names else [], attributes)
 
 
-def _alike(colors: SideSchema, table: GraphTable) -> _Found:
-    """Columns of the kinds that were fitted, where a few rows happened to look like another kind.
-
-    Rows of numbers may be one-hot by accident, labels that are written as numbers may be all there are, and whether
-    words are labels or ids shows in many rows only.
-    """
-    found = _split(table, colors.side, colors.texts)
-    labels, attributes = _as_encoded(colors, found.labels), found.attributes
-    for name in colors.labels:
-        column = getattr(table, colors.side).get(name)
-        if isinstance(column, Text):
-            labels[name] = Categories.of(column.texts.tolist())
-    for name in [name for name, column in labels.items() if column.one_hot and name not in colors.labels]:
-        attributes |= _as_attributes(colors, labels, name)
-    for name in colors.labels:
-        whole = name in attributes and attributes[name].numbers.dtype.kind == "i" and attributes[name].width == 1
-        if whole and not colors.unnamed:
-            labels[name] = Categories.of(attributes.pop(name).numbers.ravel().tolist())
-    return _Found(labels, attributes)
-
-
-def _as_attributes(colors: SideSchema, labels: dict[str, Categories], name: str) -> dict[str, Numbers]:
-    """One-hot rows as numbers, taken from the labels, where fitting saw numbers in a column of their name or names."""
-    fitted, names = dict(colors.attributes), labels[name].names
-    if name not in fitted and not all(fitted.get(own) == 1 for own in names):
-        return {}
-    rows = _one_hot(labels.pop(name).codes, len(names))
-    return {name: Numbers(rows)} if name in fitted else {own: Numbers(rows[:, k]) for k, own in enumerate(names)}
-
-
-def _as_encoded(colors: SideSchema, labels: dict[str, Categories]) -> dict[str, Categories]:
-    """Columns of zeros and ones as the fitted ones were taken: for one-hot rows, or each for labels of its own."""
-    for name in [name for name, column in labels.items() if column.unnamed and name not in colors.labels]:
-        parts = [f"{name}{k}" for k in range(len(labels[name].names))]
-        if set(parts) <= set(colors.labels):
-            codes = labels.pop(name).codes
-            labels |= {part: Categories.numbered(codes == k, "01") for k, part in enumerate(parts)}
-    parts = [f"{name}{k}" for name in colors.labels for k in range(len(colors.names))]
-    if colors.unnamed and set(labels) == set(parts):
-        ones = np.stack([labels[part].values() == "1" for part in parts], 1)
-        digits = all(set(labels[part].names) <= {"0", "1"} for part in parts)
-        if digits and (ones.sum(1) == 1).all():
-            return {colors.labels[0]: Categories.numbered(ones.argmax(1), colors.names, one_hot=True)}
-    return labels
-
-
-def _check_columns(colors: SideSchema, found: _Found, table: GraphTable) -> None:
-    """Refuse graphs that are described by other columns than the fitted ones."""
-    same_labels = set(found.labels) == set(colors.labels) or len(found.labels) == len(colors.labels) == 1
-    if same_labels and set(found.attributes) == {name for name, _ in colors.attributes}:
-        return
-    graph, fitted = table.describe_graph(0), [*colors.labels, *(name for name, _ in colors.attributes)]
-    here = [*found.labels, *found.attributes]
-    for name in here:
-        if name not in fitted:
-            more = f" Those had {', '.join(map(repr, fitted))}." if fitted else ""
-            raise GraphError(
-                f"{graph}: the {colors.side} have a column {name!r}, those of the fitted graphs had none "
-                f"of that name.{more}",
-                Remedy("Treat both the same, or leave it out: {ignore}.", ignore=(name,)),
-            )
-    if not here and colors.labels:
-        raise GraphError(
-            f"{graph}: the {colors.side} have no labels, those of the fitted graphs had: "
-            f"{', '.join((*colors.names, *sum(colors.vocabularies, ()))[:5])}."
-        )
-    lacking = [name for name in fitted if name not in here]
-    if not lacking:
-        name = next(name for name in fitted if (name in found.labels) != (name in colors.labels))
-        kinds = ("labels", "other numbers") if name in colors.labels else ("numbers", "labels")
-        raise GraphError(
-            f"{graph}: column {name!r} of the {colors.side} holds {kinds[1]}, that of the fitted graphs "
-            f"held {kinds[0]}.",
-            "Give both the same.",
-        )
-    names = f": {', '.join(colors.names[:5])}" if colors.names and lacking[0] in colors.labels else ""
-    raise GraphError(
-        f"{graph}: the {colors.side} have no column {lacking[0]!r}, those of the fitted graphs had one{names}.",
-        Remedy("Treat both the same, or fit with {ignore}.", ignore=(lacking[0],)),
-    )
-
-
-def _labels(table: GraphTable, side: Side, name: str, column: Categories) -> Categories:
-    """Labels, refused where they are missing; rows of zeros are not missing but match nothing."""
-    if not column.one_hot and column.missing.any():
-        count = int(column.missing.sum())
-        raise GraphError(
-            f"{_place(table, side, column.missing)} has no {name!r}, as {count:,} of {len(column):,} {side}.",
-            Remedy("Fill the gaps, or leave the column out: {ignore}.", ignore=(f"{side}.{name}",)),
-        )
-    return column
-
-
-def _numbers(colors: SideSchema, table: GraphTable, columns: Mapping[str, Numbers]) -> dict[str, Floats]:
-    """Rows of all attributes, refused where they are no numbers, or more than the fitted ones."""
-    for name, width in colors.attributes:
-        if columns[name].width != width:
-            raise GraphError(
-                f"{table.describe_graph(0)}: {name!r} holds {columns[name].width} numbers, the fitted graphs had "
-                f"{width}.",
-                "Give both the same columns.",
-            )
-    return {name: _finite(table, colors.side, name, columns[name]) for name, _ in colors.attributes}
-
-
-def _finite(table: GraphTable, side: Side, name: str, column: Numbers) -> Floats:
-    values = column.matrix()
-    wrong = np.asarray(~np.isfinite(values).all(1))
-    if wrong.any():
-        raise GraphError(
-            f"{_place(table, side, wrong)}: {name!r} contains nan, inf or numbers too large, as in "
-            f"{int(wrong.sum()):,} of {wrong.size:,} {side}.",
-            "Impute or remove such values first.",
-        )
-    return values
-
-
-def _weights(table: GraphTable) -> Floats:
-    column = None if table.weight is None else table.edges[table.weight]
-    return _finite(table, "edges", str(table.weight), column)[:, 0] if isinstance(column, Numbers) else np.empty(0)
-
-
-def _place(table: GraphTable, side: Side, marked: NDArray[np.bool_]) -> str:
-    """The first marked node or edge as the user calls it."""
-    row = int(np.argmax(marked))
-    graph = int((table.node_graph if side == "nodes" else table.edge_graph)[row])
-    ids = table.node_ids(graph)
-    if side == "nodes":
-        return f"{table.describe_graph(graph)}: node {ids[row - int(table.node_ptr[graph])]!r}"
-    return f"{table.describe_graph(graph)}: edge {ids[table.source[row]]!r}-{ids[table.target[row]]!r}"
+def _check_complete(table: GraphTable, side: Side, columns: Mapping[str, Categories]) -> None:
+    """Refuse labels that are missing; rows of zeros are not missing but match nothing."""
+    for name, column in columns.items():
+        if not column.one_hot and column.missing.any():
+            raise checks.missing_labels(table, side, name, column)
 
 
 # Labels by their numbers
@@ -549,7 +384,7 @@ class _Part(NamedTuple):
 
 
 def _part(
-    colors: SideSchema, described: _Described, table: GraphTable, unknown_label: UnknownLabel, *, labels: bool
+    colors: SideSchema, described: _Rows, table: GraphTable, unknown_label: UnknownLabel, *, labels: bool
 ) -> _Part:
     size = table.num_nodes if colors.side == "nodes" else table.num_edges
     new: tuple[str, ...] = ()
@@ -578,11 +413,7 @@ def _aligned(
     new: tuple[str, ...] = ()
     if colors.unnamed or (label.unnamed and not set(label.names) & set(colors.names)):  # compared by where they stand
         if len(label.names) != len(colors.names):
-            raise GraphError(
-                f"{table.describe_graph(0)}: the {colors.side} have {len(label.names)} columns of labels, those of the "
-                f"fitted graphs had {len(colors.names)}.",
-                "Encode both with the same columns, or give labels by name.",
-            )
+            raise checks.other_encoding(colors, label, table)
         place = np.arange(len(label.names))
     else:
         number = {name: i for i, name in enumerate(colors.names)}
@@ -593,8 +424,8 @@ def _aligned(
         unknown = ~np.array([*colors.seen, *[False] * len(new), True], bool)[codes]
         if unknown.any():
             if unknown_label == "error":
-                raise _unknown_label(table, colors.side, label, unknown)
-            _warn_of_unknown(colors, unknown, stacklevel)
+                raise checks.unknown_label_error(table, colors.side, label, unknown)
+            checks.warn_if_none_known(colors, unknown, stacklevel)
             codes = np.where(unknown, -1, codes)
     return codes, new
 
@@ -610,8 +441,8 @@ def _by_column(
         numbers[:, k] = place[label.codes]
         unknown = (numbers[:, k] < 0) & ~label.missing
         if unknown_label == "error" and unknown.any():
-            raise _unknown_label(table, colors.side, label, unknown, f" in {name!r}")
-    _warn_of_unknown(colors, np.asarray((numbers < 0).all(1)))
+            raise checks.unknown_label_error(table, colors.side, label, unknown, f" in {name!r}")
+    checks.warn_if_none_known(colors, np.asarray((numbers < 0).all(1)))
     return numbers
 
 
@@ -624,28 +455,6 @@ def _label_numbers(names: tuple[str, ...]) -> Sequence[int]:
     return range(len(names))
 
 
-def _unknown_label(
-    table: GraphTable, side: Side, label: Categories, unknown: NDArray[np.bool_], where: str = ""
-) -> GraphError:
-    name = label.values()[np.argmax(unknown)]
-    return GraphError(
-        f"{_place(table, side, unknown)} has the label {name!r}{where}, which no fitted graph had.",
-        Remedy("Fit on graphs that have it, or choose {unknown_label}.", unknown_label="ignore"),
-    )
-
-
-def _warn_of_unknown(colors: SideSchema, unknown: NDArray[np.bool_], stacklevel: int = 5) -> None:
-    """Warn the caller of the estimator, so many frames above this one, where no label is known."""
-    if unknown.size and unknown.all():
-        warnings.warn(
-            RWKPlusWarning(
-                f"no label of the {colors.side} was there when the estimator was fitted: are these graphs of the same "
-                "kind, and their labels spelled the same way?"
-            ),
-            stacklevel=stacklevel,
-        )
-
-
 def _one_hot(label: Ints, width: int) -> Floats:
     rows = np.zeros((label.size, width))
     known = np.flatnonzero(label >= 0)
@@ -653,7 +462,7 @@ def _one_hot(label: Ints, width: int) -> Floats:
     return rows
 
 
-# Edges, places and nodes that nothing describes
+# Edges and places
 
 
 def directed_edges(table: GraphTable) -> tuple[Ints, Ints, Ints, Ints]:
@@ -683,29 +492,3 @@ def directed_edges(table: GraphTable) -> tuple[Ints, Ints, Ints, Ints]:
 def _places(table: GraphTable) -> Floats:
     _, _, source, target = directed_edges(table)
     return structural_rows(table.node_ptr, source, target)
-
-
-def _all_alike(table: GraphTable) -> Categories:
-    return Categories.numbered(np.zeros(table.num_nodes, np.int64), UNIFORM_LABEL)
-
-
-def with_equal_nodes(table: GraphTable) -> GraphTable:
-    """Give all nodes the same label where nothing describes them.
-
-    >>> import networkx as nx
-    >>> with_equal_nodes(GraphTable.of([nx.path_graph(2)])).nodes["label"].values().tolist()
-    ['0', '0']
-    """
-    described = any(isinstance(column, Categories | Numbers) for column in table.nodes.values())
-    return table if described else table.with_columns(nodes={"label": _all_alike(table)})
-
-
-def check_nodes(table: GraphTable) -> None:
-    """Refuse graphs without nodes.
-
-    >>> check_nodes(GraphTable.of(["CCO"]))
-    """
-    empty = np.diff(table.node_ptr) == 0
-    if empty.any():
-        i = int(np.argmax(empty))
-        raise GraphError(f"{table.describe_graph(i)} has no nodes: there is nothing to learn from it or to judge.")
