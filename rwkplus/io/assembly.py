@@ -18,12 +18,14 @@ from rwkplus.io.rows import (
     Tables,
     find_column,
     require_column,
+    take_or_missing,
     to_column,
     to_list,
 )
 from rwkplus.io.sources import ReadOptions
-from rwkplus.table.columns import Column, Numbers, Text, group_equal_rows, take_or_missing
-from rwkplus.table.graph_table import GraphTable, pointers
+from rwkplus.table.arrays import group_equal_rows
+from rwkplus.table.columns import Column, Numbers, Text, pointers
+from rwkplus.table.graph_table import GraphTable
 
 ACCEPTED = (
     "source", "target", "graph", "node", "smiles", "y", "labels", "attributes", "ignore", "weight", "directed",

@@ -21,11 +21,11 @@ from rwkplus.errors import DataError, GraphError
 from rwkplus.files import atomic_file
 from rwkplus.io.json_records import LARGEST, BadLine, Batch, Key, Record, as_label, batch_of, halves, records_of, told
 from rwkplus.io.networkx import plain_graphs
-from rwkplus.io.rows import Factorized, RowErrors, RowLocator
+from rwkplus.io.rows import Factorized, RowErrors, RowLocator, take_or_missing
 from rwkplus.io.sources import ReadOptions, graph_columns
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
 from rwkplus.table.arrays import parallel_edges
-from rwkplus.table.columns import are_ids, mixed_column, short_repr, take_or_missing
+from rwkplus.table.columns import are_ids, mixed_column, short_repr
 
 ACCEPTED = ("ignore", "labels", "attributes", "weight", "y", "on_error")
 AT_ONCE = 2000

@@ -17,8 +17,7 @@ from rwkplus.errors import GraphError
 from rwkplus.io.rows import Factorized
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import Array, column_of, short_repr
-from rwkplus.table.graph_table import pointers
+from rwkplus.table.columns import Array, column_of, pointers, short_repr
 
 SCALARS = frozenset({int, str, float, bool})
 """What may be the id of a node, or a label."""

@@ -12,8 +12,8 @@ from rwkplus.errors import GraphError, Remedy
 from rwkplus.io.sources import ReadOptions, graph_columns
 from rwkplus.table import Column, GraphTable, Text
 from rwkplus.table.arrays import parallel_edges
-from rwkplus.table.columns import column_of, is_missing, plain_values
-from rwkplus.table.graph_table import SIDES, pointers
+from rwkplus.table.columns import column_of, is_missing, plain_values, pointers
+from rwkplus.table.graph_table import SIDES
 
 ACCEPTED = ("ignore", "labels", "attributes", "weight", "y")
 CLASSES: dict[tuple[bool, bool], type[nx.Graph]] = {

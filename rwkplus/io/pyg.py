@@ -14,11 +14,11 @@ from torch_geometric.utils import degree, unbatch, unbatch_edge_index
 
 from rwkplus.errors import GraphError
 from rwkplus.io.pyg_checks import INTEGERS, MEANINGFUL, NAMES, USED, check_alike, check_fields, fields_of
+from rwkplus.io.rows import integer_labels
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.arrays import merge_directions
-from rwkplus.table.columns import integer_labels, target_column
-from rwkplus.table.graph_table import pointers
+from rwkplus.table.columns import pointers, target_column
 from rwkplus.table.reader import ID_COLUMNS, directed_edges
 from rwkplus.types import check_ignore, check_integer
 

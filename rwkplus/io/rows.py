@@ -400,3 +400,40 @@ def _of_objects(name: str, cells: list[Any], kind: Kind | None, side: Side, *, c
         if kind is not None or not carried:
             raise
         return Text.of(None if is_missing(value) else str(value) for value in cells)
+
+
+def take_or_missing(column: Column, rows: NDArray[np.int64]) -> Column:
+    """Rows of a column; those numbered -1 are missing.
+
+    >>> take_or_missing(Categories.of(["C", "O"]), np.array([1, -1, 0])).values().tolist()
+    ['O', None, 'C']
+    """
+    unknown = rows < 0
+    taken = column.take(np.maximum(rows, 0))
+    if not unknown.any():
+        return taken
+    if isinstance(taken, Categories):
+        return replace(taken, codes=np.where(unknown, -1, taken.codes))
+    if isinstance(taken, Text):
+        texts = taken.texts.copy()
+        texts[unknown] = None
+        return Text(texts)
+    numbers = taken.numbers.astype(np.float64)
+    numbers[unknown] = np.nan
+    return Numbers(numbers)
+
+
+def integer_labels(numbers: Array) -> Categories:
+    """Whole numbers as labels, in ascending order.
+
+    >>> integer_labels(np.array([8, 6, 8])).names
+    ('6', '8')
+    """
+    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    if high - low > 4 * numbers.size + 1000:
+        found, codes = np.unique(numbers, return_inverse=True)
+        return Categories.numbered(codes, map(str, found.tolist()))
+    shifted = numbers.astype(np.int64) - low
+    used = np.bincount(shifted, minlength=1) > 0
+    place = (np.cumsum(used) - 1).astype(np.min_scalar_type(-used.size))
+    return Categories.numbered(place[shifted], map(str, (np.flatnonzero(used) + low).tolist()))

@@ -10,7 +10,7 @@ from scipy import sparse
 from rwkplus.errors import GraphError
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Column, GraphTable, Numbers
-from rwkplus.table.graph_table import pointers
+from rwkplus.table.columns import pointers
 
 ACCEPTED = ("ignore", "weight", "directed")
 

@@ -13,11 +13,19 @@ from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, GraphError, MissingExtraError
 from rwkplus.files import opened_text, read_text
-from rwkplus.io.rows import Cells, RowErrors, RowLocator, find_column, require_column, to_column, to_list
+from rwkplus.io.rows import (
+    Cells,
+    RowErrors,
+    RowLocator,
+    find_column,
+    integer_labels,
+    require_column,
+    to_column,
+    to_list,
+)
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers, Text
-from rwkplus.table.columns import integer_labels, short_repr, target_column
-from rwkplus.table.graph_table import pointers
+from rwkplus.table.columns import pointers, short_repr, target_column
 
 try:
     from rdkit import Chem, rdBase

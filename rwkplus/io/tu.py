@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import DataError, ParameterError, Remedy
+from rwkplus.io.rows import integer_labels
 from rwkplus.io.sources import ReadOptions
 from rwkplus.table import Categories, Column, GraphTable, Numbers
 from rwkplus.table.arrays import merge_directions
-from rwkplus.table.columns import integer_labels
-from rwkplus.table.graph_table import pointers
+from rwkplus.table.columns import pointers
 from rwkplus.types import TUFeatures, check_choice
 
 ACCEPTED = ("ignore", "node_features")

@@ -12,8 +12,8 @@ from rwkplus.errors import RWKPlusError
 from rwkplus.kernels.node_colors import node_colors
 from rwkplus.loops.random_streams import mix
 from rwkplus.table import Categories, Column, Graphs, GraphTable, Numbers, Reader
-from rwkplus.table.arrays import parallel_edges
-from rwkplus.table.graph_table import SIDES, classes_of
+from rwkplus.table.arrays import classes_of, parallel_edges
+from rwkplus.table.graph_table import SIDES
 
 SHOWN = 8
 """Labels of a column, and pairs of equal graphs, that are counted one by one."""

@@ -15,7 +15,7 @@ from rwkplus.reports.charts import histogram
 from rwkplus.reports.page import Cell, Figure, Page, Section, Table, how_many_drawn, intervals_of, surroundings
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.checks import with_equal_nodes
-from rwkplus.table.graph_table import pointers
+from rwkplus.table.columns import pointers
 
 SHOWN = 24
 """Flagged graphs on a page, the most anomalous first."""

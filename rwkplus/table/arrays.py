@@ -1,15 +1,15 @@
 """Graphs as the loops read them: plain arrays, every undirected edge in both directions, cut into blocks of graphs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rwkplus.errors import GraphError
-from rwkplus.table.columns import group_equal_rows
-from rwkplus.table.graph_table import GraphTable, block_ranges
+from rwkplus.table.columns import Categories, Column, Numbers, block_ranges, is_missing
+from rwkplus.table.graph_table import GraphTable
 from rwkplus.types import UnknownLabel
 
 if TYPE_CHECKING:
@@ -172,6 +172,24 @@ def parallel_edges(table: GraphTable) -> NDArray[np.bool_]:
     return parallel
 
 
+def group_equal_rows(columns: Iterable[Column], group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number rows alike that are equal in all columns and in the number of a group ``(N,)``.
+
+    >>> group_equal_rows([Categories.of("aba"), Numbers(np.array([1, 1, 1]))], np.zeros(3, np.int64))
+    array([0, 1, 0])
+    """
+    for column in columns:
+        if isinstance(column, Numbers):
+            known = np.where(np.isnan(column.matrix()), np.inf, column.matrix())
+            cells = [np.unique(numbers, return_inverse=True)[1] for numbers in known.T]
+        else:
+            labels = column if isinstance(column, Categories) else Categories.of(map(repr, column.texts.tolist()))
+            cells = [labels.codes.astype(np.int64)]
+        for codes in cells:
+            group = np.unique(group * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)[1]
+    return group
+
+
 def merge_directions(table: GraphTable) -> GraphTable:
     """Leave one of the two directions of every edge where all edges have their reverse, as undirected ones do.
 
@@ -199,3 +217,22 @@ def merge_directions(table: GraphTable) -> GraphTable:
         edges={name: column.take(kept) for name, column in table.edges.items()},
         directed=False,
     )
+
+
+def classes_of(table: GraphTable) -> list[Any] | None:
+    """Class of every graph, a whole number or a name, None for one whose class is missing; None if there are none.
+
+    Several targets are questions of their own, and numbers of which some are not whole are no classes.
+
+    >>> classes_of(GraphTable.of(["C", "O", "N"]).with_targets([1, None, 0]))
+    [1, None, 0]
+    """
+    y = table.y
+    if y is None or y.ndim != 1:
+        return None
+    known = np.array([not is_missing(value) for value in y.tolist()], dtype=bool)
+    if y.dtype.kind == "f" and (known.all() or (y[known] != np.round(y[known])).any()):
+        return None
+    classes = np.full(y.size, None, dtype=object)
+    classes[known] = y[known].astype(np.int64) if y.dtype.kind == "f" else y[known]
+    return classes.tolist()  # type: ignore[no-any-return]

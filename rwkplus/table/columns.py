@@ -1,7 +1,7 @@
 """The three kinds of columns of graphs, nodes and edges (labels, numbers and text), and which of them values make."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -19,6 +19,7 @@ from rwkplus.errors import GraphError, Remedy
 
 Rows: TypeAlias = NDArray[np.int64] | slice
 Array: TypeAlias = NDArray[Any]
+Ints: TypeAlias = NDArray[np.int64]
 Kind = Literal["label", "attribute", "text"]
 
 IDS_FROM = 20
@@ -237,6 +238,11 @@ def equal(one: Column, other: Column) -> bool:
     return one.canonical_bytes() == other.canonical_bytes()
 
 
+def equal_columns(one: Mapping[str, Column], other: Mapping[str, Column]) -> bool:
+    """Whether columns have the same names and are :func:`equal`."""
+    return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
+
+
 def plain_values(column: Column) -> list[Any]:
     """The values as plain Python has them, None where one is missing.
 
@@ -250,27 +256,6 @@ def plain_values(column: Column) -> list[Any]:
     for row in np.flatnonzero(missing).tolist():
         values[row] = None
     return values
-
-
-def take_or_missing(column: Column, rows: NDArray[np.int64]) -> Column:
-    """Rows of a column; those numbered -1 are missing.
-
-    >>> take_or_missing(Categories.of(["C", "O"]), np.array([1, -1, 0])).values().tolist()
-    ['O', None, 'C']
-    """
-    unknown = rows < 0
-    taken = column.take(np.maximum(rows, 0))
-    if not unknown.any():
-        return taken
-    if isinstance(taken, Categories):
-        return replace(taken, codes=np.where(unknown, -1, taken.codes))
-    if isinstance(taken, Text):
-        texts = taken.texts.copy()
-        texts[unknown] = None
-        return Text(texts)
-    numbers = taken.numbers.astype(np.float64)
-    numbers[unknown] = np.nan
-    return Numbers(numbers)
 
 
 def concatenate(columns: Sequence[Column]) -> Column:
@@ -291,24 +276,6 @@ def concatenate(columns: Sequence[Column]) -> Column:
     code = {name: i for i, name in enumerate(names)}
     codes = np.concatenate([np.array([*map(code.__getitem__, part.names), -1])[part.codes] for part in parts])
     return Categories.numbered(codes, names, one_hot=all(part.one_hot for part in parts))
-
-
-def group_equal_rows(columns: Iterable[Column], group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number rows alike that are equal in all columns and in the number of a group ``(N,)``.
-
-    >>> group_equal_rows([Categories.of("aba"), Numbers(np.array([1, 1, 1]))], np.zeros(3, np.int64))
-    array([0, 1, 0])
-    """
-    for column in columns:
-        if isinstance(column, Numbers):
-            known = np.where(np.isnan(column.matrix()), np.inf, column.matrix())
-            cells = [np.unique(numbers, return_inverse=True)[1] for numbers in known.T]
-        else:
-            labels = column if isinstance(column, Categories) else Categories.of(map(repr, column.texts.tolist()))
-            cells = [labels.codes.astype(np.int64)]
-        for codes in cells:
-            group = np.unique(group * (int(codes.max(initial=0)) + 2) + codes + 1, return_inverse=True)[1]
-    return group
 
 
 def join(columns: Sequence[tuple[str, Categories]]) -> Categories:
@@ -354,6 +321,40 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def pointers(sizes: Sequence[int] | Ints) -> Ints:
+    """Where the rows of each graph begin, and where all end ``(B + 1,)``, from their numbers ``(B,)``.
+
+    >>> pointers([3, 2])
+    array([0, 3, 5])
+    """
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def rows_of(chosen: Ints, ptr: Ints) -> tuple[Ints, Ints]:
+    """Rows that belong to the chosen graphs, one graph after the other, and where each begins.
+
+    >>> rows_of(np.array([2, 0]), pointers([2, 9, 3]))
+    (array([11, 12, 13,  0,  1]), array([0, 3, 5]))
+    """
+    sizes = ptr[chosen + 1] - ptr[chosen]
+    new = pointers(sizes)
+    return np.arange(new[-1]) + np.repeat(ptr[chosen] - new[:-1], sizes), new
+
+
+def block_ranges(node_ptr: Ints, max_nodes: int) -> Iterator[tuple[int, int]]:
+    """Ranges of graphs of at most ``max_nodes`` nodes together, or of one larger graph.
+
+    >>> list(block_ranges(pointers([3, 2, 9, 1]), max_nodes=5))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    start, count = 0, node_ptr.size - 1
+    while start < count:
+        stop = int(np.searchsorted(node_ptr, node_ptr[start] + max_nodes, side="right")) - 1
+        stop = min(max(stop, start + 1), count)
+        yield start, stop
+        start = stop
 
 
 def is_missing(value: object) -> bool:
@@ -407,22 +408,6 @@ def _names(ordered: Sequence[Hashable]) -> tuple[str, ...]:
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise GraphError(f"several distinct labels are written {twice}: use labels with distinct names.")
     return names
-
-
-def integer_labels(numbers: Array) -> Categories:
-    """Whole numbers as labels, in ascending order.
-
-    >>> integer_labels(np.array([8, 6, 8])).names
-    ('6', '8')
-    """
-    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
-    if high - low > 4 * numbers.size + 1000:
-        found, codes = np.unique(numbers, return_inverse=True)
-        return Categories.numbered(codes, map(str, found.tolist()))
-    shifted = numbers.astype(np.int64) - low
-    used = np.bincount(shifted, minlength=1) > 0
-    place = (np.cumsum(used) - 1).astype(np.min_scalar_type(-used.size))
-    return Categories.numbered(place[shifted], map(str, (np.flatnonzero(used) + low).tolist()))
 
 
 # From Python's values

@@ -17,13 +17,16 @@ from rwkplus.table.columns import (
     Array,
     Categories,
     Column,
+    Ints,
     Numbers,
     Text,
+    block_ranges,
     concatenate,
     counted,
-    equal,
-    is_missing,
+    equal_columns,
+    pointers,
     read_only,
+    rows_of,
     target_column,
 )
 from rwkplus.types import check_integer
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Columns: TypeAlias = Mapping[str, Column]
-Ints: TypeAlias = NDArray[np.int64]
 Graphs: TypeAlias = object
 """What estimators take: graphs in any form that :meth:`GraphTable.of` reads."""
 SIDES = ("graphs", "nodes", "edges")
@@ -62,6 +64,8 @@ class GraphTable(Sequence["GraphTable"]):
         >>> GraphTable.of([water])
         GraphTable: 1 undirected graph, 3 nodes, 2 edges
           nodes  label: 2 labels (H, O)
+        >>> GraphTable.of([water, water]).node_graph
+        array([0, 0, 0, 1, 1, 1])
     """
 
     node_ptr: Ints  # (B + 1,): rows of the node table that belong to each graph
@@ -119,38 +123,22 @@ class GraphTable(Sequence["GraphTable"]):
 
     @property
     def num_nodes(self) -> int:
-        """Nodes of all graphs.
-
-        >>> GraphTable.of(["CCO", "N#N"]).num_nodes
-        5
-        """
+        """Nodes of all graphs."""
         return int(self.node_ptr[-1])
 
     @property
     def num_edges(self) -> int:
-        """Edges of all graphs; an undirected edge counts once.
-
-        >>> GraphTable.of(["CCO", "N#N"]).num_edges
-        3
-        """
+        """Edges of all graphs; an undirected edge counts once."""
         return self.source.size
 
     @property
     def node_graph(self) -> Ints:
-        """Graph of every node.
-
-        >>> GraphTable.of(["CCO", "N#N"]).node_graph
-        array([0, 0, 0, 1, 1])
-        """
+        """Graph of every node."""
         return np.repeat(np.arange(len(self)), np.diff(self.node_ptr))
 
     @property
     def edge_graph(self) -> Ints:
-        """Graph of every edge.
-
-        >>> GraphTable.of(["CCO", "N#N"]).edge_graph
-        array([0, 0, 1])
-        """
+        """Graph of every edge."""
         return np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
 
     @property
@@ -192,13 +180,8 @@ class GraphTable(Sequence["GraphTable"]):
         return list(range(stop - start)) if ids is None else ids.values()[start:stop].tolist()  # type: ignore[no-any-return]
 
     def describe_graph(self, i: int) -> str:
-        """A graph as errors name it.
-
-        >>> GraphTable.of(["CCO", "N#N"]).describe_graph(1)
-        'graph 1'
-        """
-        name = self.graph_id(i)
-        return f"graph {name}" if isinstance(name, int) else f"graph {name!r}"
+        """A graph as errors name it."""
+        return f"graph {self.graph_id(i)!r}"
 
     def __getitem__(self, index: Any) -> "GraphTable":  # type: ignore[override] # noqa: ANN401
         if isinstance(index, slice) and index.step in (None, 1):
@@ -207,8 +190,8 @@ class GraphTable(Sequence["GraphTable"]):
         chosen = np.arange(len(self))[_plain_index(index)]
         if chosen.ndim == 0:
             return self._block(int(chosen), int(chosen) + 1)
-        nodes, node_ptr = _rows_of(chosen, self.node_ptr)
-        edges, edge_ptr = _rows_of(chosen, self.edge_ptr)
+        nodes, node_ptr = rows_of(chosen, self.node_ptr)
+        edges, edge_ptr = rows_of(chosen, self.edge_ptr)
         return self._taken(chosen, nodes, edges, node_ptr, edge_ptr)
 
     def __iter__(self) -> Iterator["GraphTable"]:
@@ -243,16 +226,10 @@ class GraphTable(Sequence["GraphTable"]):
         return GraphTable, tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
 
     def _taken(self, graphs: Any, nodes: Any, edges: Any, node_ptr: Ints, edge_ptr: Ints) -> "GraphTable":  # noqa: ANN401
-        return replace(
-            self,
-            node_ptr=node_ptr,
-            edge_ptr=edge_ptr,
-            source=self.source[edges],
-            target=self.target[edges],
-            graphs={name: column.take(graphs) for name, column in self.graphs.items()},
-            nodes={name: column.take(nodes) for name, column in self.nodes.items()},
-            edges={name: column.take(edges) for name, column in self.edges.items()},
-        )
+        rows = {"graphs": graphs, "nodes": nodes, "edges": edges}
+        parts: Any = {s: {name: own.take(rows[s]) for name, own in getattr(self, s).items()} for s in SIDES}
+        ends = {"source": self.source[edges], "target": self.target[edges]}
+        return replace(self, node_ptr=node_ptr, edge_ptr=edge_ptr, **ends, **parts)
 
     def with_columns(
         self, *, graphs: Columns | None = None, nodes: Columns | None = None, edges: Columns | None = None
@@ -265,12 +242,9 @@ class GraphTable(Sequence["GraphTable"]):
                  charge: numbers, -1 to 0
           edges  label: 5 labels (-, =, #, :, ~)
         """
-        table = replace(
-            self,
-            graphs={**self.graphs, **(graphs or {})},
-            nodes={**self.nodes, **(nodes or {})},
-            edges={**self.edges, **(edges or {})},
-        )
+        given = {"graphs": graphs, "nodes": nodes, "edges": edges}
+        parts: Any = {side: {**getattr(self, side), **(own or {})} for side, own in given.items()}
+        table = replace(self, **parts)
         for side, size in (("graphs", len(self)), ("nodes", self.num_nodes), ("edges", self.num_edges)):
             for name, column in getattr(table, side).items():
                 if len(column) != size:
@@ -287,8 +261,7 @@ class GraphTable(Sequence["GraphTable"]):
         if values.dtype.kind in "iufb":
             column: Column = Numbers(values.astype(np.int64) if values.dtype.kind == "b" else values)
         else:
-            plain = [int(v) if isinstance(v, bool | np.bool_) else v for v in values.tolist()]
-            column = target_column(name, plain)
+            column = target_column(name, [int(v) if isinstance(v, bool | np.bool_) else v for v in values.tolist()])
         return replace(self.with_columns(graphs={name: column}), targets=(name,))
 
     def with_names(self, first: int = 0) -> "GraphTable":
@@ -310,7 +283,14 @@ class GraphTable(Sequence["GraphTable"]):
         """
         if max_degree is not None:
             check_integer("max_degree", max_degree, 1)
-        return self.with_columns(nodes={"degree": degree_labels(self, max_degree)})
+        first = self.node_ptr[:-1][self.edge_graph]
+        ends = [first + self.source]
+        if not self.directed:
+            ends.append((first + self.target)[self.source != self.target])  # a loop counts once
+        degree = np.bincount(np.concatenate(ends), minlength=self.num_nodes)
+        cap = max_degree or int(degree.max(initial=1)) or 1
+        names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
+        return self.with_columns(nodes={"degree": Categories.numbered(np.minimum(degree, cap), names)})
 
     def without(self, columns: Sequence[str]) -> "GraphTable":
         """Leave columns of nodes and edges out on purpose.
@@ -331,9 +311,9 @@ class GraphTable(Sequence["GraphTable"]):
         if weight is not None and left_out & {weight, f"edges.{weight}", "edge_weight"}:
             left_out, weight = left_out | {f"edges.{weight}"}, None
 
-        def kept(side: str, kind: str | None) -> dict[str, Column]:
+        def kept(side: str, kind: str) -> dict[str, Column]:
             own: Columns = getattr(self, side)
-            every = kind is not None and kind in left_out and kind not in own
+            every = kind in left_out and kind not in own
             return {
                 name: column
                 for name, column in own.items()
@@ -368,10 +348,8 @@ class GraphTable(Sequence["GraphTable"]):
             return first
         for i, table in enumerate(tables):
             _check_same_columns(first, table, i)
-        offsets = {
-            name: pointers(np.concatenate([np.diff(getattr(t, name)) for t in tables]))
-            for name in ("node_ptr", "edge_ptr")
-        }
+        ptrs = ("node_ptr", "edge_ptr")
+        offsets = {name: pointers(np.concatenate([np.diff(getattr(t, name)) for t in tables])) for name in ptrs}
         parts = {
             side: {name: concatenate([getattr(t, side)[name] for t in tables]) for name in getattr(first, side)}
             for side in SIDES
@@ -385,7 +363,7 @@ class GraphTable(Sequence["GraphTable"]):
         return (
             (self.directed, self.weight, self.targets) == (other.directed, other.weight, other.targets)
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
-            and all(_equal_columns(getattr(self, side), getattr(other, side)) for side in SIDES)
+            and all(equal_columns(getattr(self, side), getattr(other, side)) for side in SIDES)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -396,8 +374,7 @@ class GraphTable(Sequence["GraphTable"]):
         >>> GraphTable.of(["CCO"]).digest() == GraphTable.of(["CCO", "C"])[:1].digest()
         True
         """
-        about = (self.directed, self.weight, self.targets, len(self))
-        hashed = blake2b(repr(about).encode(), digest_size=16)
+        hashed = blake2b(repr((self.directed, self.weight, self.targets, len(self))).encode(), digest_size=16)
         for array in (np.diff(self.node_ptr), np.diff(self.edge_ptr), self.source, self.target):
             hashed.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
         for side in SIDES:
@@ -493,71 +470,6 @@ class GraphTable(Sequence["GraphTable"]):
                 yield side, visible(name), visible(about)
 
 
-def degree_labels(table: GraphTable, max_degree: int | None = None) -> Categories:
-    """The number of edges that leave each node, as a label; a loop counts once.
-
-    >>> degree_labels(GraphTable.of(["CCO"]), max_degree=2).values().tolist()
-    ['1', '2+', '1']
-    """
-    first = table.node_ptr[:-1][table.edge_graph]
-    ends = [first + table.source]
-    if not table.directed:
-        ends.append((first + table.target)[table.source != table.target])
-    degree = np.bincount(np.concatenate(ends), minlength=table.num_nodes)
-    cap = max_degree or int(degree.max(initial=1)) or 1
-    names = (*map(str, range(cap)), f"{cap}+" if max_degree else str(cap))
-    return Categories.numbered(np.minimum(degree, cap), names)
-
-
-def pointers(sizes: Sequence[int] | Ints) -> Ints:
-    """Where the rows of each graph begin, and where all end ``(B + 1,)``, from their numbers ``(B,)``.
-
-    >>> pointers([3, 2])
-    array([0, 3, 5])
-    """
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-
-
-def block_ranges(node_ptr: Ints, max_nodes: int) -> Iterator[tuple[int, int]]:
-    """Ranges of graphs of at most ``max_nodes`` nodes together, or of one larger graph.
-
-    >>> list(block_ranges(pointers([3, 2, 9, 1]), max_nodes=5))
-    [(0, 2), (2, 3), (3, 4)]
-    """
-    start, count = 0, node_ptr.size - 1
-    while start < count:
-        stop = int(np.searchsorted(node_ptr, node_ptr[start] + max_nodes, side="right")) - 1
-        stop = min(max(stop, start + 1), count)
-        yield start, stop
-        start = stop
-
-
-def classes_of(table: GraphTable) -> list[Any] | None:
-    """Class of every graph, a whole number or a name, None for one whose class is missing; None if there are none.
-
-    Several targets are questions of their own, and numbers of which some are not whole are no classes.
-
-    >>> classes_of(GraphTable.of(["C", "O", "N"]).with_targets([1, None, 0]))
-    [1, None, 0]
-    """
-    y = table.y
-    if y is None or y.ndim != 1:
-        return None
-    known = np.array([not is_missing(value) for value in y.tolist()], dtype=bool)
-    if y.dtype.kind == "f" and (known.all() or (y[known] != np.round(y[known])).any()):
-        return None
-    classes = np.full(y.size, None, dtype=object)
-    classes[known] = y[known].astype(np.int64) if y.dtype.kind == "f" else y[known]
-    return classes.tolist()  # type: ignore[no-any-return]
-
-
-def _rows_of(chosen: Ints, ptr: Ints) -> tuple[Ints, Ints]:
-    """Rows that belong to the chosen graphs, one graph after the other, and where each begins."""
-    sizes = ptr[chosen + 1] - ptr[chosen]
-    new = pointers(sizes)
-    return np.arange(new[-1]) + np.repeat(ptr[chosen] - new[:-1], sizes), new
-
-
 def _plain_index(index: Any) -> Any:  # noqa: ANN401
     """Lists as arrays, an empty one of integers; scikit-learn asks for ``table[rows, ...]``."""
     if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
@@ -567,16 +479,11 @@ def _plain_index(index: Any) -> Any:  # noqa: ANN401
     return index
 
 
-def _equal_columns(one: Columns, other: Columns) -> bool:
-    return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
-
-
 def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
     for side in SIDES:
         for name in {*getattr(first, side), *getattr(table, side)}:
             mine, theirs = getattr(first, side).get(name), getattr(table, side).get(name)
-            other = mine is None or theirs is None or mine.kind != theirs.kind
-            if other or _row_shape(mine) != _row_shape(theirs):
+            if _form(mine) != _form(theirs):
                 has, lacks = (0, i) if theirs is None or mine is not None else (i, 0)
                 raise GraphError(
                     f"the {side} of table {has} have a column {name!r} that those of table {lacks} do not have, or not "
@@ -588,5 +495,6 @@ def _check_same_columns(first: GraphTable, table: GraphTable, i: int) -> None:
         raise GraphError(f"table {i} differs from table 0 in whether edges are directed, or have weights.")
 
 
-def _row_shape(column: Column | None) -> tuple[int, ...]:
-    return column.numbers.shape[1:] if isinstance(column, Numbers) else ()
+def _form(column: Column | None) -> object:
+    """What columns must have in common to stand below one another."""
+    return None if column is None else (column.kind, column.numbers.shape[1:] if isinstance(column, Numbers) else ())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, TypedDict, Unpack, cast
 
 import msgspec
 import numpy as np
@@ -19,7 +19,6 @@ from rwkplus.errors import GraphError, ParameterError, Remedy
 from rwkplus.io.pyg import graph_list
 from rwkplus.table import Graphs, GraphTable, Numbers, Reader, Text
 from rwkplus.table.columns import Categories
-from rwkplus.table.graph_table import degree_labels
 from rwkplus.training import targets
 from rwkplus.training.targets import Classes, ClassName, Target, make_target, read_labels
 from rwkplus.types import Balance, Features, Loss, Task, Unknown, check_choice, check_ignore
@@ -65,7 +64,9 @@ class Inputs:
         table = table.without(ignore)
         if features == "auto":
             features = _guess(table)
-        max_degree = len(degree_labels(table).names) - 1 if features == "degree" else None
+        max_degree = None
+        if features == "degree":
+            max_degree = len(cast(Categories, table.with_degrees().nodes["degree"]).names) - 1
         table = _with_features(table, features, max_degree)
         by_column: list[Literal["nodes", "edges"]] = []
         if features == "discrete":
@@ -381,7 +382,7 @@ def _with_features(table: GraphTable, features: Features, max_degree: int | None
     described = [name for name, column in table.nodes.items() if not isinstance(column, Text)]
     if features in ("degree", "constant"):
         table = replace(table, nodes={name: column for name, column in table.nodes.items() if name not in described})
-        return table if max_degree is None else table.with_columns(nodes={"degree": degree_labels(table, max_degree)})
+        return table if max_degree is None else table.with_degrees(max_degree)
     if not described and table.num_nodes:
         raise GraphError(
             "the nodes have neither labels nor attributes.",

@@ -27,7 +27,7 @@ from rwkplus.detect import Explanation, GraphDetector, PatternDetector, Surprise
 from rwkplus.errors import RWKPlusWarning
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.mining import Occurrence, Pattern, PatternMiner
-from rwkplus.table.graph_table import classes_of
+from rwkplus.table.arrays import classes_of
 
 Facts = Iterator[tuple[str, Any]]
 

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rwkplus.table import Categories, GraphTable, Numbers, Text
-from rwkplus.table.columns import plain_values
-from rwkplus.table.graph_table import pointers
+from rwkplus.table.columns import plain_values, pointers
 
 WORDS = ["C", "N", "O", "", "ä\n,", "nan"]
 

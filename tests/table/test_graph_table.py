@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from rwkplus.errors import GraphError, ParameterError
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel
 from rwkplus.table import Categories, GraphTable, Numbers, Text
-from rwkplus.table.graph_table import classes_of
+from rwkplus.table.arrays import classes_of
 from rwkplus.table.packing import check_table
 from tests.io.tables import renamed
 from tests.strategies import colored_graphs, random_graphs

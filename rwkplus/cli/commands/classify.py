@@ -43,7 +43,7 @@ def classify(
     from rwkplus.kernels import RandomWalkKernel
     from rwkplus.kernels.evaluation import baseline_scores, nested_cross_validation
     from rwkplus.table import Reader
-    from rwkplus.table.graph_table import classes_of
+    from rwkplus.table.arrays import classes_of
 
     lengths, left_out = _numbers(steps), reading.ignore
     graphs = reading.load(dataset)

@@ -160,7 +160,7 @@ def _tell_planted(dataset: str, patterns: list[Any]) -> None:
 
 def _targets(table: Any, criterion: str) -> Any:  # noqa: ANN401
     """Classes of the graphs, where there are a few of them, or a single real target."""
-    from rwkplus.table.graph_table import classes_of
+    from rwkplus.table.arrays import classes_of
 
     classes = classes_of(table)
     if classes is not None:
