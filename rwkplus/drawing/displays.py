@@ -87,7 +87,7 @@ class PatternDisplay(GraphsDisplay):
     def __init__(self, patterns: Sequence[Any], explained: ArrayLike = ()) -> None:
         self.patterns = list(patterns)
         self.explained = np.asarray(explained, dtype=float)
-        super().__init__([p.to_networkx() for p in self.patterns], [_caption(p) for p in self.patterns])
+        super().__init__([p.drawn() for p in self.patterns], [_caption(p) for p in self.patterns])
 
     @classmethod
     def from_estimator(cls, miner: Any, *, most: int = SHOWN) -> Self:  # noqa: ANN401

@@ -427,4 +427,4 @@ def _parquet(path: Path) -> Any:  # noqa: ANN401
     try:
         return pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"cannot read {path}: {error}.") from error
+        raise DataError(f"cannot read {path}: {str(error).rstrip('.')}.") from error

@@ -95,9 +95,7 @@ class _TUFiles:
                 raise DataError(f"{path} is damaged ({error}). Is the file complete?") from error
             names = [name for name in self.zip.namelist() if not name.startswith("__MACOSX/")]
         else:
-            raise DataError(
-                f"{path} is neither a folder nor a zip file in TU format. GraphTable.of reads other files, too."
-            )
+            raise DataError(f"{path} is neither a folder nor a zip file in TU format. Is the file complete?")
         found = [name for name in names if name.endswith("_A.txt")]
         if len(found) != 1:
             raise DataError(f"{path} holds {len(found)} files named *_A.txt; a TU data set has exactly one.")

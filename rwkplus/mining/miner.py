@@ -25,6 +25,7 @@ from rwkplus.mining.search.large_graph import BlockSearch, LargeSearch
 from rwkplus.mining.search.occurrences import Found, Shape, covered, find_occurrences, used_entries
 from rwkplus.mining.search.whole_graph import count_whole
 from rwkplus.table import Graphs, GraphTable
+from rwkplus.table.columns import counted
 from rwkplus.types import (
     Callback,
     Coloring,
@@ -204,7 +205,8 @@ class PatternMiner(Miner):
         if not interrupted:
             controls.finish()
         if interrupted:
-            warnings.warn(f"stopped early: {len(patterns)} patterns so far.", RWKPlusWarning, stacklevel=2)
+            found = counted(len(patterns), "pattern")
+            warnings.warn(f"stopped early: {found} so far.", RWKPlusWarning, stacklevel=2)
         elif not patterns:
             warnings.warn(settings.why_none, stacklevel=2)
         self.patterns_ = with_contrasts(patterns, targets, plan.chances)
@@ -409,7 +411,9 @@ class _Settings:
         check_jobs(miner.n_jobs)
         check_ignore(miner.ignore)
         seconds = miner.max_seconds
-        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
+        if seconds is not None and (
+            isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
+        ):
             raise ParameterError(f"max_seconds must be a number above 0, or None; got {seconds!r}.")
         check_share("fidelity", miner.fidelity)
         if miner.fidelity == 0:
@@ -442,10 +446,10 @@ class _Settings:
         sizes = np.bincount(targets.values[targets.known]) if targets.classes else np.zeros(0)
         small = int((sizes < FEWEST_IN_CLASS).sum())
         if targets.classes and sizes.size - small < 2:
-            largest = ", ".join(map(str, np.sort(sizes)[::-1][:3]))
+            largest = np.sort(sizes)[::-1]
             raise ParameterError(
-                f"y has {sizes.size} classes, the largest of {largest} graphs: a contrast needs {FEWEST_IN_CLASS} of "
-                "two."
+                f"y has {sizes.size} classes, the largest with {largest[0]} and {largest[1]} graphs: a contrast needs "
+                f"two with at least {FEWEST_IN_CLASS}."
             )
         if small:
             warnings.warn(

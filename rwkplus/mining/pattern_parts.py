@@ -141,6 +141,7 @@ class StoredPattern(msgspec.Struct, forbid_unknown_fields=True):
     difference: MeanDifference | None = None
     mni: Count | None = None
     num_occurrences: Count | None = None
+    labelled: bool = True
 
     def check(self) -> None:
         """Raise ``ValueError`` where something would fail later."""

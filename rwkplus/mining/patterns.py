@@ -32,8 +32,8 @@ ORDERS = {"-": "SINGLE", "=": "DOUBLE", "#": "TRIPLE", ":": "AROMATIC"}
 class Pattern:
     """A small labelled graph that occurs in a database, and where.
 
-    Occurrences keep labels and edges; the graph may have further edges between the same nodes. Those that
-    differ only by a symmetry of the pattern are listed once.
+    Occurrences keep labels and edges; the graph may have further edges between the same nodes. Those on the same edges
+    are listed once, however many ways there are to lay the pattern on them.
 
     >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
     >>> edge = Pattern(("red", "blue"), ((0, 1, None),), "blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
@@ -73,6 +73,8 @@ class Pattern:
     """Minimum-image support, for databases of one graph: the fewest distinct nodes in one place of the pattern."""
     num_occurrences: int | None = None
     """Occurrences, for databases of one graph: of thousands, ``occurrences`` lists some."""
+    labelled: bool = True
+    """Whether nodes had labels; where nothing describes nodes, all have the label ``"0"``."""
 
     @property
     def size(self) -> int:
@@ -107,7 +109,7 @@ class Pattern:
         try:
             return self.to_smiles()
         except (DataError, MissingExtraError):
-            return describe(self.to_networkx())
+            return describe(self._with_labels("node"))
 
     def to_networkx(self) -> nx.Graph:
         """Return the pattern with attribute ``label`` of nodes and, where there are any, edges.
@@ -128,6 +130,24 @@ class Pattern:
             graph.add_node(v, label=name, **_asked(self.node_conditions, v))
         for k, (i, j, label) in enumerate(self.edges):
             graph.add_edge(i, j, **({} if label is None else {"label": label}), **_asked(self.edge_conditions, k))
+        return graph
+
+    def drawn(self) -> nx.Graph:
+        """Return what a picture shows: like :meth:`to_networkx`, but nothing is written on nodes without labels.
+
+        >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
+        >>> judged = ("blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
+        >>> edge = Pattern(("0", "0"), ((0, 1, None),), *judged, labelled=False)
+        >>> edge.short_name, edge.drawn().nodes[0]["label"]
+        ('path node-node', '')
+        """
+        return self._with_labels("")
+
+    def _with_labels(self, otherwise: str) -> nx.Graph:
+        """The pattern as a graph, with another label for nodes that have none."""
+        graph = self.to_networkx()
+        if not self.labelled:
+            nx.set_node_attributes(graph, otherwise, "label")
         return graph
 
     def to_data(self) -> "Data":
@@ -212,8 +232,9 @@ class Pattern:
     def to_cypher(self) -> str:
         """Write a query that finds the pattern in a graph database, such as Neo4j.
 
-        Labels of nodes are labels there, labels of edges types of relationships, and attributes properties. As for
-        occurrences, nodes differ from each other, and symmetric patterns are found once for every symmetry.
+        Labels of nodes are labels there, labels of edges types of relationships, and attributes properties. Where
+        several columns make a label, a type is called like all of them: ``wire, EUR``. As for occurrences, nodes differ
+        from each other, but the same edges are found once for every way to lay the pattern on them.
 
         >>> where = Occurrences(np.array([1]), np.array([[4, 5]]))
         >>> judged = ("blocks", 3.5, 1, 2, where, 0.5, 0.25, 0.25)
@@ -249,7 +270,7 @@ class Pattern:
         """
         from rwkplus.drawing.plots import plot_graph
 
-        return plot_graph(self.to_networkx(), label_colors(self.labels), ax)
+        return plot_graph(self.drawn(), label_colors(self.labels), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -279,7 +300,7 @@ class Pattern:
 
     def _repr_html_(self) -> str:
         """The pattern as a picture, for notebooks."""
-        picture = draw(self.to_networkx(), label_colors(self.labels), title=self.short_name)
+        picture = draw(self.drawn(), label_colors(self.labels), title=self.short_name)
         return (
             f'<figure style="width:12rem;margin:.5rem">{picture}<figcaption>{escape(str(self))}</figcaption></figure>'
         )
@@ -305,7 +326,7 @@ def _rdkit() -> Any:  # noqa: ANN401
 
 def _cypher_node(pattern: Pattern, v: int, told: set[int]) -> str:
     """A node, with its label where it comes first."""
-    label = "" if v in told else f":{_quoted(pattern.labels[v])}"
+    label = "" if v in told or not pattern.labelled else f":{_quoted(pattern.labels[v])}"
     told.add(v)
     return f"(n{v}{label})"
 

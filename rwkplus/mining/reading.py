@@ -18,6 +18,7 @@ from rwkplus.table import GraphTable, Reader
 from rwkplus.table.arrays import merge_directions
 from rwkplus.table.columns import Numbers
 from rwkplus.table.reader import SIDES, Side, directed_edges
+from rwkplus.types import check_ignore
 
 MARKS = 60
 """Conditions that nodes, or edges, can have all together: bits of a whole number."""
@@ -105,6 +106,7 @@ class PatternReader:
 
         Columns of several numbers a row become labels: ``n_classes`` classes of similar rows.
         """
+        check_ignore(ignore, table.names_to_ignore())
         table = table.without(ignore)
         numbers = {
             side: [
@@ -180,6 +182,7 @@ class PatternReader:
             ),
             node_coverage=np.unique(found.rows).size / database.rows.label.size,
             exhaustive=found.exhaustive,
+            labelled=labels.nodes.exists,
             **judged,
         )
 
@@ -282,13 +285,14 @@ def _cuts(table: GraphTable, side: Side, names: Sequence[str]) -> tuple[Cuts, ..
     found = []
     for name in names:
         values = getattr(table, side)[name].numbers.ravel().astype(np.float64)
-        at = cut_points(values[np.isfinite(values)], most)
+        values = values[np.isfinite(values)]
+        at = cut_points(values, most)
         if at:
             found.append(Cuts(name, at))
         else:
+            lacks = "one value only" if values.size else "no values"
             warnings.warn(
-                RWKPlusWarning(f"column {name!r} of the {side} has one value only: patterns say nothing of it."),
-                stacklevel=5,
+                RWKPlusWarning(f"column {name!r} of the {side} has {lacks}: patterns say nothing of it."), stacklevel=5
             )
     return tuple(found)
 

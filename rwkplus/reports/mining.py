@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from rwkplus.drawing import draw, graphs_to_draw, label_colors
@@ -144,7 +145,7 @@ def _times(pattern: Pattern) -> str:
 
 def _section(miner: PatternMiner, table: GraphTable, k: int, colors: dict[str, str]) -> Section:
     pattern = miner.patterns_[k]
-    graph = pattern.to_networkx()
+    graph = pattern.drawn()
     return Section(
         f"{k + 1}. {pattern.short_name}",
         Figure(draw(graph, colors, title=pattern.short_name, keys={v: v for v in graph})),
@@ -168,6 +169,8 @@ def _example(miner: PatternMiner, table: GraphTable, pattern: Pattern, row: int,
     """One graph, or the part around an occurrence, with all occurrences highlighted that it has, or with this one."""
     index, place = int(pattern.occurrences.graph[row]), pattern.occurrences[row].nodes
     graph = graphs_to_draw(miner.reader_.labels.labelled(table[index]))[0]
+    if not pattern.labelled:
+        nx.set_node_attributes(graph, "", "label")
     close = surroundings(graph, place)
     title = f"graph {table.graph_id(index)}"
     shown = {

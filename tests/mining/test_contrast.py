@@ -265,8 +265,8 @@ def test_missing_classes_are_left_out_and_counted():
     ("y", "named"),
     [
         (None, "needs a class or a target"),
-        ([1] + [0] * 19, "y has 2 classes, the largest of 19, 1 graphs: a contrast needs 3 of two"),
-        (list(range(20)), "y has 20 classes, the largest of 1, 1, 1 graphs: a contrast needs 3 of two"),
+        ([1] + [0] * 19, "y has 2 classes, the largest with 19 and 1 graphs: a contrast needs two with at least 3"),
+        (list(range(20)), "y has 20 classes, the largest with 1 and 1 graphs"),
         ([0.5, 1.5, *[None] * 18], "2 graphs have a target"),
     ],
 )
@@ -391,7 +391,7 @@ def test_of_searches_in_many_parts_the_price_is_paid():
 
 def test_when_time_is_over_the_first_pattern_is_told():
     graphs, y = rare_class(8, num_graphs=100)
-    with pytest.warns(RWKPlusWarning, match="stopped early: 1 patterns so far"):
+    with pytest.warns(RWKPlusWarning, match="stopped early: 1 pattern so far"):
         miner = PatternMiner(3, criterion="contrast", max_seconds=1e-9).fit(graphs, y)
     assert miner.interrupted_
     assert miner.patterns_[0].contrast[0].corrected is None
@@ -404,7 +404,7 @@ def test_interrupted_by_hand_it_keeps_what_it_has():
         if step.phase == "patterns":
             raise KeyboardInterrupt
 
-    with pytest.warns(RWKPlusWarning, match="stopped early: 1 patterns so far"):
+    with pytest.warns(RWKPlusWarning, match="stopped early: 1 pattern so far"):
         miner = PatternMiner(3, criterion="contrast").fit(graphs, y, callback=stop)
     assert miner.interrupted_
     assert 0 < miner.patterns_[0].contrast[1].corrected < ALPHA

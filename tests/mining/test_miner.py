@@ -201,7 +201,7 @@ def test_before_the_first_pattern_there_is_nothing_to_keep(molecules, monkeypatc
 
 
 def test_an_interrupted_miner_keeps_its_patterns(molecules):
-    with pytest.warns(RWKPlusWarning, match="stopped early: 1 patterns"):
+    with pytest.warns(RWKPlusWarning, match="stopped early: 1 pattern so far"):
         miner = PatternMiner(3, n_controls=0, random_state=0).fit(molecules, callback=interrupt)
     assert miner.interrupted_
     assert miner.transform(molecules[:4]).shape == (4, 1)

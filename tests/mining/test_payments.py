@@ -9,7 +9,7 @@ import rwkplus
 from rwkplus.datasets import payment_cases
 from rwkplus.detect import PatternDetector
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
-from rwkplus.mining import PatternMiner, load_patterns, save_patterns
+from rwkplus.mining import Pattern, PatternMiner, load_patterns, save_patterns
 from rwkplus.mining.reading import cut_points
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*self-loops and repeated edges")
@@ -127,13 +127,37 @@ def test_missing_amounts_meet_no_condition_and_constant_ones_are_told():
     graphs = flows(30)
     for graph in graphs:
         nx.set_edge_attributes(graph, 7.0, "fee")
+        nx.set_edge_attributes(graph, float("nan"), "tax")
         nx.set_edge_attributes(graph, {edge: float(k) for k, edge in enumerate(graph.edges)}, "time")
         graph.edges[9, 10]["time"] = None
-    with pytest.warns(RWKPlusWarning, match="'fee' of the edges has one value only"):
+    with (
+        pytest.warns(RWKPlusWarning, match="'fee' of the edges has one value only"),
+        pytest.warns(RWKPlusWarning, match="'tax' of the edges has no values"),
+    ):
         miner = PatternMiner(1, n_controls=0, beam_width=6).fit(graphs)
     assert [cuts.column for cuts in miner.reader_.edges] == ["time"]
     with pytest.raises(GraphError, match="the edges have no column of numbers 'time'"):
         miner.score(flows(2))
+
+
+def test_a_slip_in_a_column_to_ignore_is_told(cases):
+    with pytest.raises(ParameterError, match="there is no 'amonut' to ignore, but 'amount'"):
+        PatternMiner(1, n_controls=0, ignore=("amonut",)).fit(cases)
+
+
+def test_nodes_without_labels_are_not_called_by_any():
+    graphs = flows(20)
+    for graph in graphs:
+        for own in graph.nodes.values():
+            own.clear()
+    miner = PatternMiner(1, 3, criterion="blocks", n_controls=0, beam_width=6).fit(graphs)
+    pattern = miner.patterns_[0]
+    assert not pattern.labelled
+    assert " node " in pattern.short_name
+    assert pattern.to_cypher().startswith("MATCH (n0)-[")
+    assert Pattern.from_dict(pattern.to_dict()) == pattern
+    assert miner.transform(graphs).shape == (20, 1)
+    assert set(dict(pattern.drawn().nodes(data="label")).values()) == {""}
 
 
 def test_more_columns_of_numbers_than_patterns_can_tell_of_are_refused():
@@ -164,7 +188,7 @@ def test_a_time_budget_returns_what_was_found_so_far(cases):
     assert len(miner.patterns_) <= 1
 
 
-@pytest.mark.parametrize("seconds", [0, -1, True, "a minute"])
+@pytest.mark.parametrize("seconds", [0, -1, True, "a minute", float("nan")])
 def test_a_time_budget_is_a_number_above_zero(cases, seconds):
     with pytest.raises(ParameterError, match="max_seconds must be a number above 0"):
         PatternMiner(max_seconds=seconds).fit(cases)
