@@ -34,6 +34,8 @@ BASELINE = 0.35
 ARROW = 7.0
 BEND = 9.0
 """Distance of one of two edges between the same nodes from the straight line."""
+LOOP = 18.0
+"""Height of an edge from a node to itself."""
 DETOURS = (14.0, -14.0, 26.0, -26.0, 40.0, -40.0)
 """Ways around a node that lies on an edge of others."""
 SHARES = np.linspace(0.05, 0.95, 25)
@@ -263,6 +265,8 @@ class Sketch:
         """From where to where everything reaches."""
         boxes = np.array([*self.boxes.values(), *(text.box for text in self.texts)]).reshape(-1, 4)
         bent = [line.at(SHARES) for line in self.lines if line.bend]
+        loops = [self.boxes[u] for u, v in self.graph.edges() if u == v]
+        bent += [np.array([[box.x, box.y - box.half_height - LOOP]]) for box in loops]
         corners = np.concatenate([boxes[:, :2] - boxes[:, 2:], boxes[:, :2] + boxes[:, 2:], *bent])
         corners = corners if len(corners) else np.zeros((1, 2))
         return corners.min(0) - MARGIN, corners.max(0) + MARGIN

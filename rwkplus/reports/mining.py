@@ -37,7 +37,8 @@ def mining_report(miner: PatternMiner, graphs: Graphs, name: str) -> str:
     return Page(
         title=f"Patterns of {name}",
         lead=f"{found} pattern{'' if found == 1 else 's'} in {len(table)} graph{'' if len(table) == 1 else 's'}; "
-        f"{explained}. Criterion: {miner.criterion}. {what_chance_reaches(miner)}",
+        f"{explained}. Criterion: {miner.criterion}. {what_chance_reaches(miner)}"
+        + (" Nodes are labeled by their degree." if miner.reader_.labels.nodes.labels == ("degree",) else ""),
         numbers={"graphs": f"{len(table):,}", "nodes": f"{table.num_nodes:,}", "edges": f"{table.num_edges:,}"}
         | ({"patterns": found, "edges covered": f"{miner.explained_[-1]:.0%}"} if found else {}),
         charts=_curves(miner) if found > 1 or miner.training_.size else (),
@@ -151,7 +152,6 @@ def _section(miner: PatternMiner, table: GraphTable, k: int, colors: dict[str, s
         Figure(draw(graph, colors, title=pattern.short_name, keys={v: v for v in graph})),
         _facts(pattern),
         [_example(miner, table, pattern, row, colors) for row in _chosen(pattern)],
-        slides="occurrence",
         table=_classes(pattern),
         code=dict(_elsewhere(pattern)),
     )

@@ -213,6 +213,16 @@ def test_an_edge_from_a_node_to_itself_is_a_loop():
     assert loop.find("title").text == "again"
 
 
+def test_loops_lie_within_the_picture():
+    graph = nx.path_graph(3)
+    graph.add_edges_from([(v, v) for v in graph])
+    drawn = draw(graph, {})
+    _, top, _, _ = map(float, re.search(r'viewBox="([^"]+)"', drawn)[1].split())
+    starts = [float(y) for y in re.findall(r"M\S+ (\S+)c-16 -24", drawn)]
+    assert len(starts) == 3
+    assert top <= min(starts) - 0.75 * 24  # where a curve with both handles at a height of 24 turns
+
+
 # What stands out
 
 

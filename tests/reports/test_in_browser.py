@@ -67,6 +67,14 @@ def test_pages_fit_the_window_and_can_be_read(browser, pages, name, width, dark)
     assert browser.asked == [pages[name].as_uri()]
 
 
+@pytest.mark.parametrize("width", [1300, 1100, 360])
+def test_tables_of_classes_are_seen_to_their_last_column(browser, pages, width):
+    browser.window(width)
+    browser.open(pages["payments"])
+    hidden = "[...document.querySelectorAll('section .scroll')].map((e) => e.scrollWidth - e.clientWidth)"
+    assert set(browser.run(hidden)) == {0}
+
+
 @pytest.mark.parametrize("selector", ["p.lead", "svg > g > g > text", "svg > g > text", ".share"])
 def test_text_that_cannot_be_read_is_noticed(browser, pages, tmp_path, selector):
     path, style = tmp_path / "page.html", f"{selector} {{ color: #9ab; fill: #9ab }}</style>"

@@ -58,7 +58,7 @@ def mine(
     from rwkplus.reports.mining import what_chance_reaches
 
     check_output(out_folder, None if force else "use --force to write into it", folder=True)
-    graphs = reading.load(dataset)
+    graphs, how = _load(dataset, reading)
     miner = PatternMiner(
         _range("--patterns", patterns),
         _range("--size", size),
@@ -74,7 +74,7 @@ def mine(
     with progress_bars(err) as show:
         miner.fit(graphs, _targets(graphs, criterion), callback=show)
     save_patterns(miner.patterns_, out_folder / "patterns.json")
-    reading.keep(dataset, out_folder)
+    reading.keep(dataset, out_folder, **how)
     report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
     if as_json:
         facts = {"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_}
@@ -85,6 +85,16 @@ def mine(
         out.print(f"\n{LEGEND} {what_chance_reaches(miner)}")
     _tell_planted(dataset, miner.patterns_)
     out.print(f"The report is {report}.", soft_wrap=True)
+
+
+def _load(dataset: str, reading: Reading) -> tuple[Any, dict[str, Any]]:
+    """The graphs, and how they were read: nodes go by their degree only where nothing describes nodes or edges."""
+    from rwkplus.table import Text
+
+    how = {"without_labels": "nothing"}
+    table = reading.load(dataset, **how)
+    described = any(not isinstance(column, Text) for side in (table.nodes, table.edges) for column in side.values())
+    return (table, how) if described else (table.with_degrees(), {})
 
 
 def _table(patterns: list[Any]) -> Table:

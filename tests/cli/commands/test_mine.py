@@ -1,6 +1,10 @@
+import pytest
+
 from rwkplus.cli.commands.mine import Finding, find_known
 from rwkplus.datasets import planted_groups
+from rwkplus.files import read_json
 from rwkplus.mining import Pattern
+from tests.cli.program import invoke
 
 
 def test_known_groups_are_found_in_the_smallest_pattern_that_has_them():
@@ -12,3 +16,15 @@ def test_known_groups_are_found_in_the_smallest_pattern_that_has_them():
     assert find_known([larger, nitro], groups)["nitro"] == Finding(1, 0)
     assert find_known([larger], groups)["nitro"] == Finding(0, 1)
     assert find_known([larger], groups)["carboxyl"] is None
+
+
+@pytest.mark.parametrize(("channel", "labels", "degrees"), [("card", {"0"}, False), ("", {"2"}, True)])
+def test_nodes_go_by_their_degree_where_nothing_else_tells_anything(tmp_path, channel, labels, degrees):
+    rows = [f"{i},{u},{v},{channel}" for i in range(20) for u, v in (*("ab", "bc", "ca"), ("d", "e"))]
+    (tmp_path / "payments.csv").write_text("\n".join(["graph,source,target,channel", *rows]))
+    leave_out = [] if channel else ["--ignore", "channel"]
+    options = ["--out", tmp_path / "out", "--controls", 0, "--criterion", "blocks", *leave_out]
+    invoke("mine", tmp_path / "payments.csv", *options)
+    assert set(read_json(tmp_path / "out" / "patterns.json")["patterns"][0]["labels"]) == labels
+    assert ("labeled by their degree" in (tmp_path / "out" / "report.html").read_text()) == degrees
+    assert ("without_labels" in read_json(tmp_path / "out" / "graphs.json")["options"]) != degrees
