@@ -10,6 +10,7 @@ from rich.table import Table
 from rwkplus.cli.console import check_output, err, out, print_json, title_of
 from rwkplus.cli.options import Dataset, Jobs, Json, Reading, Seed, reads_graphs
 from rwkplus.errors import ParameterError
+from rwkplus.files import write_atomic
 from rwkplus.progress import progress_bars
 from rwkplus.types import Coloring, Criterion
 
@@ -54,7 +55,7 @@ def mine(
     target. Supports are exact. Patterns can have directed edges and conditions on numbers, such as amount >= 4000.
     """
     from rwkplus.mining import PatternMiner, save_patterns
-    from rwkplus.reports import write_mining_report
+    from rwkplus.reports import mining_report
     from rwkplus.reports.mining import what_chance_reaches
 
     check_output(out_folder, None if force else "use --force to write into it", folder=True)
@@ -73,9 +74,10 @@ def mine(
     )
     with progress_bars(err) as show:
         miner.fit(graphs, _targets(graphs, criterion), callback=show)
+    page = mining_report(miner, graphs, title_of(dataset))  # takes longest: before it, nothing is written
     save_patterns(miner.patterns_, out_folder / "patterns.json")
     reading.keep(dataset, out_folder, **how)
-    report = write_mining_report(out_folder / "report.html", miner, graphs, title_of(dataset))
+    report = write_atomic(out_folder / "report.html", page)
     if as_json:
         facts = {"dataset": dataset, "graphs": len(graphs), "threshold": miner.threshold_}
         print_json(facts | {"patterns": [_row(pattern) for pattern in miner.patterns_]})

@@ -28,3 +28,14 @@ def test_nodes_go_by_their_degree_where_nothing_else_tells_anything(tmp_path, ch
     assert set(read_json(tmp_path / "out" / "patterns.json")["patterns"][0]["labels"]) == labels
     assert ("labeled by their degree" in (tmp_path / "out" / "report.html").read_text()) == degrees
     assert ("without_labels" in read_json(tmp_path / "out" / "graphs.json")["options"]) != degrees
+
+
+def test_nothing_is_written_by_a_run_that_is_interrupted_before_the_end(tmp_path, monkeypatch, rwkplus):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rwkplus.reports.mining._section", interrupted)
+    options = ("--criterion", "blocks", "--patterns", 1, "--controls", 0)
+    code, _, complaint = rwkplus("mine", "functional-groups", "--out", tmp_path / "out", *options)
+    assert (code, complaint.strip()) == (130, "interrupted")
+    assert not (tmp_path / "out").exists()
