@@ -72,7 +72,7 @@ def atomic_folder(path: str | Path, replaces: str | Collection[str] | None = Non
     refused.
     """
     path = Path(path)
-    if path.exists() and (replaces is None or not (_is_replaceable(path, replaces) or _is_empty(path))):
+    if path.exists() and (replaces is None or not _is_replaceable(path, replaces)):
         what = "a folder of other files" if path.is_dir() and replaces is not None else "there already"
         raise DataError(f"{path} is {what}: give the name of a new folder.")
     scratch, old = _scratch(path, "new"), _scratch(path, "old")
@@ -96,13 +96,9 @@ def atomic_folder(path: str | Path, replaces: str | Collection[str] | None = Non
 
 
 def _is_replaceable(folder: Path, replaces: str | Collection[str]) -> bool:
-    if isinstance(replaces, str):
-        return (folder / replaces).exists()
-    return folder.is_dir() and {entry.name for entry in folder.iterdir()} <= set(replaces)
-
-
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and not any(folder.iterdir())
+    """Whether it is empty, has the one file, or none but these files."""
+    there = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {""}
+    return not there or (replaces in there if isinstance(replaces, str) else there <= set(replaces))
 
 
 def _scratch(path: Path, end: str) -> Path:

@@ -111,7 +111,7 @@ def _load_ogb(name: str, short: str, num_labels: int, path: str | Path | None) -
     _check_splits(files.path, parts)
     graphs = _cut(
         torch.from_numpy(nodes),
-        _both_ways(torch.from_numpy(edges)),
+        torch.from_numpy(np.stack([edges, edges[:, ::-1]], 1).reshape(-1, 2)).t(),  # as OGB: a bond, then its way back
         torch.from_numpy(edge_features).repeat_interleave(2, 0),
         torch.from_numpy(answers.astype(np.float32 if np.isnan(answers).any() or num_labels > 1 else np.int64)),
         num_nodes,
@@ -119,11 +119,6 @@ def _load_ogb(name: str, short: str, num_labels: int, path: str | Path | None) -
     )
     train, validation, test = parts.values()
     return MoleculeSet(name, graphs, train, validation, test, ATOM_COLUMNS, BOND_COLUMNS)
-
-
-def _both_ways(bonds: Tensor) -> Tensor:
-    """Every bond followed by its way back, as OGB has it: ``(2, 2E)``."""
-    return torch.stack([bonds, bonds.flip(1)], 1).view(-1, 2).t()
 
 
 def _cut(x: Tensor, edge_index: Tensor, edge_attr: Tensor, y: Tensor, num_nodes: Index, num_edges: Index) -> list[Data]:
@@ -207,7 +202,11 @@ class _OGBFiles:
         if not path.exists():
             raise DataError(f"there is no file or folder {path}.")
         folder = path if path.is_dir() else _unpacked(path, scratch)
-        self.files = {_inner(file.relative_to(folder).parts): file for file in folder.rglob("*.csv.gz")}
+        self.files = {}
+        for file in folder.rglob("*.csv.gz"):  # archives differ in what comes before raw and split
+            parts = file.relative_to(folder).parts
+            start = next((i for i, part in enumerate(parts) if part in ("raw", "split")), 0)
+            self.files["/".join(parts[start:])] = file
 
     def integers(self, part: str, limits: tuple[int | None, ...], rows: int | None = None) -> Index:
         """Read a table of whole numbers of at least 0, each column below its limit."""
@@ -228,7 +227,7 @@ class _OGBFiles:
         """Read a table of numbers; with ``gaps``, empty cells are nan."""
         raw = self._read(part)
         if gaps:  # not left to the parser, which refuses empty cells
-            raw = b"\n".join(_filled(line) for line in raw.splitlines())
+            raw = b"\n".join(b",".join(c if c.strip() else b"nan" for c in row.split(b",")) for row in raw.splitlines())
         try:
             values = np.empty((0, columns))
             if raw.strip():
@@ -269,16 +268,6 @@ def _unpacked(path: Path, folder: Path) -> Path:
     except Exception as error:  # damaged archives raise whatever their decompressors do
         raise DataError(f"{path} is no folder, tar or zip file that can be read ({error}).") from error
     return folder
-
-
-def _inner(parts: tuple[str, ...]) -> str:
-    """A path from ``raw`` or ``split`` on; archives differ in what comes before."""
-    start = next((i for i, part in enumerate(parts) if part in ("raw", "split")), 0)
-    return "/".join(parts[start:])
-
-
-def _filled(line: bytes) -> bytes:
-    return b",".join(cell if cell.strip() else b"nan" for cell in line.split(b","))
 
 
 def _bad_place(raw: bytes, columns: int) -> str:

@@ -1,4 +1,4 @@
-"""One file per source of graphs, both ways, behind one function; may import tables, and each source its own library."""
+"""Sources of graphs, a file per kind, both ways, behind one function; may import tables, and each its own library."""
 
 from rwkplus.io.sources import WrittenGraphs, read_graphs, write_graphs
 

@@ -121,10 +121,8 @@ class NeighborLoader(PartLoader):
         replace: Whether a neighbor may be drawn again.
         induced: Whether all edges among the sampled nodes belong to the batch, instead of those drawn: walks can then
             go back.
-        random_state: Seed of order and draws, which differ from epoch to epoch; None keeps the order and repeats the
-            draws.
-        share: Gives number of this process and of all processes.
-        fields: Arrays of the graph to give; all by default.
+
+    ``random_state``, ``share`` and ``fields`` are those of :class:`PartLoader`; without a seed, draws repeat, too.
 
     Example:
         >>> import torch
@@ -175,9 +173,8 @@ class ClusterLoader(PartLoader):
         input_nodes: Nodes to learn from, as distinct numbers ``(n,)`` or a mask ``(N,)``; all by default. They come
             first in every batch.
         batch_size: Most clusters per batch, over all processes.
-        random_state: Seed of the order; None keeps it.
-        share: Gives number of this process and of all processes.
-        fields: Arrays of the graph to give; all by default.
+
+    ``random_state``, ``share`` and ``fields`` are those of :class:`PartLoader`.
 
     Example:
         >>> ring = torch.stack([torch.arange(6), torch.arange(6).roll(1)])

@@ -134,10 +134,7 @@ class RWNN(Network):
         in_channels: Node features.
         out_channels: Outputs per graph.
         num_hidden: Hidden graphs.
-        hidden_channels: Width of the linear layer and ReLU before the kernels; None for neither.
-        norm: ``"batch"`` for BatchNorm, ``"fixed"`` for :class:`~rwkplus.nn.FixedScale`, which suits exact numbers.
-        dropout: Share of activations dropped in the MLP.
-        mlp_channels: Width of the MLP; None for a linear map.
+        hidden_channels: As in :class:`KerGNN`, and so are ``norm``, ``dropout`` and ``mlp_channels``.
         options: Of the kernels, see :class:`~rwkplus.nn.KernelOptions`; by default those of RWNN, ``kernel="rwk-"``,
             ``combine="concat"``, ``include_zero_step=True`` and ``adjacency="relu"``.
 

@@ -80,7 +80,10 @@ class EgoNets(BaseTransform):
             data = graphs[int(graph[wrong[0]])]
             check_edge_index(data.edge_index, data.num_nodes)
         edge_index += first[graph]
-        x, weight, attr = (_joined(graphs, field) for field in ("x", *PER_EDGE))
+        x, weight, attr = (
+            None if graphs[0].get(field) is None else torch.cat([data[field] for data in graphs])
+            for field in ("x", *PER_EDGE)
+        )
         egonets, color = self._found(edge_index, int(nodes.sum()), x, weight, attr)
         bounds = torch.cat([first, nodes.sum().view(1)])
         hashes = None if _is_rounded(weight, attr) else edge_hashes(edge_index, bounds, weight, attr)
@@ -241,10 +244,6 @@ def _are_alike(graphs: Sequence[Data]) -> bool:
 
     first = form(graphs[0])
     return first is not None and all(form(data) == first for data in graphs)
-
-
-def _joined(graphs: Sequence[Data], field: str) -> Tensor | None:
-    return None if graphs[0].get(field) is None else torch.cat([data[field] for data in graphs])
 
 
 def _cut(egonets: Egonets, nodes: Tensor) -> Iterator[Egonets]:

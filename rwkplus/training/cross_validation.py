@@ -231,20 +231,10 @@ def tune(
     short. Only the winner of a fold sees its test graphs, so the scores are those of the search as a whole (extra:
     ``tune``).
 
-    Args:
-        model: Registered name or class of the network.
-        X: Graphs in any form, or a :class:`GraphDataset`.
-        y: One label per graph; those that the graphs carry by default.
-        trials: Trials per fold.
-        space: What to try, by name of a parameter of the network or a setting: a list of choices, or a range
-            ``{"low": 0.001, "high": 0.1, "log": True}``. By default that of the registered network.
-        model_params: Parameters of the network that are not searched.
-        folds: Number of folds.
-        settings: Settings that are not searched.
-        place: Where to keep studies and the best network of each fold, and to resume from.
-        n_jobs: Folds at a time, in processes of their own.
-        callback: Called after every fold and, if these run one at a time, after every trial.
-        options: Of :class:`GraphDataset`, such as ``task`` or ``ignore``, where ``X`` is none.
+    There are so many ``trials`` per fold. ``space`` names what to try, parameters of the network or settings: a list of
+    choices each, or a range ``{"low": 0.001, "high": 0.1, "log": True}``; by default that of the registered network.
+    ``model_params`` and ``settings`` are not searched, ``place`` keeps studies, too, and ``callback`` is also called
+    after every trial. All else is as in :func:`cross_validate`.
     """
     settings = settings or Settings()
     data = GraphDataset.of(X, y, **options)

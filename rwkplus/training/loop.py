@@ -42,20 +42,12 @@ LARGEST = 1e38
 class Settings:
     """Settings of one training run; the defaults are those of the paper's classification experiments.
 
+    Those that estimators have as well are explained at :class:`rwkplus.training.GraphEstimator`; among equal scores,
+    the lower validation loss chooses.
+
     Args:
-        epochs: Passes over the training graphs.
-        batch_size: Most graphs per step, over all processes.
-        lr: Learning rate of Adam.
-        lr_schedule: ``"halve"``, or ``"cosine"``, where the rate falls to zero along half a cosine over all epochs.
-        halve_lr_every: Epochs after which the learning rate halves, again and again; 0 keeps it.
-        weight_decay: Decoupled weight decay; 0 is plain Adam.
-        validation: Share of the training graphs that chooses the best epoch; 0 keeps the last epoch.
-        metric: Score that chooses (``accuracy``, ``roc_auc``, ``mae``, ...); the usual one of the task by default.
-            Ties go to the lower validation loss.
-        patience: Epochs without a better score after which to stop; None trains all epochs.
         random_state: Seed of folds, initial weights, order and dropout.
-        accelerator: Lightning's name of the hardware: ``"auto"``, ``"cpu"``, ``"gpu"``.
-        devices: Processes on this machine.
+        devices: Processes on this machine, which share every batch.
         num_nodes: Machines.
         threads: Threads of torch while training; None leaves them alone.
 

@@ -183,15 +183,7 @@ class NodeClassifier(ProbabilityMixin, NetworkEstimator):
         validation: Nodes | None = None,
         callback: Callback | None = None,
     ) -> Self:
-        """Train the network on some nodes of a graph, while others choose the epoch.
-
-        Args:
-            X: The graph, with ``x`` and ``edge_index``.
-            y: One label for every node, ``X.y`` by default; those of other nodes than these are not looked at.
-            train: Mask or numbers of the nodes to learn from, ``X.train_mask`` by default.
-            validation: Those that choose the epoch, ``X.val_mask`` by default.
-            callback: Called after every epoch.
-        """
+        """Train the network on some nodes of a graph, while others choose the epoch; see :func:`train_nodes`."""
         self.seed_ = seed_of(self.random_state)
         self._check()
         choices = {name: getattr(self, name) for name in ("model_params", "class_weight", "positive")}

@@ -38,15 +38,7 @@ def train(
 ) -> TrainedNetwork:
     """Train a network on all given graphs, of which ``settings.validation`` choose the best epoch.
 
-    Args:
-        model: Registered name or a class; see :mod:`rwkplus.models.registry`.
-        X: Graphs in any form, or a :class:`GraphDataset`.
-        y: One label per graph, or one row of labels; those that the graphs carry by default.
-        model_params: Keyword arguments of the network.
-        settings: Epochs, learning rate, validation and so on.
-        place: Where to keep files, if at all.
-        callback: Called after every epoch.
-        options: Of :class:`GraphDataset`, such as ``task`` or ``ignore``, where ``X`` is none.
+    Arguments are those of :func:`rwkplus.training.cross_validate`; ``callback`` is called after every epoch.
 
     Example:
         >>> from rwkplus.datasets import load_graphs
