@@ -18,8 +18,8 @@ from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.loops.walk_loops import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints
-from rwkplus.table.checks import UNIFORM_LABEL, check_nodes
+from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints, check_nodes
+from rwkplus.table.checks import UNIFORM_LABEL
 from rwkplus.types import check_ignore
 
 PROMINENT = 0.5

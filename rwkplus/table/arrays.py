@@ -236,3 +236,14 @@ def classes_of(table: GraphTable) -> list[Any] | None:
     classes = np.full(y.size, None, dtype=object)
     classes[known] = y[known].astype(np.int64) if y.dtype.kind == "f" else y[known]
     return classes.tolist()  # type: ignore[no-any-return]
+
+
+def check_nodes(table: GraphTable) -> None:
+    """Refuse graphs without nodes.
+
+    >>> check_nodes(GraphTable.of(["CCO"]))
+    """
+    empty = np.diff(table.node_ptr) == 0
+    if empty.any():
+        i = int(np.argmax(empty))
+        raise GraphError(f"{table.describe_graph(i)} has no nodes: there is nothing to learn from it or to judge.")

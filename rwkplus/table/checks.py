@@ -207,7 +207,7 @@ def row_in_words(table: GraphTable, side: "Side", marked: NDArray[np.bool_]) -> 
     return f"{table.describe_graph(graph)}: edge {ids[table.source[row]]!r}-{ids[table.target[row]]!r}"
 
 
-# Nodes that nothing describes, no nodes, and files that were changed
+# Nodes that nothing describes, and files that were changed
 
 
 def equal_labels(table: GraphTable) -> Categories:
@@ -224,17 +224,6 @@ def with_equal_nodes(table: GraphTable) -> GraphTable:
     """
     described = any(isinstance(column, Categories | Numbers) for column in table.nodes.values())
     return table if described else table.with_columns(nodes={"label": equal_labels(table)})
-
-
-def check_nodes(table: GraphTable) -> None:
-    """Refuse graphs without nodes.
-
-    >>> check_nodes(GraphTable.of(["CCO"]))
-    """
-    empty = np.diff(table.node_ptr) == 0
-    if empty.any():
-        i = int(np.argmax(empty))
-        raise GraphError(f"{table.describe_graph(i)} has no nodes: there is nothing to learn from it or to judge.")
 
 
 def check_schema(colors: "SideSchema") -> None:

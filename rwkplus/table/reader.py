@@ -10,7 +10,7 @@ import numpy as np
 
 from rwkplus.errors import GraphError
 from rwkplus.table import checks
-from rwkplus.table.arrays import Floats, GraphArrays, Ints
+from rwkplus.table.arrays import Floats, GraphArrays, Ints, check_nodes
 from rwkplus.table.columns import Categories, Column, Numbers, Text, join, label_codes
 from rwkplus.table.graph_table import GraphTable
 from rwkplus.table.intervals import AttributeClasses, structural_rows
@@ -159,7 +159,7 @@ class Reader:
         plain = cls.fit(table, ignore)
         if plain.weighted:
             raise checks.weights_not_read(table)
-        checks.check_nodes(table)
+        check_nodes(table)
         table = table.without(ignore)
         edges = _with_classes(plain.edges, table, n_classes, "e", seed)
         if structural:

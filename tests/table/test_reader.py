@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 
 from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.table import GraphTable, Reader
-from rwkplus.table.checks import check_nodes, with_equal_nodes
+from rwkplus.table.arrays import check_nodes
+from rwkplus.table.checks import with_equal_nodes
 from rwkplus.table.intervals import AttributeClasses
 from rwkplus.table.reader import directed_edges
 from tests.strategies import colored_graphs, real_graphs
