@@ -13,6 +13,7 @@ import numpy as np
 from experiments.provenance import UNKNOWN
 from experiments.records import RESULTS, exists
 from rwkplus.errors import MissingExtraError
+from rwkplus.files import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,17 @@ def table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     """A header, a rule and rows of as many cells."""
     names = list(head)
     lines: list[Iterable[object]] = [names, ["---"] * len(names), *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    r"""What stands in a cell: names of patterns and columns neither end it nor become HTML.
+
+    >>> print(_cell("<b>a|b"), _cell(r"a\|b < 5"))
+    &lt;b>a\|b a\|b < 5
+    """
+    text = re.sub(r"(?<!\\)\|", r"\\|", visible(" ".join(str(value).splitlines())))
+    return re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", text)
 
 
 def rows_table(rows: Sequence[dict[str, Any]]) -> str:
