@@ -254,15 +254,27 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
                 nx.set_node_attributes(graph, "", "label")
         return drawn
 
+    def which_are_flagged(self, judged: Judgments) -> str:
+        """Say which scores make an anomaly, positive as people read them.
+
+        >>> from rwkplus.detect import SurpriseDetector
+        >>> detector = SurpriseDetector().fit(["CCC"] * 9)
+        >>> detector.which_are_flagged(detector.judge(["CCC", "CCO"]))
+        'scores above 0'
+        """
+        threshold = f"{0.0 - self.offset_:.3g}"
+        of_equals = (judged.scores[judged.flagged] == self.offset_).any()
+        return f"scores above {threshold}" + (f", and the most unusual of those at {threshold}" if of_equals else "")
+
     def _html_repr(self) -> str:
         """For notebooks: scikit-learn's diagram with the parameters and, once fitted, what was found."""
         diagram: str = estimator_html_repr(self)
         if not hasattr(self, "offset_"):
             return diagram
         scores = self._fitted.first
-        flagged = int(_beyond(self._border, scores, self._fitted.second).sum())
-        told = f"{flagged:,} of the {scores.size:,} fitted graphs are anomalies: scores above {0.0 - self.offset_:.3g}"
-        return f"{diagram}<p>{told}</p>"
+        flagged = _beyond(self._border, scores, self._fitted.second)
+        told = f"{flagged.sum():,} of the {scores.size:,} fitted graphs are anomalies"
+        return f"{diagram}<p>{told}: {self.which_are_flagged(Judgments(0.0 - scores, flagged))}</p>"
 
     def _settled(self, scored: Scored) -> dict[str, Any]:
         """What follows from the scores of the fitted graphs: all attributes that detectors share."""

@@ -38,6 +38,7 @@ DATE = re.compile(
     r"|\d{1,2}([./])\d{1,2}\6\d{4}( \d{1,2}:\d{2}(:\d{2})?)?"
 )
 SKIP = Remedy("{on_error} reads the rest.", on_error="skip")
+KEEP = Remedy("{on_error} keeps the graphs, with missing values.", on_error="skip")
 
 
 class RowLocator(NamedTuple):
@@ -133,7 +134,8 @@ class RowErrors:
         """Raise an error about all errors so far; or, if they are to be skipped, the rows to leave out."""
         texts = [own.text(self.places[side]) for side, own in self._new.items()]
         if self.on_error == "raise" and (texts or self._lacking):
-            raise self._error(" ".join(texts + self._lacking), *self._remedies, *([SKIP] if texts else []))
+            skip = SKIP if texts else KEEP
+            raise self._error(" ".join(texts + self._lacking), *self._remedies, skip)
         self._left_out += texts
         found, self._new = self._new, {}
         return {side: np.array(sorted(own.rows), dtype=np.int64) for side, own in found.items()}

@@ -104,8 +104,8 @@ def _lead(detector: GraphDetector, judged: Judgments, count: int, beside: bool) 
         )
         more += ". The most similar usual graphs are shown next to them." if beside else "."
     return (
-        f"{type(detector).__name__} flags {count} of {judged.scores.size} graphs: those with scores above "
-        f"{0.0 - detector.offset_:.3g}. {more}"
+        f"{type(detector).__name__} flags {count} of {judged.scores.size} graphs: those with "
+        f"{detector.which_are_flagged(judged)}. {more}"
     )
 
 

@@ -86,6 +86,21 @@ def test_planted_anomalies_rank_high(database):
     assert np.mean(scores[planted]) > np.quantile(scores, 0.9)
 
 
+def test_it_is_told_where_only_some_graphs_of_the_same_score_are_flagged():
+    # The second score decides between the two: one has the odd atom twice.
+    molecules = ["CCC"] * 38 + ["CCO", "OCO"]
+    detector = SurpriseDetector(0.05).fit(molecules)
+    assert detector.which_are_flagged(detector.judge(molecules)).startswith("scores above")
+    few = SurpriseDetector(0.025).fit(molecules)
+    judged = few.judge(molecules)
+    assert judged.flagged.sum() == 1
+    assert (judged.scores == few.offset_).sum() == 2
+    threshold = f"{-few.offset_:.3g}"
+    told = f"scores above {threshold}, and the most unusual of those at {threshold}"
+    assert few.which_are_flagged(judged) == told
+    assert told in few._repr_html_()
+
+
 def test_measurements_and_graphs_without_labels_are_read(graphs):
     plain = [nx.cycle_graph(5) for _ in range(9)]
     assert -SurpriseDetector().fit(plain).score_samples([nx.star_graph(4)])[0] > 0

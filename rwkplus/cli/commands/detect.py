@@ -243,8 +243,8 @@ def _show(judged: Judged) -> None:
     out.print(table)
     left = f", the first {SHOWN} shown" if len(judged.flagged) > SHOWN else ""
     out.print(
-        f"\n{len(judged.flagged)} of {len(judged.graphs)} graphs flagged{left}: scores above "
-        f"{0.0 - judged.detector.offset_:.3g}.",
+        f"\n{len(judged.flagged)} of {len(judged.graphs)} graphs flagged{left}: "
+        f"{judged.detector.which_are_flagged(judged.found)}.",
     )
     if not judged.flagged:
         out.print(why_none(judged.detector, judged.found))
