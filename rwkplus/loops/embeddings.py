@@ -1,4 +1,4 @@
-"""Compiled loops over the occurrences of small labelled graphs: finding them, and growing them by an edge."""
+"""Compiled loops over the occurrences of small labelled graphs in a database, and over its edges."""
 
 from typing import Any, NamedTuple
 
@@ -81,32 +81,6 @@ def find_embeddings_at(graphs: Adjacency, plan: MatchPlan, roots: Ints, limit: i
     """
     found: Ints = _find(*graphs._replace(graph=np.arange(graphs.label.size)), *plan, limit, roots)
     return found
-
-
-class Growth(NamedTuple):
-    """Ways to extend embeddings by one edge."""
-
-    row: Ints  # the embedding
-    start: Ints  # position that the edge starts from
-    end: Ints  # later position that it closes a cycle with; the number of positions for a new node
-    entry: Ints  # of the adjacency
-    node: Ints  # the new node, -1 for none
-
-
-def grow_embeddings(graphs: Adjacency, embeddings: Ints, edges: Ints) -> Growth:
-    """List every way to extend every embedding by one edge of the database.
-
-    Args:
-        graphs: The database.
-        embeddings: Rows of nodes ``(count, n)``; -1 for positions that a distorted occurrence lacks.
-        edges: Edges of the pattern, positions and label ``(m, 3)``, which are not listed again.
-
-    >>> triangle = Adjacency(*map(np.array, ([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [0] * 6, [0] * 3, [0] * 3)))
-    >>> growth = grow_embeddings(triangle, np.array([[0, 1, 2]]), np.array([[0, 1, 0], [1, 2, 0]]))
-    >>> growth.start, growth.end, growth.node  # the edge that closes the path
-    (array([0]), array([2]), array([-1]))
-    """
-    return Growth(*_grow(graphs.indptr, graphs.neighbor, graphs.edge_label, embeddings, edges))
 
 
 class Groups(NamedTuple):
@@ -332,22 +306,18 @@ def _find(
                 count += 1
                 in_graph += 1
                 depth -= 1
-                if in_graph == limit or depth == 0:
+                if in_graph == limit:
                     break
                 continue
             p = cursor[depth]
             if p == indptr[place[anchor[depth]] + 1]:
                 depth -= 1
-                if depth == 0:
-                    break
                 continue
             cursor[depth] = p + 1
             v = neighbor[p]
             if node_label[v] != label[depth] or edge_label[p] != anchor_edge[depth]:
                 continue
-            if indptr[v + 1] - indptr[v] < degree[depth]:
-                continue
-            if need[depth] and marks[v] & need[depth] != need[depth]:
+            if indptr[v + 1] - indptr[v] < degree[depth] or (need[depth] and marks[v] & need[depth] != need[depth]):
                 continue
             if before[depth] >= 0 and v < place[before[depth]]:
                 continue
@@ -523,41 +493,3 @@ def joined_marks(
                 marks[e] |= edge_marks[p]
             p += 1
     return marks
-
-
-@njit(cache=True, nogil=True)
-def _grow(indptr: Any, neighbor: Any, edge_label: Any, embeddings: Any, edges: Any) -> Any:
-    count, n = embeddings.shape
-    total = 0
-    for e in range(count):
-        for i in range(n):
-            if embeddings[e, i] >= 0:
-                total += indptr[embeddings[e, i] + 1] - indptr[embeddings[e, i]]
-    row = np.empty(total, np.int64)
-    start = np.empty(total, np.int64)
-    end = np.empty(total, np.int64)
-    entry = np.empty(total, np.int64)
-    node = np.empty(total, np.int64)
-    used = 0
-    for e in range(count):
-        for i in range(n):
-            u = embeddings[e, i]
-            if u < 0:
-                continue
-            for p in range(indptr[u], indptr[u + 1]):
-                j = 0
-                while j < n and embeddings[e, j] != neighbor[p]:
-                    j += 1
-                if j == n or (j > i and not _has_edge(edges, i, j, edge_label[p])):
-                    row[used], start[used], end[used], entry[used] = e, i, j, p
-                    node[used] = neighbor[p] if j == n else -1
-                    used += 1
-    return row[:used], start[:used], end[:used], entry[:used], node[:used]
-
-
-@njit(cache=True, nogil=True)
-def _has_edge(edges: Any, i: int, j: int, label: int) -> bool:
-    k = 0
-    while k < edges.shape[0] and not (edges[k, 0] == i and edges[k, 1] == j and edges[k, 2] == label):
-        k += 1
-    return bool(k < edges.shape[0])

@@ -10,7 +10,6 @@ from rwkplus.loops.embeddings import (
     Adjacency,
     find_entries,
     group_by_kind,
-    grow_embeddings,
     pack,
     reverse_entries,
     totals_by_mark,
@@ -75,42 +74,8 @@ def test_a_limit_keeps_that_many_embeddings_of_each_graph():
     assert np.bincount(data.rows.graph[found[:, 0]]).tolist() == [2, 2]
 
 
-@given(labelled_graphs(), labelled_graphs(max_nodes=3))
-@settings(max_examples=40)
-def test_growing_lists_every_edge_at_an_embedding_that_the_pattern_does_not_use(graph, pattern):
-    data, shape = database(graph), shape_of(pattern)
-    embeddings = exact_embeddings(data, shape)
-    row, start, end, entry, node = grow_embeddings(data.rows, embeddings, shape.edge_array)
-    edge = data.rows.edge_label[entry]
-    grown = set(zip(row.tolist(), start.tolist(), end.tolist(), edge.tolist(), node.tolist(), strict=True))
-    expected = set()
-    for r, nodes in enumerate(embeddings.tolist()):
-        for i, u in enumerate(nodes):
-            for p in range(data.rows.indptr[u], data.rows.indptr[u + 1]):
-                v, label = int(data.rows.neighbor[p]), int(data.rows.edge_label[p])
-                if v not in nodes:
-                    expected.add((r, i, len(nodes), label, v))
-                elif nodes.index(v) > i and (i, nodes.index(v), label) not in shape.edges:
-                    expected.add((r, i, nodes.index(v), label, -1))
-    assert grown == expected
-
-
-def test_missing_positions_do_not_grow():
-    data = database(_labelled_path(3))
-    row, *_ = grow_embeddings(data.rows, np.array([[-1, 1]]), np.empty((0, 3), np.int64))
-    assert set(row.tolist()) == {0}
-    assert row.size == 2  # both neighbors of the middle node, none of the missing one
-
-
 def test_packing_takes_rows_that_share_nothing_with_rows_taken_before():
     assert pack(np.array([[0, 1], [1, 2], [2, 3], [3, 0]]), 4).tolist() == [True, False, True, False]
-
-
-def _labelled_path(n):
-    path = nx.path_graph(n)
-    nx.set_node_attributes(path, 0, "label")
-    nx.set_edge_attributes(path, 0, "label")
-    return path
 
 
 @given(labelled_graphs(), labelled_graphs(max_nodes=5))

@@ -1,13 +1,21 @@
 from itertools import product
 
+import networkx as nx
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rwkplus.loops.growing import CERTAIN, PRODUCT, SPARE, count_ways, expected_ways, ways_of
+from rwkplus.loops.growing import CERTAIN, PRODUCT, SPARE, count_ways, expected_ways, grow_embeddings, ways_of
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.occurrences import exact_embeddings
-from tests.loops.test_embeddings import adjacency_of, multi_shape, multigraphs
+from tests.loops.test_embeddings import (
+    adjacency_of,
+    database,
+    labelled_graphs,
+    multi_shape,
+    multigraphs,
+    shape_of,
+)
 
 
 @st.composite
@@ -112,3 +120,37 @@ def by_sets(data, shape, embeddings, pairs, i, j, way, mode, log_absent):
         return 0.0, 0.0, 0.0
     in_graph = np.mean([1 - np.exp(sum(own) * log_absent) for own in rates.values()])
     return len(rates), in_graph, np.mean([1 - np.exp(rate * log_absent) for own in rates.values() for rate in own])
+
+
+@given(labelled_graphs(), labelled_graphs(max_nodes=3))
+@settings(max_examples=40)
+def test_growing_lists_every_edge_at_an_embedding_that_the_pattern_does_not_use(graph, pattern):
+    data, shape = database(graph), shape_of(pattern)
+    embeddings = exact_embeddings(data, shape)
+    row, start, end, entry, node = grow_embeddings(data.rows, embeddings, shape.edge_array)
+    edge = data.rows.edge_label[entry]
+    grown = set(zip(row.tolist(), start.tolist(), end.tolist(), edge.tolist(), node.tolist(), strict=True))
+    expected = set()
+    for r, nodes in enumerate(embeddings.tolist()):
+        for i, u in enumerate(nodes):
+            for p in range(data.rows.indptr[u], data.rows.indptr[u + 1]):
+                v, label = int(data.rows.neighbor[p]), int(data.rows.edge_label[p])
+                if v not in nodes:
+                    expected.add((r, i, len(nodes), label, v))
+                elif nodes.index(v) > i and (i, nodes.index(v), label) not in shape.edges:
+                    expected.add((r, i, nodes.index(v), label, -1))
+    assert grown == expected
+
+
+def labelled_path(n):
+    path = nx.path_graph(n)
+    nx.set_node_attributes(path, 0, "label")
+    nx.set_edge_attributes(path, 0, "label")
+    return path
+
+
+def test_missing_positions_do_not_grow():
+    data = database(labelled_path(3))
+    row, *_ = grow_embeddings(data.rows, np.array([[-1, 1]]), np.empty((0, 3), np.int64))
+    assert set(row.tolist()) == {0}
+    assert row.size == 2  # both neighbors of the middle node, none of the missing one

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rwkplus.loops.cycles import short_cycles
-from rwkplus.loops.embeddings import Floats, Growth, Ints, grow_embeddings
+from rwkplus.loops.embeddings import Floats, Ints
+from rwkplus.loops.growing import Growth, grow_embeddings
 from rwkplus.mining.search.chance import Chance
 from rwkplus.mining.search.database import MiningDatabase
 from rwkplus.mining.search.greedy import Controls, Search
