@@ -271,9 +271,6 @@ def _target_remedy(dataset: str) -> str:
 def parse_yaml(text: str) -> Any:  # noqa: ANN401
     """Read YAML as people write it: plain values only, numbers such as 1e-3, and dates as they are written.
 
-    Raises:
-        ValueError: It is no YAML, or holds something else.
-
     Example:
         >>> parse_yaml("{lr: 1e-3, since: 2001-99-99}")
         {'lr': 0.001, 'since': '2001-99-99'}

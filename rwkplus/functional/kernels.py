@@ -215,20 +215,8 @@ def egonet_scores(
 
     The same numbers as :func:`rwk_plus` and :func:`rwk_minus` with egonets as graphs of their own, but nodes meet
     hidden nodes once, not once per egonet. :class:`rwkplus.nn.KernelConv` gives the same by compiled loops where it
-    can.
-
-    Args:
-        x: Node features.
-        egonets: Neighborhood of every node.
-        hidden_x: Node features of the hidden graphs.
-        hidden_adj: Their weighted adjacencies.
-        steps: Longest walk, counted in edges.
-        match_all: Match every node of a walk (RWK+) or only its ends (RWK-).
-        options: Edge colors of the hidden graphs, compared with those of ``egonets``, closed walks, and what is
-            applied to the walks ``(R, K, M)`` of each step: see :class:`WalkOptions`.
-
-    Returns:
-        One score per step, egonet and hidden graph.
+    can. ``match_all`` matches every node of a walk (RWK+), else only its ends (RWK-); options apply to the walks
+    ``(R, K, M)`` of each step.
 
     Example:
         >>> from rwkplus.nn import extract_egonets
@@ -317,11 +305,7 @@ def whole_graphs(
 
 
 def count_graphs(batch: Int[Tensor, " N"], num_graphs: int | None = None) -> int:
-    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that.
-
-    >>> count_graphs(torch.tensor([0, 0, 1]))
-    2
-    """
+    """Number of graphs, read off ``batch`` if it is not known; an accelerator has to wait for that."""
     if num_graphs is None:
         return int(batch.max()) + 1 if batch.numel() else 0
     return num_graphs

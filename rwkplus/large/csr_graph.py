@@ -115,11 +115,7 @@ class CSRGraph:
 
     @classmethod
     def of(cls, data: Data) -> Self:
-        """Sort the edges of a PyG graph; every tensor with a row per node comes along.
-
-        Raises:
-            ShapeError: Edges are no tensor ``(2, E)`` of node numbers.
-            GraphError: Something about nodes or edges would be lost, or edges name nodes that are not there.
+        """Sort the edges of a PyG graph; every tensor with a row per node comes along, and nothing may be lost.
 
         Example:
             >>> CSRGraph.of(Data(edge_index=torch.tensor([[2, 0], [1, 1]]), num_nodes=3)).indices
@@ -156,9 +152,6 @@ class CSRGraph:
     def data(self) -> Data:
         """The whole graph as PyG knows it; features stay where they are.
 
-        Raises:
-            GraphError: An array for the nodes is of a type that torch does not know.
-
         Example:
             >>> CSRGraph(np.array([0, 1, 1]), np.array([1])).data().edge_index
             tensor([[1],
@@ -182,9 +175,6 @@ class CSRGraph:
         """Map the files of a folder into memory; what they hold of the nodes is read when it is used.
 
         Pages are private: a process may write into its arrays, the files and other processes do not change.
-
-        Raises:
-            DataError: A file is missing, is not what the header says, or has edges of nodes that are not there.
         """
         folder = Path(folder)
         listed, facts = _read_header(folder)

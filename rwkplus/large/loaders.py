@@ -224,10 +224,6 @@ def _input_numbers(nodes: Nodes | None, num_nodes: int) -> Index:
 def node_numbers(nodes: Nodes, num_nodes: int, name: str) -> NDArray[np.int64]:
     """Numbers of the nodes that are meant, in their order, each once; ``name`` says in errors what was read.
 
-    Raises:
-        ShapeError: A mask is not one for all nodes.
-        ParameterError: There are neither truth values nor numbers, or numbers of nodes that are not there, or twice.
-
     Example:
         >>> node_numbers(np.array([True, False, True]), 3, "train_mask"), node_numbers([2, 0], 3, "train_mask")
         (array([0, 2]), array([2, 0]))

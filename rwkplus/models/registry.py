@@ -53,11 +53,7 @@ def register(name: str, cls: type[nn.Module], space: Mapping[str, Any] | None = 
 
 
 def class_of(model: Model) -> type[nn.Module]:
-    """Return the class of a network.
-
-    >>> class_of("gin").__name__
-    'GIN'
-    """
+    """Return the class of a network."""
     if not isinstance(model, str):
         return model
     if model not in MODELS:
@@ -237,11 +233,7 @@ def name_of(model: Model) -> str | None:
 
 
 def name_to_save(model: Model) -> str:
-    """Return the registered name of a network, or say how to give it one.
-
-    >>> name_to_save(class_of("gin"))
-    'gin'
-    """
+    """Return the registered name of a network, or say how to give it one."""
     name = name_of(model)
     if name is None:
         raise ParameterError(

@@ -94,12 +94,9 @@ def fused_conv(
             ``v * C + c`` stands for edges of color ``c`` from node ``v``.
         hidden_adj: ``(M, C * M)``, the transposed hidden adjacencies side by side.
         bias: ``(M,)``.
-        steps: Edges of the longest walk.
-        combine: ``"last"``, ``"sum"`` or ``"concat"``.
-        recompute: Keep only the colors for the backward pass and walk again there.
-
-    Returns:
-        ``(N, M)``, or ``(N, steps * M)`` if concatenated.
+        steps: As in :class:`rwkplus.nn.RWKPlusConv`.
+        combine: See there.
+        recompute: See there.
 
     Example:
         >>> one, matrix = torch.ones(1, 1), CSR(torch.tensor([0, 1]), torch.tensor([0]), torch.ones(1))

@@ -275,15 +275,9 @@ def extract_egonets(
     edge_weight: Tensor | None = None,
     edge_attr: Tensor | None = None,
 ) -> Egonets:
-    """Find the egonets of all nodes; see :class:`EgoNets` for their order. The search runs on the CPU.
+    """Find the egonets of all nodes; see :class:`EgoNets` for their order and extent. The search runs on the CPU.
 
-    Args:
-        edge_index: Directed edges ``(2, E)``; give undirected edges twice.
-        num_nodes: Number of nodes.
-        hops: Largest distance from the center.
-        max_nodes: Largest number of members; None for all.
-        edge_weight: Weights ``(E,)``.
-        edge_attr: Colors ``(E, C)`` or ``(E,)``.
+    Edges are directed ``(2, E)``, undirected ones given twice; weights are ``(E,)``, colors ``(E, C)`` or ``(E,)``.
 
     >>> extract_egonets(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3, max_nodes=2).size
     tensor([2, 2, 2])

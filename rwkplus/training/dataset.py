@@ -280,20 +280,12 @@ def outputs_of(model: nn.Module, store: GraphStore, index: Index) -> Tensor:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a network is; the CPU if it has no parameters.
-
-    >>> device_of(nn.Linear(1, 1))
-    device(type='cpu')
-    """
+    """Where a network is; the CPU if it has no parameters."""
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
 def dtype_of(model: nn.Module) -> torch.dtype:
-    """The type of a network's weights; torch's default if it has none.
-
-    >>> dtype_of(nn.Linear(1, 1).double())
-    torch.float64
-    """
+    """The type of a network's weights; torch's default if it has none."""
     return next((part.dtype for part in model.parameters()), torch.get_default_dtype())
 
 

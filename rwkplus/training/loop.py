@@ -400,12 +400,7 @@ def _check_threads(number: int | None) -> None:
 
 @contextmanager
 def threads(number: int | None) -> Iterator[None]:
-    """Set torch's threads inside the block; None leaves them alone.
-
-    >>> with threads(1):
-    ...     torch.get_num_threads()
-    1
-    """
+    """Set torch's threads inside the block; None leaves them alone."""
     before = torch.get_num_threads()
     try:
         if number is not None:

@@ -169,10 +169,7 @@ class Checkpoints:
 
 
 def check_identity(path: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """Raise unless a file belongs to the run that wants to go on from it.
-
-    >>> check_identity(Path("run"), {"lr": 0.1}, {"lr": 0.1, "epochs": 3})
-    """
+    """Raise unless a file belongs to the run that wants to go on from it."""
     wanted, found = json_values(wanted), json_values(found)
     different = [name for name in wanted if found.get(name) != wanted[name]]
     if different:
