@@ -126,11 +126,7 @@ class Beam:
 
     @property
     def expired(self) -> bool:
-        """Whether there is no time left.
-
-        >>> Beam().expired, Beam(deadline=0.0).expired
-        (False, True)
-        """
+        """Whether there is no time left."""
         return time.monotonic() > self.deadline
 
 
@@ -286,10 +282,6 @@ def condition_cost(database: MiningDatabase) -> float:
     return float(np.log(1 + database.num_edge_marks + database.num_marks))
 
 
-def _choice_cost(database: MiningDatabase, shape: Shape) -> float:
-    return edge_cost(database, shape) + condition_cost(database)
-
-
 @dataclass(frozen=True)
 class Extensions:
     """Extensions of several patterns, with the evidence for each."""
@@ -357,9 +349,9 @@ def extensions(
     ]
     graphs, in_graph, at_place = np.concatenate([np.empty((3, 0)), *expected], axis=1)
     steps, holds, _, known = _Candidates.joined(parts)
-    before = np.array([(_choice_cost(database, grown.shape), grown.score, grown.surprise) for grown in front])
+    before = np.array([(edge_cost(database, grown.shape), grown.score, grown.surprise) for grown in front])
     price, score, surprise = np.repeat(before, sizes, axis=0).T
-    gains = evidence(holds, graphs, in_graph, beam.fidelity) - price
+    gains = evidence(holds, graphs, in_graph, beam.fidelity) - (price + condition_cost(database))
     if beam.surprise:
         surprise = surprise - np.log(np.maximum(at_place, 1e-9))
     found = Extensions(front, np.repeat(np.arange(len(front)), sizes), steps, holds, score + gains, surprise)

@@ -268,11 +268,7 @@ class SizedControls(Controls):
         self.freedom = freedom
 
     def among(self, control: Callable[[int], Floats]) -> "SizedControls":
-        """What chance achieves among some of the graphs only.
-
-        >>> SizedControls(lambda number: np.zeros(1), most=3).among(lambda number: np.ones(1)).most
-        3
-        """
+        """What chance achieves among some of the graphs only."""
         return SizedControls(control, self.most, self.n_jobs, None, self.deadline, self.freedom)
 
     def beaten_at(self, score: float, level: int) -> bool:
@@ -296,11 +292,7 @@ class SizedControls(Controls):
 
     @property
     def threshold(self) -> float:
-        """Score that suffices, whatever the size.
-
-        >>> SizedControls(lambda number: np.zeros(1), most=0).threshold
-        0.0
-        """
+        """Score that suffices, whatever the size."""
         return max(self._threshold(-1), 0.0) if self.found else 0.0
 
     def _threshold(self, level: int) -> float:
