@@ -339,7 +339,7 @@ def _opened(path: str | Path, kind: str, framework: Literal["pt", "numpy"]) -> I
     except OSError as error:
         raise DataError(f"cannot read the {kind} {path}: {error.strerror or error}.") from error
     except (SafetensorError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} is no {kind} saved by rwkplus, or is not complete ({error}).") from error
+        raise DataError(f"{path} is not a {kind} saved by rwkplus, or is incomplete ({error}).") from error
 
 
 def damaged(path: str | Path, why: object) -> DataError:

@@ -79,7 +79,9 @@ def check_device(field: str, values: object, device: torch.device, layer: object
     if not isinstance(values, Tensor):
         raise ParameterError(f"{field} must be a tensor, got {type(values).__name__}.", "Call torch.as_tensor.")
     if values.device != device:
-        raise ParameterError(f"{field} is on {values.device} but {layer} on {device}.", "Move one of them with .to().")
+        raise ParameterError(
+            f"{field} is on {values.device} but {layer} is on {device}.", "Move one of them with .to()."
+        )
 
 
 def check_dtype(x: Tensor, dtype: torch.dtype, layer: object) -> None:

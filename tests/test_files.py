@@ -73,7 +73,7 @@ def test_json_is_read_in_the_encoding_it_is_written_in(tmp_path):
 def test_json_that_python_cannot_read_is_refused_by_file(tmp_path, text, reason):
     with pytest.raises(DataError, match=rf"cannot read .*file\.json: {reason}\."):
         read_json(write_atomic(tmp_path / "file.json", text))
-    with pytest.raises(DataError, match=r"toy is no toy saved by rwkplus"):
+    with pytest.raises(DataError, match=r"toy is not a toy saved by rwkplus"):
         read(write_atomic(tmp_path / "toy", save({}, {HEADER: text})))
 
 
@@ -278,9 +278,9 @@ def bad_files(whole):
         ("other", "does not hold a toy .*: its format is 'rwkplus toy, version 9'"),
         ("list", r"does not hold a toy that this version of rwkplus reads\."),
         ("foreign", r"does not hold a toy that this version of rwkplus reads\."),
-        ("empty", "is no toy saved by rwkplus, or is not complete"),
-        ("short", "is no toy saved by rwkplus, or is not complete"),
-        ("text", "is no toy saved by rwkplus, or is not complete"),
+        ("empty", "is not a toy saved by rwkplus, or is incomplete"),
+        ("short", "is not a toy saved by rwkplus, or is incomplete"),
+        ("text", "is not a toy saved by rwkplus, or is incomplete"),
     ],
 )
 def test_every_other_file_is_refused_with_the_reason(path, tmp_path, monkeypatch, name, message):

@@ -215,7 +215,9 @@ def _unknown(name: str) -> DataError:
         )
     close = difflib.get_close_matches(name, [*REGISTRY, *TU_NAMES], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return DataError(f"there is no data set, file or folder {name!r}.{hint} `rwkplus datasets` lists the known names.")
+    return DataError(
+        f"there is no data set, file or folder {name!r}.{hint} Use `rwkplus datasets` to list the known names."
+    )
 
 
 def find(entry: Entry) -> Path | None:

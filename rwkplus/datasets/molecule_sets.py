@@ -266,7 +266,7 @@ def _unpacked(path: Path, folder: Path) -> Path:
             with tarfile.open(path) as archive:
                 archive.extractall(folder, filter="data")
     except Exception as error:  # damaged archives raise whatever their decompressors do
-        raise DataError(f"{path} is no folder, tar or zip file that can be read ({error}).") from error
+        raise DataError(f"{path} cannot be read as a folder, tar or zip file ({error}).") from error
     return folder
 
 

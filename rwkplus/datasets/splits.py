@@ -19,7 +19,7 @@ def stratified_folds(y: Index, folds: int, random_state: int) -> list[tuple[Inde
     """
     classes, counts = np.unique(y, return_counts=True)
     if classes.size < 2:
-        raise ParameterError("there is only one class: nothing to classify.")
+        raise ParameterError("there is only one class, so there is nothing to classify.")
     _check_folds(folds)
     if counts.min() < folds:
         rare, least = classes[counts.argmin()], int(counts.min())

@@ -72,7 +72,8 @@ class PatternDetector(GraphDetector):
             raise KeyboardInterrupt
         if not miner.patterns_:
             raise GraphError(
-                "no patterns were found, so nothing is usual.", "SurpriseDetector (--detector surprise) needs none."
+                "no patterns were found, so graphs cannot be compared with them.",
+                "SurpriseDetector (--detector surprise) does not need patterns.",
             )
         return {"miner_": miner}, _scored(miner, table)
 

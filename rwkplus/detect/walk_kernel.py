@@ -149,7 +149,7 @@ class WalkKernelDetector(GraphDetector):
     def _refer_to(self, references: GraphTable, seed: int) -> tuple[dict[str, Any], Scored]:
         """Attributes that follow from the references, and the references scored, each by the others."""
         if self.method == "lof" and len(references) < 2:
-            raise GraphError("the local outlier factor compares graphs with their neighbors: it needs at least two.")
+            raise GraphError("the local outlier factor compares graphs with their neighbors: give at least two.")
         kernel = default_kernel(references) if self.kernel is None else clone(self.kernel)
         counted = self.method == "forest" and self.kernel is None and kernel.kernel == "node-centric"
         counts = color_counts().fit(references) if counted else None
@@ -271,7 +271,7 @@ def _check_same_scores(now: Floats, then: Floats) -> None:
     if not np.allclose(now, then, rtol=1e-6, atol=1e-9):
         warnings.warn(
             RWKPlusWarning(
-                "the model was fitted anew and scores its own graphs differently than when it was saved, probably by "
+                "the model was refitted and scores its own graphs differently than when it was saved, probably by "
                 "another version of scikit-learn.",
                 "Fit and save it again for scores that can be compared.",
             ),

@@ -251,9 +251,9 @@ class _Assembly:
             edges.rows[repeated.rows],
             message,
             "Give an edge once, or in both directions with the same cells.",
-            Remedy(f"{{drop_duplicates}} leaves out {unit}s that are equal.", drop_duplicates=True),
-            Remedy(f"Where each {unit} is an edge of its own, {{multigraph}} says so.", multigraph=True),
-            Remedy("Where edges lead from source to target only, {directed} says so.", directed=True),
+            Remedy(f"To drop equal {unit}s, use {{drop_duplicates}}.", drop_duplicates=True),
+            Remedy(f"If each {unit} is a separate edge, use {{multigraph}}.", multigraph=True),
+            Remedy("If edges point from source to target, use {directed}.", directed=True),
         )
 
     def _take_targets(self) -> None:
@@ -331,10 +331,9 @@ class _Assembly:
             return columns
         if "id" in columns:
             raise DataError(
-                f"{self.errors.table('nodes')}: column {self.options.node!r} says what nodes are called, and so does "
-                "'id'.",
-                Remedy("Choose it instead: {node}.", node="id"),
-                Remedy("Leave it out: {ignore}.", ignore=("nodes.id",)),
+                f"{self.errors.table('nodes')}: columns {self.options.node!r} and 'id' both hold ids of nodes.",
+                Remedy("Use the other: {node}.", node="id"),
+                Remedy("Or leave it out: {ignore}.", ignore=("nodes.id",)),
             )
         return {"id": Text(Factorized(self.node_codes, self.node_values).cells()), **columns}
 

@@ -125,7 +125,7 @@ def _sheets(files: dict[Side, Path], options: ReadOptions) -> tuple[ReadOptions,
         errors.add_unread(side, sheet.unread, sheet.unread_shown)
         for name, bad in sheet.unreadable.items():
             told = repr(name).replace("{", "{{").replace("}", "}}")
-            hint = Remedy(f"If {told} holds labels, say so: {{labels}}.", labels=(name,))
+            hint = Remedy(f"If {told} holds labels, use {{labels}}.", labels=(name,))
             given = kind_of(name, side, options) == "attribute"
             messages = [_no_number(name, cell) for cell in bad.cells[:SHOWN]]
             errors.add(side, bad.rows, messages.__getitem__, *([] if given else [hint]))

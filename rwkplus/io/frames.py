@@ -145,7 +145,7 @@ def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
         raise GraphError(f"{called} is a {type(data).__name__}.", remedy) from error
     for name in frame.columns:
         if not isinstance(name, str):
-            raise GraphError(f"{called} has a column called {name!r}, which is no word. Rename it.")
+            raise GraphError(f"{called} has a column called {name!r}, which is not text. Rename it.")
     return frame
 
 

@@ -97,7 +97,7 @@ class _File:
             self.directed = found.directed
         if found.directed != self.directed:
             ways = ("directed", "others are not") if found.directed else ("undirected", "others are directed")
-            raise GraphError(f"the graph is {ways[0]} and {ways[1]}: one answer holds for all graphs of a file.")
+            raise GraphError(f"the graph is {ways[0]} and {ways[1]}: all graphs of a file must be of one kind.")
         return found
 
     def _add(self, good: dict[int, Record]) -> None:
@@ -209,7 +209,7 @@ def _check_target(name: str, value: object) -> None:
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         raise GraphError(f"{name} must be a number or a name, got {short_repr(value)}.")
     if isinstance(value, float) and not math.isfinite(value):
-        raise GraphError(f"the target {value} is no number to learn. Give another, or drop the graph.")
+        raise GraphError(f"the target {value} is not a finite number. Replace it, or remove the graph.")
     if isinstance(value, int) and not -LARGEST <= value < LARGEST:
         raise GraphError(f"the target {short_repr(value)} is too large for a whole number of 64 bits: make it a name.")
 

@@ -206,7 +206,7 @@ def _decoded_slowly(line: bytes) -> Any:  # noqa: ANN401
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def _infinite(value: object, place: str) -> Iterator[str]:
@@ -235,7 +235,7 @@ def _diagnose(raw: Any) -> None:  # noqa: ANN401
     for flag in ("directed", "multigraph"):
         if not isinstance(raw.get(flag, False), bool):
             raise GraphError(f"{flag!r} must be true or false, got {short_repr(raw[flag])}.")
-    raise GraphError("it is no graph in node-link form.")
+    raise GraphError("it is not a graph in node-link format.")
 
 
 def _objects(raw: Mapping[str, Any], field: str) -> list[dict[str, Any]]:

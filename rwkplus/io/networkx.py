@@ -85,7 +85,7 @@ def _names(fields: Sequence[dict[Any, Any]], kind: str, ptr: Any) -> list[str]: 
             row = next(k for k, own in enumerate(fields) if name in own)
             i = int(np.searchsorted(ptr, row, side="right")) - 1
             raise GraphError(
-                f"graph {i}: a {kind} attribute is called {name!r}, which is no word: columns have names.",
+                f"graph {i}: an attribute of {kind}s is called {name!r}, but column names must be text.",
                 "Rename it, or delete it.",
             )
     return names
@@ -105,7 +105,7 @@ def from_igraph(graphs: Sequence[Any], options: ReadOptions = ReadOptions()) -> 
     options.check("graphs of igraph", ACCEPTED)
     for i, graph in enumerate(graphs):
         if not hasattr(graph, "vs") or not hasattr(graph, "get_edgelist"):
-            raise GraphError(f"graph {i} is no graph of igraph, unlike graph 0: give all in one form.")
+            raise GraphError(f"graph {i} is not an igraph graph, but graph 0 is: give all in the same form.")
     directed = _direction(graphs)
     nodes = _values([(graph.vs, graph.vcount()) for graph in graphs])
     edges = _values([(graph.es, graph.ecount()) for graph in graphs])
@@ -157,8 +157,8 @@ def _direction(graphs: Sequence[Any]) -> bool:
     if len(set(ways)) > 1:
         i = ways.index(not ways[0])
         raise GraphError(
-            f"graph {i} is {'directed' if ways[i] else 'undirected'} and graph 0 is not: one answer holds for all "
-            "graphs of a table.",
+            f"graph {i} is {'directed' if ways[i] else 'undirected'} and graph 0 is not: all graphs of a table "
+            "must be of one kind.",
             "Convert with .to_directed(), which keeps every walk, or with .to_undirected().",
         )
     return bool(ways[0])

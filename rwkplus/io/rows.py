@@ -37,7 +37,7 @@ DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?"
     r"|\d{1,2}([./])\d{1,2}\6\d{4}( \d{1,2}:\d{2}(:\d{2})?)?"
 )
-SKIP = Remedy("{on_error} reads the rest.", on_error="skip")
+SKIP = Remedy("Use {on_error} to read the rest.", on_error="skip")
 KEEP = Remedy("{on_error} keeps the graphs, with missing values.", on_error="skip")
 
 
@@ -289,7 +289,7 @@ def _meant(name: str, columns: Sequence[str], option: str) -> Iterator[Remedy]:
     else:
         yield Remedy(f"Say with {{{option}}} which one it is.", **{option: ...})
     if option == "source":
-        yield Remedy("If these are molecules, {smiles} names the column of SMILES.", smiles=...)
+        yield Remedy("If these are molecules, name the column of SMILES: {smiles}.", smiles=...)
 
 
 def has_molecules(columns: Iterable[str], options: ReadOptions) -> bool:

@@ -286,10 +286,10 @@ def _second_words(rows: Sequence[tuple[int, list[str]]], path: str | Path) -> di
         return {"name": Text.of(words[-1].strip() for _, words in rows)}  # without a name, the SMILES
     if len(seconds) < len(rows):
         alone, beside = (next(n for n, words in rows if len(words) == count) for count in (1, 2))
-        raise DataError(f"{path}, line {alone}: a target is missing behind the SMILES; line {beside} has one.")
+        raise DataError(f"{path}, line {alone}: a target is missing after the SMILES; line {beside} has one.")
     for (number, _), target in zip(rows, targets, strict=True):
         if isinstance(target, float) and not math.isfinite(target):
-            raise DataError(f"{path}, line {number}: the target {target} is no number to learn. Remove the molecule.")
+            raise DataError(f"{path}, line {number}: the target {target} is not a finite number. Remove the molecule.")
     return {"y": target_column("y", targets)}
 
 

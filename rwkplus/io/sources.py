@@ -285,7 +285,7 @@ def _reader_of_path(path: Path) -> Read:
         single = [] if path.suffix or len(path.parts) > 1 else [f"A SMILES goes into a list: [{str(path)!r}]."]
         raise DataError(f"there is no file or folder {path}. Graphs can be read from {KNOWN}.", *single)
     if path.suffix.lower() not in FILES:
-        raise DataError(f"{path} is of no known kind: give {KNOWN}.")
+        raise DataError(f"{path} is of in no known format: give {KNOWN}.")
     return _function(FILES[path.suffix.lower()])
 
 

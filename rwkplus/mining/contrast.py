@@ -120,7 +120,7 @@ class Targets:
             what = "class" if self.classes else "target"
             warnings.warn(
                 RWKPlusWarning(
-                    f"{missing} of {self.values.size} graphs have no {what} in y: the contrast leaves them out."
+                    f"{missing} of {self.values.size} graphs have no {what} in y: they are left out of the contrast."
                 ),
                 stacklevel=4,
             )

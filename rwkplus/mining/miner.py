@@ -453,8 +453,8 @@ class _Settings:
             )
         if small:
             warnings.warn(
-                f"{small} of {sizes.size} classes of y have fewer than {FEWEST_IN_CLASS} graphs: the search leaves "
-                "them out.",
+                f"{small} of {sizes.size} classes of y have fewer than {FEWEST_IN_CLASS} graphs: they are left out of "
+                "the search.",
                 RWKPlusWarning,
                 stacklevel=3,
             )
@@ -487,19 +487,19 @@ class _Settings:
             )
         if self.controlled:
             return RWKPlusWarning(
-                "no pattern beats chance: rewiring the graphs at random gives scores as high.",
+                "no pattern occurs more often than by chance: randomly rewired graphs give scores as high.",
                 "Are the node labels informative?",
                 Remedy(
-                    "Small graphs often rewire into themselves: {n_controls} finds patterns without comparing.",
+                    "Small graphs often rewire into themselves: use {n_controls} to skip the comparison.",
                     n_controls=0,
                 ),
             )
         low, high = self.sizes
         return RWKPlusWarning(
-            f"no pattern of {low if low == high else f'{low} to {high}'} nodes occurs more than labels and degrees "
-            "explain.",
+            f"no pattern of {low if low == high else f'{low} to {high}'} nodes occurs more often than labels and "
+            "degrees explain.",
             "Are the node labels informative?",
-            Remedy("Setting {pattern_size} allows other sizes.", pattern_size=...),
+            Remedy("To allow other sizes, use {pattern_size}.", pattern_size=...),
         )
 
     def check_against(self, database: MiningDatabase) -> None:

@@ -229,5 +229,5 @@ def _id(value: object, depth: int = 0) -> object:
     if isinstance(value, list | tuple) and depth < DEEPEST_ID:
         return tuple(_id(part, depth + 1) for part in value)
     if value is not None and not isinstance(value, str | int | float):
-        raise ValueError(f"{type(value).__name__} is no id of a graph or node")
+        raise ValueError(f"{type(value).__name__} is not an id of a graph or node")
     return value

@@ -209,7 +209,7 @@ class Pattern:
         alike = again is not None and (again.GetNumAtoms(), again.GetNumBonds()) == size
         usual = all(bond in ORDERS for _, _, bond in self.edges)
         if not usual or not alike or not again.HasSubstructMatch(query):
-            raise DataError("the pattern is a part of molecules, not a molecule itself.", "to_smarts() writes it.")
+            raise DataError("the pattern is a part of molecules, not a molecule itself.", "Use to_smarts() instead.")
         return text
 
     def _atomic_numbers(self, chem: Any) -> list[int]:  # noqa: ANN401
@@ -220,13 +220,13 @@ class Pattern:
         if not set(self.labels) <= numbers.keys() or not orders <= BONDS.keys():
             words = sorted({*self.labels} - numbers.keys()) or sorted(map(str, orders - BONDS.keys()))
             raise DataError(
-                f"{', '.join(map(repr, words[:5]))}: no elements or bonds, so this is no part of a molecule."
+                f"{', '.join(map(repr, words[:5]))}: not elements or bonds, so this is not part of a molecule."
             )
         pairs = {frozenset((i, j)) for i, j, _ in self.edges}
         if self.directed or len(pairs) < len(self.edges):
-            raise DataError("edges have directions or run side by side, so this is no part of a molecule.")
+            raise DataError("edges are directed or parallel, so this is not part of a molecule.")
         if any(self.node_conditions) or any(self.edge_conditions):
-            raise DataError("the pattern has conditions on attributes, which SMARTS and SMILES cannot tell.")
+            raise DataError("the pattern has conditions on attributes, which SMARTS and SMILES cannot express.")
         return [numbers[label] for label in self.labels]
 
     def to_cypher(self) -> str:

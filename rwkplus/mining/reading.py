@@ -129,7 +129,7 @@ class PatternReader:
         if table.directed != self.directed and table.num_edges:
             raise GraphError(
                 f"these graphs are {'directed' if table.directed else 'undirected'}, the mined ones were not.",
-                Remedy("Read both alike: {directed}.", directed=self.directed),
+                Remedy("Read both in the same way: {directed}.", directed=self.directed),
             )
         _, rows, _, _ = directed_edges(table)
         edge_marks = _marks(self.edges, table, "edges")
@@ -267,7 +267,7 @@ def _marks(cuts: Sequence[Cuts], table: GraphTable, side: Side) -> Ints:
         if marks.size and not (isinstance(column, Numbers) and column.width == 1):
             raise GraphError(
                 f"the {side} have no column of numbers {part.column!r}, those of the mined graphs had one.",
-                Remedy("Treat both the same, or fit with {ignore}.", ignore=(f"{side}.{part.column}",)),
+                Remedy("Read both in the same way, or fit with {ignore}.", ignore=(f"{side}.{part.column}",)),
             )
         if marks.size:
             marks |= part.marks(column.numbers.ravel().astype(np.float64)) << shift  # type: ignore[union-attr]
@@ -278,8 +278,10 @@ def _marks(cuts: Sequence[Cuts], table: GraphTable, side: Side) -> Ints:
 def _cuts(table: GraphTable, side: Side, names: Sequence[str]) -> tuple[Cuts, ...]:
     if 2 * len(names) > MARKS:
         raise GraphError(
-            f"the {side} have {len(names)} columns of numbers, and patterns can tell of {MARKS // 2}.",
-            Remedy("Leave the others out, {ignore}, or give them as one column of several numbers.", ignore=...),
+            f"the {side} have {len(names)} columns of numbers, but patterns can use at most {MARKS // 2}.",
+            Remedy(
+                "Leave out the others with {ignore}, or combine them into one column of several numbers.", ignore=...
+            ),
         )
     most = min(MOST_CUTS, MARKS // 2 // max(len(names), 1))
     found = []
@@ -290,9 +292,9 @@ def _cuts(table: GraphTable, side: Side, names: Sequence[str]) -> tuple[Cuts, ..
         if at:
             found.append(Cuts(name, at))
         else:
-            lacks = "one value only" if values.size else "no values"
+            lacks = "only one value" if values.size else "no values"
             warnings.warn(
-                RWKPlusWarning(f"column {name!r} of the {side} has {lacks}: patterns say nothing of it."), stacklevel=5
+                RWKPlusWarning(f"column {name!r} of the {side} has {lacks}, so patterns do not use it."), stacklevel=5
             )
     return tuple(found)
 

@@ -147,7 +147,7 @@ class Gallery:
             for k, own in enumerate(self._names(side)[:LABELS])
         ]
         patterns = [(str(k), f"{k}. {pattern.short_name}") for k, pattern in enumerate(self.patterns, start=1)]
-        classes = sorted(set(self._classes))
+        classes = sorted({*self._classes} - {""})
         fields = [choice("label", "label", labels)] if labels else []
         fields += [choice("min", "min. nodes"), choice("max", "max. nodes")]
         fields += [choice("pattern", "pattern", patterns)] if patterns else []

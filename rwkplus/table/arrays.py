@@ -246,4 +246,4 @@ def check_nodes(table: GraphTable) -> None:
     empty = np.diff(table.node_ptr) == 0
     if empty.any():
         i = int(np.argmax(empty))
-        raise GraphError(f"{table.describe_graph(i)} has no nodes: there is nothing to learn from it or to judge.")
+        raise GraphError(f"{table.describe_graph(i)} has no nodes: so it cannot be used.")

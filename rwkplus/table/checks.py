@@ -84,7 +84,7 @@ def _other_columns(colors: "SideSchema", found: Described, table: GraphTable) ->
             return GraphError(
                 f"{graph}: the {colors.side} have a column {name!r}, those of the fitted graphs had none "
                 f"of that name.{more}",
-                Remedy("Treat both the same, or leave it out: {ignore}.", ignore=(name,)),
+                Remedy("Read both in the same way, or leave it out: {ignore}.", ignore=(name,)),
             )
     if not here and colors.labels:
         return GraphError(
@@ -103,7 +103,7 @@ def _other_columns(colors: "SideSchema", found: Described, table: GraphTable) ->
     names = f": {', '.join(colors.names[:5])}" if colors.names and lacking[0] in colors.labels else ""
     return GraphError(
         f"{graph}: the {colors.side} have no column {lacking[0]!r}, those of the fitted graphs had one{names}.",
-        Remedy("Treat both the same, or fit with {ignore}.", ignore=(lacking[0],)),
+        Remedy("Read both in the same way, or fit with {ignore}.", ignore=(lacking[0],)),
     )
 
 
@@ -128,7 +128,7 @@ def weights_not_read(table: GraphTable) -> GraphError:
     """The error about weights where only labels are compared."""
     return GraphError(
         f"these graphs have weights (column {table.weight!r} of the edges), which are not read here.",
-        Remedy("Leave them out, {ignore}, or give them as an attribute.", ignore=(table.weight,)),
+        Remedy("Leave them out with {ignore}, or give them as an attribute.", ignore=(table.weight,)),
     )
 
 
@@ -190,8 +190,8 @@ def warn_if_none_known(colors: "SideSchema", unknown: NDArray[np.bool_], stackle
     if unknown.size and unknown.all():
         warnings.warn(
             RWKPlusWarning(
-                f"no label of the {colors.side} was there when the estimator was fitted: are these graphs of the same "
-                "kind, and their labels spelled the same way?"
+                f"no label of the {colors.side} occurs in the fitted graphs: are these graphs of the same kind, with "
+                "labels spelled in the same way?"
             ),
             stacklevel=stacklevel,
         )

@@ -467,7 +467,7 @@ def refuse_date(name: str, of: str) -> GraphError:
     """The error about a date, which has no unit."""
     return GraphError(
         f"column {name!r} of the {of} holds dates or times, which have no unit.",
-        "Make numbers of them, such as days since the first.",
+        "Convert them to numbers, such as days since the first.",
         Remedy("Or leave them out: {ignore}.", ignore=(name,)),
     )
 
@@ -481,8 +481,8 @@ def mixed_column(name: str, of: str, shown: str) -> GraphError:
 
 def _other(name: str) -> tuple[Remedy, Remedy]:
     return (
-        Remedy("To use its values as labels, say so: {labels}.", labels=(name,)),
-        Remedy("To leave it out: {ignore}.", ignore=(name,)),
+        Remedy("To read its values as labels, use {labels}.", labels=(name,)),
+        Remedy("To leave it out, use {ignore}.", ignore=(name,)),
     )
 
 

@@ -499,4 +499,6 @@ def estimator_of(trained: TrainedNetwork) -> NetworkEstimator:
 def refuse_weights(sample_weight: object) -> None:
     """Scores are not weighted, and must not look as if they were."""
     if sample_weight is not None:
-        raise ParameterError("scores know no sample_weight: give what predict returns to sklearn.metrics.")
+        raise ParameterError(
+            "score does not support sample_weight: pass the predictions to a function of sklearn.metrics."
+        )

@@ -214,7 +214,7 @@ def parts_of(graph: CSRGraph) -> dict[str, Index]:
         if both.size:
             raise DataError(
                 f"{first}_mask and {second}_mask of {where} have {both.size} nodes in common, "
-                f"the first of them {both[0]}: scores would be of nodes that the network knows."
+                f"the first of them {both[0]}: masks must not overlap."
             )
     return parts
 

@@ -351,8 +351,8 @@ def _parts(data: Data, labels: NDArray[Any], train: Nodes | None, validation: No
     both = np.intersect1d(*parts)
     if both.size:
         raise ParameterError(
-            f"{both.size} nodes, the first of them {both[0]}, are to be learned from and to validate: that would "
-            "choose an epoch that knows them by heart."
+            f"{both.size} nodes, the first of them {both[0]}, are used for both training and validation: "
+            "the two must not overlap."
         )
     return parts
 

@@ -86,7 +86,7 @@ class Place:
         check_identity(path, job.identity(), trained.run)
         if trained.settings.epochs != job.settings.epochs:
             raise ParameterError(
-                f"{self.folder} holds a run of {trained.settings.epochs} epochs that came to its end: start anew for "
+                f"{self.folder} holds a run of {trained.settings.epochs} epochs that is complete: start a new one for "
                 f"{job.settings.epochs}."
             )
         try:
@@ -151,7 +151,7 @@ class Checkpoints:
         try:
             record, tensors = read_tensors(self.path, "checkpoint of a training run", None, "pt", HEADER)
         except DataError as error:
-            raise DataError(str(error), "Remove it to start anew.") from error
+            raise DataError(str(error), "Remove it to start over.") from error
         check_identity(self.path, self.identity, record.get("identity", {}))
         try:
             model.load_state_dict(_under("now", tensors))
@@ -164,7 +164,7 @@ class Checkpoints:
             state.history[state.epoch]
         except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
             raise DataError(
-                f"{self.path} is damaged: its parts do not fit together.", "Remove it to start anew."
+                f"{self.path} is damaged: its parts do not fit together.", "Remove it to start over."
             ) from error
 
 
@@ -175,7 +175,7 @@ def check_identity(path: Path, wanted: Mapping[str, Any], found: Mapping[str, An
     if different:
         raise DataError(
             f"{path} belongs to another run: {', '.join(different)} differ.",
-            "Resume with what it was started with, or start anew in another folder.",
+            "Resume with the same settings, or start a new run in another folder.",
         )
 
 

@@ -100,7 +100,7 @@ class Classes(Target):
         except TypeError as error:
             raise ParameterError("y must hold numbers or names, all of one kind: these cannot be sorted.") from error
         if len(names) < 2:
-            raise ParameterError(f"all labels are of class {names[0]!r}: nothing to tell apart.")
+            raise ParameterError(f"all labels are of class {names[0]!r}, so there is nothing to distinguish.")
         return cls(names)
 
     def about(self, positive: ClassName | None) -> Self:
@@ -115,7 +115,9 @@ class Classes(Target):
             raise ParameterError(f"positive={positive!r} is for two classes, and there are {self.width}: leave it out.")
         found = next((name for name in self.names if name == positive or str(name) == str(positive)), None)
         if found is None:
-            raise ParameterError(f"positive={positive!r} is none of the classes {self.names[0]!r}, {self.names[1]!r}.")
+            raise ParameterError(
+                f"positive={positive!r} is not one of the classes {self.names[0]!r}, {self.names[1]!r}."
+            )
         return replace(self, positive=found)
 
     @property
@@ -138,7 +140,9 @@ class Classes(Target):
         unknown = next((name for name in np.asarray(y).tolist() if name not in number), None)
         if unknown is not None:
             known = ", ".join(map(str, self.names[:10]))
-            raise ParameterError(f"y holds the class {unknown!r}, which was not there in training; known are {known}.")
+            raise ParameterError(
+                f"y holds the class {unknown!r}, which did not occur in training. Known classes are {known}."
+            )
         return torch.tensor([number[name] for name in np.asarray(y).tolist()])
 
     def loss(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -256,7 +260,7 @@ class Questions(Target):
             raise ParameterError("several questions need y of shape (graphs, questions) with 0, 1 or nan.")
         both = (answers == 0).any(0) & (answers == 1).any(0)
         if not both.any():
-            raise ParameterError("no column of y holds both 0 and 1: nothing to tell apart.")
+            raise ParameterError("no column of y holds both 0 and 1, so there is nothing to distinguish.")
         return cls(tuple(f"task {i}" for i in range(answers.shape[1])))
 
     @property

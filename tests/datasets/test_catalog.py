@@ -223,7 +223,7 @@ def test_kinds_of_files_are_named(tmp_path):
     (tmp_path / "ethanol.SMI").write_text("CCO 98765432109876543210\n")
     assert len(load_graphs(tmp_path / "ethanol.SMI")) == 1
     (tmp_path / "graphs.txt").write_text("CCO\n")
-    with pytest.raises(DataError, match=r"of no known kind: give .*\.csv, \.jsonl, \.smi, \.sdf"):
+    with pytest.raises(DataError, match=r"of in no known format: give .*\.csv, \.jsonl, \.smi, \.sdf"):
         load_graphs(tmp_path / "graphs.txt")
 
 

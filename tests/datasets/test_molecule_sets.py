@@ -115,7 +115,7 @@ def test_missing_and_damaged_files_are_named(hiv, root):
     with pytest.raises(DataError, match=r"has no raw/edge.csv.gz"):
         load_molhiv()
     (root / "ogbg-molhiv" / "broken.tar").write_bytes(b"nothing")
-    with pytest.raises(DataError, match=r"broken.tar is no folder, tar or zip file"):
+    with pytest.raises(DataError, match=r"broken.tar cannot be read as a folder, tar or zip file"):
         load_molhiv(root / "ogbg-molhiv" / "broken.tar")
     with pytest.raises(DataError, match="no file or folder"):
         load_molhiv(root / "nowhere")

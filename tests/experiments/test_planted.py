@@ -18,7 +18,7 @@ def test_a_small_run_recovers_patterns_and_is_written(tmp_path, monkeypatch):
     assert (tmp_path / RESULTS / "planted.json").exists()
 
 
-@pytest.mark.filterwarnings("ignore:no pattern beats chance")
+@pytest.mark.filterwarnings("ignore:no pattern occurs more often than by chance")
 @pytest.mark.parametrize("hidden", [False, True])
 def test_an_alarm_is_a_pattern_that_beats_chance(monkeypatch, hidden):
     """Patterns that are there are found as well: a count that is always 0 would say nothing."""

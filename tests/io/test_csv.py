@@ -175,7 +175,7 @@ def test_repeated_edges_are_found_as_by_reading_line_by_line(lines, directed, mu
         ("nodes", "graph,node", "day,node", "only one of .* has a column 'graph'"),
         ("nodes", "monday,eve", "monday,bob", "line 4: the node 'bob' was there before"),
         ("nodes", PEOPLE, "node,label\nann,buyer\n", "only one of .* has a column 'graph'"),
-        ("nodes", "graph,node,label", "graph,node,id", "'node' says what nodes are called, and so does 'id'"),
+        ("nodes", "graph,node,label", "graph,node,id", "columns 'node' and 'id' both hold ids of nodes"),
         ("graphs", "tuesday,yes", "sunday,yes", "line 2: the graph 'sunday' has neither nodes nor edges"),
         ("graphs", "tuesday,yes", "monday,yes", "line 3: the graph 'monday' was there before"),
         ("graphs", "tuesday,yes\n", "", "no line for the graph 'tuesday'"),
@@ -202,9 +202,7 @@ def test_all_mistakes_are_told_at_once(folder):
     assert "edges.csv: 9 lines cannot be read: line 3: 3 cells" in message
     assert "line 4: column 'target' is empty; line 5: column 'amount' must be a number, got 'n/a'" in message
     assert "and 4 more. " in message
-    assert (
-        "graphs.csv, line 3: column 'graph' is empty. If 'amount' holds labels, say so: labels=('amount',)." in message
-    )
+    assert "graphs.csv, line 3: column 'graph' is empty. If 'amount' holds labels, use labels=('amount',)." in message
 
 
 def test_mistakes_between_tables_are_told_at_once(folder):
@@ -250,7 +248,7 @@ def test_remedies_are_spelled_for_their_reader(read):
     with pytest.raises(DataError) as raised:
         read("one,two\na,b\n")
     assert str(raised.value).endswith(
-        "Say with source=... which one it is. If these are molecules, smiles=... names the column of SMILES."
+        "Say with source=... which one it is. If these are molecules, name the column of SMILES: smiles=...."
     )
     spelled = raised.value.render(lambda name, value: f"--{name} NAME" if name == "source" else None)
     assert spelled.endswith("it has 'one', 'two'. Say with --source NAME which one it is.")
@@ -266,7 +264,7 @@ def test_usual_names_of_ends_are_suggested(read, head):
 
 def test_names_of_columns_may_hold_braces(read):
     text = "source,target,{x}\n" + "".join(f"a{i},b{i},{i}\n" for i in range(9)) + "a,b,many\n"
-    with pytest.raises(DataError, match=r"If '{x}' holds labels, say so: labels=\('{x}',\)"):
+    with pytest.raises(DataError, match=r"If '{x}' holds labels, use labels=\('{x}',\)"):
         read(text)
 
 

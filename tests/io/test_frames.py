@@ -175,7 +175,7 @@ def test_targets_among_edges_need_graphs_to_tell_apart(make):
     ("data", "message"),
     [
         (pd.DataFrame([[1, 2]], columns=["source", "source"]), "two columns of the same name"),
-        (pd.DataFrame([[1, 2]]), "a column called 0, which is no word"),
+        (pd.DataFrame([[1, 2]]), "a column called 0, which is not text"),
         (pl.LazyFrame({"source": [1], "target": [2]}), r"is a LazyFrame. Call its collect\(\) first"),
         (pd.DataFrame({"source": [1], "to": [2]}), "edges has no column 'target'; it has 'source', 'to'"),
         (pd.DataFrame({"source": [], "target": []}), "has no rows"),

@@ -58,7 +58,7 @@ def test_directed_and_parallel_edges_are_kept():
     ("graphs", "message"),
     [
         ([igraph.Graph([(0, 1)]), igraph.Graph([(0, 1)], directed=True)], "graph 1 is directed and graph 0 is not"),
-        ([igraph.Graph([(0, 1)]), nx.path_graph(2)], "graph 1 is no graph of igraph"),
+        ([igraph.Graph([(0, 1)]), nx.path_graph(2)], "graph 1 is not an igraph graph"),
         ([igraph.Graph([(0, 1)], vertex_attrs={"when": [{}, {}]})], "column 'when' of the nodes"),
     ],
 )

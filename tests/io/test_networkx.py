@@ -174,7 +174,7 @@ def test_numbers_that_some_lack_are_missing():
 def test_attributes_have_names_that_are_words(kind, key):
     graph = labelled(nx.path_graph(3))
     (graph.nodes[2] if kind == "node" else graph.edges[1, 2])[key] = 1
-    with pytest.raises(GraphError, match=rf"graph 1: a {kind} attribute is called .*no word"):
+    with pytest.raises(GraphError, match=rf"graph 1: an attribute of {kind}s is called .*must be text"):
         GraphTable.of([labelled(nx.path_graph(4)), graph])
 
 

@@ -275,9 +275,9 @@ def test_second_words_are_targets_unless_they_are_names(tmp_path, second, expect
     [
         (b"CCO 1\n\nC1CC[nH]C( 0\n", "line 3: RDKit cannot read .*nH"),
         (b"smiles label\nCCO 1\nC 0\n", "line 1: .*header"),
-        (b"CCO 1\nC\nN 0\n", "line 2: a target is missing behind the SMILES; line 1 has one"),
-        (b"CCO 1\nC nan\n", "line 2: the target nan is no number"),
-        (b"CCO 1\nC 1e999\n", "line 2: the target inf is no number"),
+        (b"CCO 1\nC\nN 0\n", "line 2: a target is missing after the SMILES; line 1 has one"),
+        (b"CCO 1\nC nan\n", "line 2: the target nan is not a finite number"),
+        (b"CCO 1\nC 1e999\n", "line 2: the target inf is not a finite number"),
         (b"\xff\xfe", "not text in UTF-8"),
         (b" \n", "holds no SMILES"),
         (None, "directory"),

@@ -345,7 +345,7 @@ def test_single_nodes_are_counted_or_not(choice):
 
 def test_labels_of_which_none_is_known_are_worth_a_warning():
     kernel = RandomWalkKernel(steps=1).fit([labelled(nx.path_graph(2), (1, 2))])
-    with pytest.warns(RWKPlusWarning, match="no label of the nodes was there"):
+    with pytest.warns(RWKPlusWarning, match="no label of the nodes occurs"):
         assert kernel.transform([labelled(nx.path_graph(2), (1.0, 2.0))]) == 0
     assert kernel.transform([labelled(nx.path_graph(3), (1, 2, 3))]) > 0
 

@@ -45,7 +45,7 @@ def test_two_planted_patterns_are_found_one_after_the_other():
 def test_a_database_without_patterns_yields_none_and_says_so():
     graphs = planted_database([], np.random.default_rng(990_000), num_graphs=60)
     miner = PatternMiner(n_controls=5, beam_width=10, random_state=0)
-    with pytest.warns(RWKPlusWarning, match="no pattern beats chance"):
+    with pytest.warns(RWKPlusWarning, match="no pattern occurs more often than by chance"):
         miner.fit(graphs)
     assert miner.patterns_ == []
     with pytest.raises(GraphError, match="no patterns"):

@@ -223,7 +223,7 @@ def test_maximal_patterns_have_three_nodes_at_least():
 
 
 def test_without_controls_nothing_is_said_about_them():
-    with pytest.warns(RWKPlusWarning, match="no pattern of 4 nodes occurs more than labels and degrees explain"):
+    with pytest.warns(RWKPlusWarning, match="no pattern of 4 nodes occurs more often than labels and degrees explain"):
         quick(1, 4).fit([nx.path_graph(4)] * 3)
 
 

@@ -97,7 +97,7 @@ def test_a_cycle_is_no_acyclic_triangle():
 
 def test_directed_graphs_without_a_pattern_have_none():
     graphs = [graph.subgraph(range(9)).copy() for graph in flows(60, seed=5)]
-    with pytest.warns(RWKPlusWarning, match="no pattern beats chance"):
+    with pytest.warns(RWKPlusWarning, match="no pattern occurs more often than by chance"):
         miner = PatternMiner(1, beam_width=10).fit(graphs)
     assert not miner.patterns_
 
@@ -131,7 +131,7 @@ def test_missing_amounts_meet_no_condition_and_constant_ones_are_told():
         nx.set_edge_attributes(graph, {edge: float(k) for k, edge in enumerate(graph.edges)}, "time")
         graph.edges[9, 10]["time"] = None
     with (
-        pytest.warns(RWKPlusWarning, match="'fee' of the edges has one value only"),
+        pytest.warns(RWKPlusWarning, match="'fee' of the edges has only one value"),
         pytest.warns(RWKPlusWarning, match="'tax' of the edges has no values"),
     ):
         miner = PatternMiner(1, n_controls=0, beam_width=6).fit(graphs)
@@ -165,7 +165,7 @@ def test_more_columns_of_numbers_than_patterns_can_tell_of_are_refused():
     for graph in graphs:
         for k in range(31):
             nx.set_node_attributes(graph, {v: v + k / 10 for v in graph}, f"x{k}")
-    with pytest.raises(GraphError, match="31 columns of numbers, and patterns can tell of 30"):
+    with pytest.raises(GraphError, match="31 columns of numbers, but patterns can use at most 30"):
         PatternMiner(1, n_controls=0).fit(graphs)
 
 

@@ -141,3 +141,8 @@ def test_ten_thousand_graphs_are_as_quick_as_ten():
     page = gallery.page({"label": "n-1", "min": "5", "sort": "largest", "page": "300", "id": "9"})
     assert process_time() - begin < 2
     assert page.count("<figure>") > 0
+
+
+def test_a_graph_without_a_class_leaves_any_class_chosen(gallery):
+    choice = next(part for part in gallery.form({}) if part.name == "class")
+    assert [value for value, _ in choice.options] == ["a", "b"]

@@ -295,9 +295,9 @@ def test_a_name_that_no_fitted_node_had_is_new():
 
 def test_graphs_of_strangers_only_are_warned_of():
     reader = Reader.fit(table(graph("CO")))
-    with pytest.warns(RWKPlusWarning, match="no label of the nodes was there"):
+    with pytest.warns(RWKPlusWarning, match="no label of the nodes occurs"):
         reader.read(table(graph("XY")), "ignore")
-    with pytest.warns(RWKPlusWarning, match="no label of the nodes was there"):
+    with pytest.warns(RWKPlusWarning, match="no label of the nodes occurs"):
         reader.warn_of_unknown(table(graph("XY")))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

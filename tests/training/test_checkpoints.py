@@ -112,5 +112,5 @@ def test_broken_files_are_refused(tmp_path, run):
     for content in (b"", b"x" * 50, whole[:-1], whole[: len(whole) // 2], (tmp_path / "pickle").read_bytes()):
         path.write_bytes(content)
         again = fresh()
-        with pytest.raises(DataError, match=r"(is no checkpoint|is a pickle).* Remove it to start anew\."):
+        with pytest.raises(DataError, match=r"(is not a checkpoint|is a pickle).* Remove it to start over\."):
             checkpoints(tmp_path).load(again[2], *again[:2])

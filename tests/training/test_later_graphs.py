@@ -215,5 +215,5 @@ def test_graphs_without_edges_need_no_edge_fields():
 
 
 def test_graphs_without_any_known_label_are_worth_a_word():
-    with pytest.warns(RWKPlusWarning, match="no label of the nodes was there when the estimator was fitted"):
+    with pytest.warns(RWKPlusWarning, match="no label of the nodes occurs in the fitted graphs"):
         conform([molecule("C", "O")], [molecule("bank", "shop")], "ignore")

@@ -90,7 +90,7 @@ def test_more_epochs_make_another_cosine(tmp_path):
 
 def test_a_finished_run_cannot_be_prolonged(tmp_path):
     run(tmp_path)
-    with pytest.raises(ParameterError, match="a run of 9 epochs that came to its end: start anew for 12"):
+    with pytest.raises(ParameterError, match="a run of 9 epochs that is complete: start a new one for 12"):
         run(tmp_path, settings=replace(SETTINGS, epochs=12))
 
 

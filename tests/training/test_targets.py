@@ -75,11 +75,11 @@ def test_the_positive_class_goes_by_name_or_as_it_is_written():
     assert Classes((0, 1)).about("0").positive_number == 0
     assert Classes(("fraud", "ok")).about("fraud").positive_number == 0
     assert Classes((0, 1)).about(None).positive_number == 1
-    with pytest.raises(ParameterError, match="positive='bot' is none of the classes 'fraud', 'ok'"):
+    with pytest.raises(ParameterError, match="positive='bot' is not one of the classes 'fraud', 'ok'"):
         Classes(("fraud", "ok")).about("bot")
     with pytest.raises(ParameterError, match="is for two classes, and there are 3"):
         Classes((0, 1, 2)).about(1)
-    with pytest.raises(ParameterError, match="is none of the classes"):
+    with pytest.raises(ParameterError, match="is not one of the classes"):
         target_from_dict(Classes(("fraud", "ok")).to_dict() | {"positive": "bot"})
 
 
@@ -151,7 +151,7 @@ def test_labels_that_cannot_be_learned(y, task, message):
 
 
 def test_labels_that_training_did_not_have():
-    with pytest.raises(ParameterError, match="class 'd', which was not there"):
+    with pytest.raises(ParameterError, match="class 'd', which did not occur"):
         Classes(("a", "b")).encode(np.array(["a", "d"]))
     with pytest.raises(ParameterError, match="1 columns, training had 2"):
         Numbers((0.0, 0.0), (1.0, 1.0), False).encode(np.array([1.0]))

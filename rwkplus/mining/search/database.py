@@ -67,7 +67,7 @@ class MiningDatabase:
         left_out = (every - source.size) // (1 + directed)
         if left_out:
             warnings.warn(
-                f"{left_out} self-loops and repeated edges are left out: a pattern has no loop, and an edge once.",
+                f"{left_out} self-loops and repeated edges are left out: patterns contain neither.",
                 RWKPlusWarning,
                 stacklevel=4,
             )
@@ -260,6 +260,6 @@ def _check_undirected(graphs: GraphArrays, bases: tuple[int, int, int], key: Int
         i = int(graphs.graph[lonely[0] // (bases[0] * bases[1] * bases[2])])
         raise GraphError(
             f"graph {i}: there is an edge without its reverse of the same label, though edges have no direction.",
-            Remedy("Tell the direction of edges: {directed}.", directed=True),
+            Remedy("If edges have a direction, use {directed}.", directed=True),
             "Add the reverse ones, for instance by .to_undirected() of networkx or ToUndirected() of PyG.",
         )

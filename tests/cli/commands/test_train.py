@@ -206,7 +206,7 @@ BAD = [
     (("train", DATA, *QUICK, "--resume", "--force", "--out", "{out}"), "give only one of them"),
     (("train", DATA, *QUICK, "--resume", "--out", "{out}"), "cannot read"),
     (("train", "no-such-set.zip", *QUICK, "--out", "{out}"), "no data set, file or folder"),
-    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: a target is missing behind the SMILES"),
+    (("train", "{smi}", *QUICK, "--out", "{out}"), "line 2: a target is missing after the SMILES"),
     (("train", DATA, *QUICK, "--balance", "weights", "--out", "{out}"), "'weights' is not one of 'none', 'logits'"),
     (("train", DATA, *QUICK, "--loss", "cubic", "--out", "{out}"), "'cubic' is not one of 'squared', 'absolute'"),
     (("train", DATA, *QUICK, "--folds", "1", "--out", "{out}"), "at least 2 folds"),
@@ -218,7 +218,7 @@ BAD = [
     (("tune", DATA, *QUICK[:-1], "--threads", "100000", "--out", "{out}"), "--threads must be at most"),
     (("tune", DATA, *QUICK[:-1], "--space", "no.yaml", "--out", "{out}"), "cannot read no.yaml"),
     (("predict", "no.safetensors", DATA), "cannot read the file no.safetensors"),
-    (("predict", "{smi}", DATA), "is no file saved by rwkplus"),
+    (("predict", "{smi}", DATA), "is not a file saved by rwkplus"),
     (("predict", "{folder}", DATA), "should hold one file saved by rwkplus, and has none"),
 ]
 
@@ -306,9 +306,7 @@ def test_remedies_are_options(rwkplus, tmp_path):
     assert "leave them out: --ignore day" in " ".join(stderr.split())
     (tmp_path / "both.csv").write_text("source,target,label\na,b,card\nb,a,cash\n")
     _, _, stderr = rwkplus("detect", tmp_path / "both.csv")
-    assert "--multigraph says so. Where edges lead from source to target only, --directed says so" in " ".join(
-        stderr.split()
-    )
+    assert "use --multigraph. If edges point from source to target, use --directed" in " ".join(stderr.split())
     wrong = ("--kernel", "node-centric", "--route", "blocks", "--out", tmp_path / "gram.npz")
     _, _, stderr = rwkplus("kernel", "functional-groups", *wrong)
     assert "error: the node-centric kernel has explicit features only. Use --route auto." in " ".join(stderr.split())
