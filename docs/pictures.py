@@ -144,7 +144,8 @@ def photograph(page: Path, path: Path, width: int, height: int, mode: str) -> No
         flags += ["--disable-background-networking", "--disable-sync", "--no-first-run", f"--user-data-dir={profile}"]
         size = [f"--window-size={width},{height}", f"--screenshot={shot}"]
         subprocess.run([browser, *flags, *dark, *size, page.resolve().as_uri()], check=True, capture_output=True)
-        Image.open(shot).convert("RGB").quantize(96).save(path, optimize=True)
+        few = Image.open(shot).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)  # keeps rare colors
+        few.save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ DATE = re.compile(
     r"|\d{1,2}([./])\d{1,2}\6\d{4}( \d{1,2}:\d{2}(:\d{2})?)?"
 )
 SKIP = Remedy("Use {on_error} to read the rest.", on_error="skip")
-KEEP = Remedy("{on_error} keeps the graphs, with missing values.", on_error="skip")
+KEEP = Remedy("Use {on_error} to keep the graphs, with missing values.", on_error="skip")
 
 
 class RowLocator(NamedTuple):

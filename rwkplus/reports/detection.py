@@ -97,11 +97,7 @@ def _lead(detector: GraphDetector, judged: Judgments, count: int, beside: bool) 
         more = why_none(detector, judged)
     else:
         more = f"The {SHOWN} with the highest scores are shown. " if count > SHOWN else ""
-        more += (
-            "Unusual nodes are drawn in full color, their neighbors lighter, the rest faint"
-            if detector.explains
-            else WHOLE
-        )
+        more += "Unusual nodes are highlighted" if detector.explains else WHOLE
         more += ". The most similar usual graphs are shown next to them." if beside else "."
     return (
         f"{type(detector).__name__} flags {count} of {judged.scores.size} graphs: those with "

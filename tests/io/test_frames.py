@@ -130,7 +130,7 @@ def test_rows_of_nodes_and_graphs(make):
     with pytest.raises(DataError, match="graphs, row 1: the graph 1 was there before"):
         GraphTable.of(edges=edges, graphs=make({"day": [1, 1, 2]}), **NAMES)
     with pytest.raises(
-        DataError, match=r"no row for the graph 2 of edges\. on_error='skip' keeps the graphs, with missing"
+        DataError, match=r"no row for the graph 2 of edges\. Use on_error='skip' to keep the graphs, with missing"
     ):
         GraphTable.of(edges=edges, graphs=make({"day": [1]}), **NAMES)
     twice = make({"day": [1, 1, 1, 1, 2, 2, 1], "node": ["zoe", "ann", "bob", "eve", "ann", "bob", "ann"]})
