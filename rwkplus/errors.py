@@ -87,5 +87,16 @@ class MissingExtraError(RWKPlusError, ImportError):
     """An optional dependency is needed; the message says which extra installs it."""
 
 
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error comes from Ctrl-C; pressed as a compiled function returns, Python makes it a ``SystemError``.
+
+    >>> is_interrupt(KeyboardInterrupt()), is_interrupt(SystemError())
+    (True, False)
+    """
+    if isinstance(error, SystemError):
+        return is_interrupt(error.__cause__)
+    return isinstance(error, KeyboardInterrupt)
+
+
 class RWKPlusWarning(_WithRemedies, UserWarning):
     """Something legal whose result may surprise."""

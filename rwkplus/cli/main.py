@@ -24,7 +24,7 @@ from rwkplus.cli.commands import (
     view,
 )
 from rwkplus.cli.console import RUNNING, err, print_error
-from rwkplus.errors import RWKPlusError, RWKPlusWarning
+from rwkplus.errors import RWKPlusError, RWKPlusWarning, is_interrupt
 
 
 class Command(TyperCommand):
@@ -96,7 +96,7 @@ def run(program: typer.Typer = app) -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except Exception as error:
-        code = _tell(error)
+        code = INTERRUPTED if is_interrupt(error) else _tell(error)
     if code == INTERRUPTED:
         err.print("interrupted")
     sys.exit(code if isinstance(code, int) else 0)

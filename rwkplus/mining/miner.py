@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusWarning
+from rwkplus.errors import GraphError, ParameterError, Remedy, RWKPlusWarning, is_interrupt
 from rwkplus.loops.embeddings import Ints
 from rwkplus.mining.base_miner import Miner, MinerOutput
 from rwkplus.mining.contrast import Targets, class_contrasts, mean_differences
@@ -314,9 +314,11 @@ def _collected(
                 callback(Progress("patterns", len(patterns), total, values))
             if len(patterns) == settings.most:
                 return patterns, False
-    except KeyboardInterrupt:
-        if not patterns:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
             raise
+        if not patterns:
+            raise KeyboardInterrupt from error
         return patterns, True
     return patterns, time.monotonic() > settings.deadline
 

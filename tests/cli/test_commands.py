@@ -264,8 +264,11 @@ def test_labels_behind_smiles_are_classes(tmp_path):
     assert set(np.load(tmp_path / "gram.npz")["y"]) == {"yes", "no"}
 
 
-def test_ctrl_c_is_acknowledged(rwkplus, monkeypatch):
+@pytest.mark.parametrize("in_compiled_code", [False, True])
+def test_ctrl_c_is_acknowledged(rwkplus, monkeypatch, in_compiled_code):
     def interrupt(*_, **__):
+        if in_compiled_code:
+            raise SystemError("CPUDispatcher returned a result with an exception set") from KeyboardInterrupt()
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rwkplus.datasets.load_graphs", interrupt)

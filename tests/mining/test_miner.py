@@ -192,19 +192,36 @@ def interrupt(*arguments):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("where", ["control", "one_after_the_other"])
-def test_before_the_first_pattern_there_is_nothing_to_keep(molecules, monkeypatch, where):
+def interrupt_compiled(*arguments):
+    """What Python makes of Ctrl-C as a compiled function returns."""
+    raise SystemError("CPUDispatcher returned a result with an exception set") from KeyboardInterrupt()
+
+
+@pytest.mark.parametrize(
+    ("where", "interrupt"),
+    [("control", interrupt), ("control", interrupt_compiled), ("one_after_the_other", interrupt)],
+)
+def test_before_the_first_pattern_there_is_nothing_to_keep(molecules, monkeypatch, where, interrupt):
     """An empty result would look as if there were no patterns."""
     monkeypatch.setattr(f"rwkplus.mining.search.greedy.Search.{where}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         PatternMiner(n_controls=1).fit(molecules)
 
 
-def test_an_interrupted_miner_keeps_its_patterns(molecules):
+@pytest.mark.parametrize("interrupt", [interrupt, interrupt_compiled])
+def test_an_interrupted_miner_keeps_its_patterns(molecules, interrupt):
     with pytest.warns(RWKPlusWarning, match="stopped early: 1 pattern so far"):
         miner = PatternMiner(3, n_controls=0, random_state=0).fit(molecules, callback=interrupt)
     assert miner.interrupted_
     assert miner.transform(molecules[:4]).shape == (4, 1)
+
+
+def test_other_errors_of_the_system_are_no_interruption(molecules):
+    def fail(*arguments):
+        raise SystemError("something else")
+
+    with pytest.raises(SystemError, match="something else"):
+        PatternMiner(3, n_controls=0).fit(molecules, callback=fail)
 
 
 def test_a_single_class_is_refused_before_the_work(molecules, monkeypatch):
