@@ -337,6 +337,12 @@ def test_a_failed_fit_changes_nothing():
         closed.transform(weighted_pair("a", "b", 1.0))
 
 
+@pytest.mark.parametrize("n_jobs", [0, True, 1.5])
+def test_numbers_of_jobs_that_joblib_would_misread_are_refused(n_jobs):
+    with pytest.raises(ParameterError, match="n_jobs must be None or a whole number other than 0"):
+        RandomWalkKernel(n_jobs=n_jobs).fit(["CO"])
+
+
 @pytest.mark.parametrize("choice", ["yes", 1, 0.0])
 def test_single_nodes_are_counted_or_not(choice):
     with pytest.raises(ParameterError, match="include_zero_step must be True, False or None"):
