@@ -182,5 +182,5 @@ def test_one_graph_suffices_to_fit(graphs, method):
 
 
 def test_the_local_outlier_factor_needs_neighbors(graphs):
-    with pytest.raises(GraphError, match="needs at least two"):
+    with pytest.raises(GraphError, match="give at least two"):
         WalkKernelDetector(method="lof").fit(graphs[:1])
