@@ -511,7 +511,7 @@ class _Settings:
         if self.sizes[0] > largest:
             raise ParameterError(
                 f"pattern_size asks for at least {self.sizes[0]} nodes, but the largest graph has {largest}.",
-                Remedy("Ask for fewer: {pattern_size}.", pattern_size=...),
+                Remedy("Ask for fewer, such as {pattern_size}.", pattern_size=largest),
             )
         if 1 < database.num_graphs < self.most and not self.open_ended:
             warnings.warn(

@@ -62,6 +62,8 @@ def what_chance_reaches(miner: PatternMiner) -> str:
     """
     if miner.n_controls == 0:
         return "The patterns were not tested for significance."
+    if not miner.control_.size:
+        return "The patterns were not tested for significance: there was no time for it."
     if miner.criterion == "contrast":
         return (
             f"With permuted targets, large patterns score up to {miner.threshold_:.0f} nats and small ones less; "

@@ -19,6 +19,7 @@ from rwkplus.mining.reading import PatternReader
 from rwkplus.mining.search.growth import Beam
 from rwkplus.mining.search.guided import ALPHA, GuidedSearch, Rounds, SizedControls, Telling, rarity
 from rwkplus.reports import mining_report
+from rwkplus.reports.mining import what_chance_reaches
 from rwkplus.table import GraphTable
 
 
@@ -395,6 +396,7 @@ def test_when_time_is_over_the_first_pattern_is_told():
         miner = PatternMiner(3, criterion="contrast", max_seconds=1e-9).fit(graphs, y)
     assert miner.interrupted_
     assert miner.patterns_[0].contrast[0].corrected is None
+    assert what_chance_reaches(miner).endswith("there was no time for it.")
 
 
 def test_interrupted_by_hand_it_keeps_what_it_has():
