@@ -106,13 +106,13 @@ def test_patterns_that_were_changed_are_refused(graphs, tmp_path, change):
 
 def test_a_header_that_is_too_deep_is_refused(saved):
     save_file({"a": np.zeros(1)}, saved, metadata={"rwkplus": "[" * 200_000})
-    with pytest.raises(DataError, match="no file saved by rwkplus"):
+    with pytest.raises(DataError, match="not a file saved by rwkplus"):
         load(saved)
 
 
 def test_a_truncated_file_or_a_pickle_or_none_is_refused(saved, tmp_path):
     saved.write_bytes(saved.read_bytes()[:-100])
-    with pytest.raises(DataError, match="not complete"):
+    with pytest.raises(DataError, match="is incomplete"):
         load(saved)
     saved.write_bytes(pickle.dumps({"threshold": 1}))
     with pytest.raises(DataError, match="is a pickle"):
@@ -127,7 +127,7 @@ def test_a_truncated_file_or_a_pickle_or_none_is_refused(saved, tmp_path):
 def test_a_model_that_scores_differently_after_refitting_warns(graphs, tmp_path):
     path = WalkKernelDetector(method="forest").fit(graphs).save(tmp_path / "detector.safetensors")
     changed(path, lambda record, arrays: arrays.update(reference_scores=arrays["reference_scores"] + 1))
-    with pytest.warns(RWKPlusWarning, match="fitted anew"):
+    with pytest.warns(RWKPlusWarning, match="was refitted"):
         load(path)
 
 

@@ -365,7 +365,7 @@ def test_without_controls_no_corrected_p_value_is_told(tmp_path):
     assert miner.to_frame()["q_1"].isna().all()
     miner.save(tmp_path / "miner")
     assert load(tmp_path / "miner").patterns_ == miner.patterns_
-    assert "not known" in mining_report(miner, graphs, "graphs")
+    assert "unknown" in mining_report(miner, graphs, "graphs")
 
 
 def test_of_searches_in_many_parts_the_price_is_paid():

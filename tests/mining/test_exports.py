@@ -171,10 +171,10 @@ def test_a_part_of_molecules_has_no_smiles(labels, edges, name):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (pattern(["R", "C"], (0, 1, "-")), "'R': no elements"),
-        (pattern("CC", (0, 1, "card")), "'card': no elements or bonds"),
-        (pattern("CC", (0, 1, "-"), directed=True), "directions"),
-        (pattern("CC", (0, 1, "-"), (0, 1, "=")), "side by side"),
+        (pattern(["R", "C"], (0, 1, "-")), "'R': not elements"),
+        (pattern("CC", (0, 1, "card")), "'card': not elements or bonds"),
+        (pattern("CC", (0, 1, "-"), directed=True), "are directed"),
+        (pattern("CC", (0, 1, "-"), (0, 1, "=")), "or parallel"),
         (pattern("CC", (0, 1, "-"), node_conditions=((), (Condition("mass", 2, 5),))), "conditions"),
     ],
 )

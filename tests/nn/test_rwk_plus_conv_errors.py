@@ -80,7 +80,7 @@ def test_sparse_adjacencies_flow_one_way():
 @pytest.mark.parametrize("field", ["edge_index", "edge_weight", "edge_attr"])
 def test_edges_on_another_device_are_named(field, fused):
     edges = {"edge_index": EDGES, "edge_weight": WEIGHT, "edge_attr": TYPES}
-    with pytest.raises(ParameterError, match=f"{field} is on meta but x on cpu"):
+    with pytest.raises(ParameterError, match=f"{field} is on meta but x is on cpu"):
         layer(2, edge_dim=C, fused=fused)(features(), **edges | {field: edges[field].to("meta")})
 
 

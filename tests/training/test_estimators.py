@@ -199,7 +199,7 @@ def test_numbers_of_numpy_can_be_saved(tmp_path):
 @pytest.mark.parametrize("make", [classifier, regressor])
 def test_weighted_scores_are_refused(make):
     estimator = make(epochs=1).fit(rings(20))
-    with pytest.raises(ParameterError, match="no sample_weight"):
+    with pytest.raises(ParameterError, match="does not support sample_weight"):
         estimator.score(rings(20), sample_weight=np.ones(20))
 
 
