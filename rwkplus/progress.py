@@ -4,10 +4,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
+from rich.text import Text
 
 from rwkplus.types import Callback, Progress
+
+
+class _TimeLeft(TimeRemainingColumn):
+    """The time left, where the end of the work is known."""
+
+    def render(self, task: Task) -> Text:
+        return Text() if task.time_remaining is None else super().render(task).append(" left")
 
 
 @contextmanager
@@ -27,9 +35,10 @@ def progress_bars(console: Console | None = None) -> Iterator[Callback]:
         1
     """
     console = console or Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
+    times = TimeElapsedColumn(), _TimeLeft(compact=True)
     seen = console.is_jupyter or console.is_terminal
-    with Bars(*columns, console=console, transient=True, disable=not seen) as bars:
+    with Bars(*bar, *times, console=console, transient=True, disable=not seen) as bars:
         tasks = {}
 
         def _show(now: Progress) -> None:

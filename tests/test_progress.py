@@ -1,4 +1,6 @@
 import io
+import itertools
+import re
 
 from rich.console import Console
 
@@ -18,6 +20,24 @@ def test_every_phase_has_a_bar():
     assert "epochs loss 0.25" in told
     assert "2/2" in told
     assert "controls" in told
+
+
+def test_the_time_left_is_told_where_the_end_is_known():
+    written, clock = io.StringIO(), itertools.count(step=10)
+    console = Console(file=written, force_terminal=True, color_system=None, width=100)
+    console.get_time = lambda: float(next(clock))
+    with progress_bars(console) as show:
+        for done in range(5):
+            show(Progress("epochs", done, 100))
+    assert re.search(r"\d\d:\d\d left", written.getvalue())
+
+
+def test_no_time_left_is_told_where_it_is_not():
+    written = io.StringIO()
+    with progress_bars(Console(file=written, force_terminal=True, width=100)) as show:
+        for done in range(5):
+            show(Progress("patterns", done))
+    assert "left" not in written.getvalue()
 
 
 def test_nothing_is_written_into_files_and_pipes(capsys):
