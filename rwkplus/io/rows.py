@@ -83,8 +83,8 @@ class RowErrors:
         ...     errors.settle()
         ... except DataError as error:
         ...     print(error)
-        edges.csv: 2 lines cannot be read: line 3: column 'to' is empty; line 5: column 'to' is empty.
-        on_error='skip' reads the rest.
+        edges.csv: 2 lines cannot be read: line 3: column 'to' is empty; line 5: column 'to' is empty. Use
+        on_error='skip' to read the rest.
     """
 
     def __init__(self, places: Mapping[Side, RowLocator], on_error: OnError = "raise") -> None:
