@@ -1,5 +1,6 @@
 """Graphs put together from tables of edges, nodes and graphs: what files and data frames share."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rwkplus.errors import DataError, ParameterError, Remedy
+from rwkplus.errors import DataError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.io.rows import (
     SHOWN,
     Cells,
@@ -154,6 +155,9 @@ class _Assembly:
         self._number_graphs()
         self._number_nodes()
         self._take_targets()
+        if self.targets is not None:
+            self.edges = self._without_targets(self.edges, self.targets)
+            self.nodes = self.nodes and self._without_targets(self.nodes, self.targets)
 
     def table(self) -> GraphTable:
         """Put the rows in order: by graph, and then as they stand in the user's tables."""
@@ -280,6 +284,25 @@ class _Assembly:
                 "Give all rows of a graph the same, or a table of graphs.",
             )
         return take_or_missing(column, first)
+
+    def _without_targets(self, table: _Table, graphs: _Table) -> _Table:
+        """Leave out columns that repeat the target of their graph: patterns and kernels would read the answer."""
+        both = table.columns.keys() & graphs.columns.keys() & {*self.options.targets}
+        again = {name for name in both if self._repeats(graphs.columns[name], table.columns[name], table.side)}
+        for name in sorted(again):
+            warnings.warn(
+                f"{self.errors.table(table.side)}: column {name!r} repeats the target of the graph and is left out.",
+                RWKPlusWarning,
+                stacklevel=2,
+            )
+        return table._replace(columns={name: own for name, own in table.columns.items() if name not in again})
+
+    def _repeats(self, targets: Column, column: Column, side: Side) -> bool:
+        """Whether each row has the target of its graph, or nothing."""
+        target, own = _joint([Factorized.of(cells.values().tolist()) for cells in (targets, column)])[0]
+        target_of = np.full(self.num_graphs + 1, -1)
+        target_of[self.graph_of["graphs"]] = target
+        return bool(((own < 0) | (own == target_of[self.graph_of[side]])).all())
 
     def _check_targets(self) -> None:
         """Match the rows about graphs with the graphs."""

@@ -162,6 +162,24 @@ def test_no_case_is_half_a_fraud(make):
     assert "fraud" in GraphTable.of(frame, **NAMES).edges
 
 
+@pytest.mark.parametrize("side", ["nodes", "edges"])
+def test_nothing_tells_the_target_twice(make, side):
+    nodes = {"day": [1, 1, 1, 2, 2], "id": ["ann", "bob", "eve", "ann", "bob"]}
+    told = {"nodes": ["yes", None, "yes", "no", "no"], "edges": ["yes", "yes", "no"]}
+    tables = {"nodes": nodes, "edges": EDGES, "graphs": {"day": [2, 1], "fraud": ["no", "yes"]}}
+    tables[side] = tables[side] | {"fraud": told[side]}
+    with pytest.warns(RWKPlusWarning, match="column 'fraud' repeats the target of the graph"):
+        table = GraphTable.of(**{name: make(own) for name, own in tables.items()}, **NAMES, node="id", y="fraud")
+    assert "fraud" not in getattr(table, side)
+    assert [*table.y] == ["yes", "no"]
+
+
+def test_other_columns_may_have_the_name_of_the_target(make):
+    graphs = make({"day": [1, 2], "fraud": ["yes", "no"]})
+    table = GraphTable.of(make(EDGES | {"fraud": ["yes", "no", "no"]}), graphs=graphs, **NAMES, y="fraud")
+    assert "fraud" in table.edges
+
+
 def test_targets_among_edges_need_graphs_to_tell_apart(make):
     with pytest.raises(DataError, match="the table of edges has no column 'graph'"):
         GraphTable.of(make(EDGES), source="from", target="to", y="how")
