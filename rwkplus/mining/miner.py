@@ -416,7 +416,7 @@ class _Settings:
         if seconds is not None and (
             isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
         ):
-            raise ParameterError(f"max_seconds must be a number above 0, or None; got {seconds!r}.")
+            raise ParameterError(f"max_seconds must be a number above 0; got {seconds!r}.")
         check_share("fidelity", miner.fidelity)
         if miner.fidelity == 0:
             raise ParameterError(f"fidelity must lie above 0 and at most at 1, got {miner.fidelity!r}.")
@@ -541,5 +541,5 @@ def _range(name: str, given: int | Sequence[int] | str, least: int, auto: tuple[
         return auto
     ends = tuple(given) if isinstance(given, Collection) else (given, given)
     if len(ends) != 2 or not all(map(is_positive_integer, ends)) or not least <= ends[0] <= ends[1]:
-        raise ParameterError(f"{name} must be at least {least}, or a range such as (3, 8); got {given!r}.")
+        raise ParameterError(f"{name} must be at least {least}, or a range such as 3 to 8, the smaller number first; got {given!r}.")
     return int(ends[0]), int(ends[1])
