@@ -541,5 +541,5 @@ def _range(name: str, given: int | Sequence[int] | str, least: int, auto: tuple[
         return auto
     ends = tuple(given) if isinstance(given, Collection) else (given, given)
     if len(ends) != 2 or not all(map(is_positive_integer, ends)) or not least <= ends[0] <= ends[1]:
-        raise ParameterError(f"{name} must be {least} or more, or a range such as 3 to 8, upwards; got {given!r}.")
+        raise ParameterError(f"{name} must be at least {least}, or a range such as 3 to 8, upwards; got {given!r}.")
     return int(ends[0]), int(ends[1])
