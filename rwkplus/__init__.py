@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rwkplus.table import GraphTable
     from rwkplus.training import GraphClassifier, GraphRegressor, NodeClassifier
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __all__ = [
     "GraphClassifier",
     "GraphRegressor",
