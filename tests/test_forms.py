@@ -6,10 +6,12 @@ import pytest
 from torch_geometric.data import Batch
 
 from rwkplus.detect import PatternDetector, SurpriseDetector, WalkKernelDetector
+from rwkplus.errors import GraphError
 from rwkplus.io.json_lines import write_json_lines
 from rwkplus.kernels import RandomWalkFeatures, RandomWalkKernel, RandomWalkNystroem
 from rwkplus.mining import PatternMiner
 from rwkplus.table import GraphTable
+from rwkplus.training import GraphClassifier, GraphRegressor
 
 
 def payments(count, seed):
@@ -278,3 +280,20 @@ def test_explanations_and_occurrences_name_nodes_and_graphs(form, tmp_path):
     occurrence = quick_miner().fit(own).patterns_[0].occurrences[0]
     assert occurrence.graph in {graph.graph["name"] for graph in FITTED}
     assert all(isinstance(v, str) for v in occurrence.nodes)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RandomWalkKernel(),
+        RandomWalkFeatures(),
+        RandomWalkNystroem(),
+        SurpriseDetector(),
+        WalkKernelDetector(),
+        GraphClassifier(),
+        GraphRegressor(),
+    ],
+)
+def test_nothing_is_learned_from_no_graphs(estimator):
+    with pytest.raises(GraphError, match="there are no graphs"):
+        estimator.fit(GraphTable.of(["CC"])[:0], [])

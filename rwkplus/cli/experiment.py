@@ -257,6 +257,8 @@ def _with_targets(dataset: str, table: Any) -> Any:  # noqa: ANN401
     missing = table.graphs[table.targets[0]].missing
     if y.ndim > 1 or not missing.any():
         return table
+    if missing.all():
+        raise DataError(f"no graph of {dataset} has a target: every {table.targets[0]} is missing.")
     print_error(f"{missing.sum()} of {len(table)} graphs have no target and are left out.", "warning")
     return table[~missing]
 
@@ -290,6 +292,9 @@ def parse_yaml(text: str) -> Any:  # noqa: ANN401
         _check_plain(values, set())
     except RecursionError as error:
         raise ValueError("brackets are nested too deeply") from error
+    except yaml.MarkedYAMLError as error:  # its own words take several lines
+        where = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
+        raise ValueError(f"{where}{error.problem}") from error
     except (yaml.YAMLError, TypeError, AttributeError, LookupError) as error:
         raise ValueError(str(error)) from error
     return values

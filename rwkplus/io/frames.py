@@ -138,7 +138,7 @@ def _frame(data: Any, called: str) -> "nw.DataFrame[Any]":  # noqa: ANN401
     try:
         frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
     except nw.exceptions.DuplicateError as error:
-        raise GraphError(f"{called} has two columns of the same name: {error}") from error
+        raise GraphError(f"{called} has several columns of the same name.", "Rename or drop some.") from error
     except TypeError as error:
         lazy = hasattr(data, "collect")
         remedy = "Call its collect() first." if lazy else "Give a data frame of pandas, Polars or PyArrow."

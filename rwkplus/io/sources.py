@@ -316,6 +316,12 @@ def _read(data: Any, options: ReadOptions) -> GraphTable:  # noqa: ANN401
 
 def _items(data: Any) -> list[Any]:  # noqa: ANN401
     """Graphs as a list, or what to do about what is none."""
+    if isinstance(data, Mapping):  # its names would be read as SMILES
+        raise GraphError(
+            f"expected a list of graphs, got a {type(data).__name__}.",
+            "Give its values, list(graphs.values()).",
+            Remedy("Or give data frames: {edges}, {nodes}, {graphs}", edges=..., nodes=..., graphs=...),
+        )
     if any(_is_a(data, module, *names) for module, names, _ in OBJECTS):
         raise GraphError(f"got a single {type(data).__name__}: put it into a list, [graph].")
     try:

@@ -549,7 +549,7 @@ def _no_numbers(name: str, values: Sequence[Any], width: int | None, of: str) ->
                 np.asarray(_row(value, width), dtype=np.float64)
         except Exception:
             break
-    much = "a number" if width is None else f"{width} numbers"
+    much = "a number" if width in (None, 1) else f"{width} numbers"
     return GraphError(
         f"column {name!r} of the {of} must hold {much} everywhere, got {short_repr(value)}.", *_other(name)
     )

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from rwkplus.datasets.splits import Index, hold_out
-from rwkplus.errors import ParameterError
+from rwkplus.errors import ParameterError, Remedy
 from rwkplus.models.registry import Model, assembled, build, check_fields, fitted_params, name_of, name_to_save
 from rwkplus.saving import Savable
-from rwkplus.table import Graphs
+from rwkplus.table import Graphs, GraphTable
 from rwkplus.training.dataset import EVALUATION_SIZE, GraphDataset, Inputs, outputs_of, read
 from rwkplus.training.loop import Batches, GraphTask, Row, RunState, Settings, isolated, run_epochs
 from rwkplus.training.targets import Classes, ClassName, Target, all_scores, goal_of, target_from_dict
@@ -121,6 +122,8 @@ class TrainedNetwork:
 
     def outputs(self, X: Any, **options: Any) -> Tensor:  # noqa: ANN401
         """Raw outputs ``(B, C)``, on the CPU."""
+        if isinstance(X, GraphTable) and isinstance(self.inputs, Inputs) and not len(X):
+            return torch.empty(0, self.target.width)  # no graph of ``table[mask]``, say
         outputs: Tensor = self.inputs.outputs(self.model, X, **options)
         return outputs
 
@@ -168,6 +171,8 @@ class Job:
         task = GraphTask(network, self.data.target(self.train), self.settings)
         batches = self._batches(task, self.train, self.settings.batch_size, self.settings.random_state)
         _check_batch_norm(network, self.train.size // len(batches))
+        if self.validation.size:
+            _check_known(task.target.encode(self.data.y[self.validation]))
         state = run_epochs(
             task,
             batches,
@@ -201,6 +206,15 @@ def _check_batch_norm(network: nn.Module, smallest_batch: int) -> None:
     if smallest_batch < 2 and any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in network.modules()):
         raise ParameterError(
             "BatchNorm cannot learn from batches of a single graph. Give more graphs or a larger batch_size."
+        )
+
+
+def _check_known(validation: Tensor) -> None:
+    if validation.is_floating_point() and bool(validation.isnan().all()):
+        raise ParameterError(
+            "no graph of the validation part has a known label.",
+            Remedy("Keep the last epoch: {validation}.", validation=0),
+            "Or validate on more graphs, or leave out graphs without labels.",
         )
 
 

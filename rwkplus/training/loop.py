@@ -230,8 +230,7 @@ class RunState:
         row = self.history[self.epoch]
         if not all(math.isfinite(row[loss]) for loss in ("train_loss", "val_loss") if loss in row):
             raise NumericError(
-                "no epoch ended with losses that are numbers: the training diverged, or no label of the validation "
-                "part is known.",
+                "no epoch ended with losses that are numbers: the training diverged.",
                 "Try a smaller learning rate, or look at the scale of features and edge weights.",
             )
         if math.isnan(row.get("val_score", 0.0)):

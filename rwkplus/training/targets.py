@@ -20,6 +20,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from torchmetrics import functional as tm
 
 from rwkplus.errors import ParameterError
+from rwkplus.table.columns import is_missing
 from rwkplus.types import Loss, Task, check_choice
 
 Array = NDArray[Any]
@@ -116,7 +117,7 @@ class Classes(Target):
         found = next((name for name in self.names if name == positive or str(name) == str(positive)), None)
         if found is None:
             raise ParameterError(
-                f"positive={positive!r} is not one of the classes {self.names[0]!r}, {self.names[1]!r}."
+                f"positive must be one of the classes, {self.names[0]!r} or {self.names[1]!r}; got {positive!r}."
             )
         return replace(self, positive=found)
 
@@ -350,13 +351,24 @@ def read_labels(y: object, size: int, task: str = "auto") -> Array:
         raise ParameterError("y must hold as many labels for every graph.") from error
     if labels.ndim not in (1, 2) or len(labels) != size:
         raise ParameterError(f"y must hold one label per graph: it has shape {labels.shape} for {size} graphs.")
-    if labels.dtype == object:  # as pandas keeps names
-        names = [isinstance(label, str) for label in labels.flat]
-        labels = np.array(labels.tolist())
-        if any(names) != all(names) or labels.dtype == object:
-            raise ParameterError("y must hold numbers or names, all of one kind; some labels are missing or mixed.")
+    made_words = labels.dtype.kind == "U" and not hasattr(y, "__array__")  # of all labels, where one was a word
+    if labels.dtype == object or made_words:
+        labels = _of_one_kind(np.asarray(y, dtype=object))
+    if labels.dtype.kind not in "biufU":
+        raise ParameterError(f"y must hold numbers or names, got {labels.dtype}.")
     is_question = task == "multitask" or (task == "auto" and _are_answers(labels))
     return labels[:, 0] if labels.shape[1:] == (1,) and not is_question else labels
+
+
+def _of_one_kind(labels: Array) -> Array:
+    """Labels as objects, as pandas keeps names: all of them names, or numbers with nan for missing ones."""
+    missing = np.reshape([is_missing(label) for label in labels.flat], labels.shape)
+    named = {isinstance(label, str) for label in labels[~missing]}
+    if len(named) > 1:
+        raise ParameterError("y must hold numbers or names, all of one kind: these are mixed.")
+    if named == {True} and missing.any():
+        raise ParameterError(f"graph {int(np.argwhere(missing)[0, 0])} has no label. Leave such graphs out.")
+    return np.array(np.where(missing, np.nan, labels).tolist())
 
 
 def goal_of(target: Target) -> dict[str, Any]:

@@ -192,7 +192,10 @@ def test_targets_among_edges_need_graphs_to_tell_apart(make):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (pd.DataFrame([[1, 2]], columns=["source", "source"]), "two columns of the same name"),
+        (
+            pd.DataFrame([[1, 2]], columns=["source", "source"]),
+            "has several columns of the same name. Rename or drop some.$",
+        ),
         (pd.DataFrame([[1, 2]]), "a column called 0, which is not text"),
         (pl.LazyFrame({"source": [1], "target": [2]}), r"is a LazyFrame. Call its collect\(\) first"),
         (pd.DataFrame({"source": [1], "to": [2]}), "edges has no column 'target'; it has 'source', 'to'"),

@@ -302,6 +302,11 @@ def test_nothing_is_no_graph():
         read_graphs()
 
 
+def test_names_of_graphs_are_not_read_as_molecules():
+    with pytest.raises(GraphError, match=r"got a dict. Give its values, list\(graphs.values\(\)\)"):
+        read_graphs({"C": nx.path_graph(2), "O": nx.path_graph(3)})
+
+
 # And back
 
 values = {

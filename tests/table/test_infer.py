@@ -3,13 +3,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rwkplus.errors import GraphError
-from rwkplus.table import Categories, Numbers, Text
+from rwkplus.table import Categories, GraphTable, Numbers, Text
 from rwkplus.table.columns import are_ids, column_of, target_column
 
 
@@ -76,6 +77,8 @@ def test_what_is_no_number_among_numbers_is_refused_by_name(value):
 def test_rows_of_another_length_are_refused_and_shown():
     with pytest.raises(GraphError, match=r"'x' of the nodes must hold 2 numbers everywhere, got \[1, 2, 3\]"):
         column_of("x", [[1, 2], [1, 2, 3]])
+    with pytest.raises(GraphError, match="'w' of the edges must hold a number everywhere, got 'a'"):
+        GraphTable.of(pd.DataFrame({"source": [1], "target": [2], "w": ["a"]}), weight="w")
 
 
 def test_words_among_numbers_are_shown_with_a_remedy():

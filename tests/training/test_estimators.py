@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 import rwkplus
 from rwkplus.errors import DataError, GraphError, ParameterError
+from rwkplus.table import GraphTable
 from rwkplus.training import GraphClassifier, GraphRegressor
 from tests.training.toy import SMALL, rings, surplus
 
@@ -161,10 +162,38 @@ def test_labels_as_pandas_keeps_them():
     assert classifier(epochs=1).fit(rings(20), names).classes_.tolist() == ["blue", "red"]
     numbers = np.array(surplus(rings(20)), dtype=object)
     assert regressor(epochs=1).fit(rings(20), numbers).predict(rings(3)).shape == (3,)
-    for label in (None, np.nan, 3):
-        names[3] = label
-        with pytest.raises(ParameterError, match="some labels are missing or mixed"):
-            classifier(epochs=1).fit(rings(20), names)
+    numbers[3] = None  # is nan
+    assert regressor(epochs=1).fit(rings(20), numbers).predict(rings(3)).shape == (3,)
+    with pytest.raises(ParameterError, match="graph 3 has no label"):
+        classifier(epochs=1).fit(rings(20), numbers)
+
+
+@pytest.mark.parametrize(
+    ("label", "message"), [(None, "graph 3 has no label"), (np.nan, "graph 3 has no label"), (3, "are mixed")]
+)
+@pytest.mark.parametrize("form", [list, lambda names: np.array(names, dtype=object)])
+def test_missing_and_mixed_names_are_not_taken_for_classes(label, message, form):
+    names = ["blue", "red"] * 10
+    names[3] = label
+    with pytest.raises(ParameterError, match=message):
+        classifier(epochs=1).fit(rings(20), form(names))
+
+
+@pytest.mark.parametrize("model", ["gin", "kergnn"])
+def test_no_graphs_have_no_predictions(model):
+    graphs = GraphTable.of(rings(20))
+    trained = GraphClassifier(model, epochs=1).fit(graphs)
+    nothing = graphs[np.zeros(20, bool)]
+    assert trained.predict(nothing).shape == (0,)
+    assert trained.predict_proba(nothing).shape == (0, 2)
+    with pytest.raises(GraphError, match="there are no graphs"):
+        trained.score(nothing, [])
+
+
+def test_labels_that_cannot_be_saved_are_refused():
+    for labels in (np.array(["2020", "2021"] * 10, dtype="datetime64[Y]"), [b"blue", b"red"] * 10):
+        with pytest.raises(ParameterError, match="y must hold numbers or names, got"):
+            classifier(epochs=1).fit(rings(20), labels)
 
 
 def test_a_column_of_labels_is_one_label_per_graph(fitted):

@@ -116,8 +116,9 @@ def test_validation_that_cannot_judge_is_noticed():
     y[:4, 0] = [0, 1, 0, 1]
     held = Job.split(GraphDataset(graphs, y), "gin", SMALL, np.arange(24), QUICK).validation
     y[held] = np.nan
-    with pytest.raises(NumericError, match="no label of the validation part is known"):
+    with pytest.raises(ParameterError, match=r"no graph of the validation part has a known label.*validation=0"):
         train("gin", graphs, y, model_params=SMALL, settings=QUICK)
+    train("gin", graphs, y, model_params=SMALL, settings=replace(QUICK, validation=0))
     y[held] = 1  # one answer is no ranking
     with pytest.warns(RWKPlusWarning, match="roc_auc was not defined.*so the first one was kept"):
         assert train("gin", graphs, y, model_params=SMALL, settings=QUICK).best_epoch == 0
@@ -226,7 +227,7 @@ def without_label(graphs):
         (rings(), [1] * 24, "all labels are of class 1"),
         (rings(), [1, 2], "one label per graph"),
         (rings(), [[1, 2]] + [[1]] * 23, "as many labels for every graph"),
-        (rings(), [None] + ["a"] * 23, "missing or mixed"),
+        (rings(), [None] + ["a"] * 23, "graph 0 has no label"),
         (rings(edge_attr=True), None, "edge_attr, which GIN does not read"),
         ([], None, "empty"),
     ],
