@@ -19,7 +19,7 @@ from rwkplus.loops.walk_loops import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints, check_nodes
-from rwkplus.table.checks import UNIFORM_LABEL, check_any_graphs
+from rwkplus.table.checks import UNIFORM_LABEL
 from rwkplus.types import check_ignore
 
 PROMINENT = 0.5
@@ -119,7 +119,6 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         """
         self._check()
         table = self._table(X)
-        check_any_graphs(table)
         check_nodes(table)
         learned, scored = self._learn(table)
         self.__dict__.update(learned | self._settled(scored))

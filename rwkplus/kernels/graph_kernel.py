@@ -15,7 +15,6 @@ from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, RWK
 from rwkplus.saving import Savable, check_entries
 from rwkplus.table import Graphs, GraphTable, Reader
 from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
-from rwkplus.table.checks import check_any_graphs
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.types import (
     Assignment,
@@ -62,7 +61,6 @@ class GraphKernel(TransformerMixin, Savable, BaseEstimator):
         """Read graphs and learn how to read later ones; nothing is kept."""
         check_ignore(self.ignore)
         table = GraphTable.of(X, ignore=tuple(self.ignore))
-        check_any_graphs(table)
         reader = Reader.fit(table, self.ignore)
         if not reader.nodes.exists:
             raise GraphError(

@@ -26,12 +26,6 @@ class Described(NamedTuple):
     attributes: dict[str, Numbers]
 
 
-def check_any_graphs(table: GraphTable) -> None:
-    """Refuse a table without graphs where there is something to learn or to score."""
-    if not len(table):
-        raise GraphError("there are no graphs: give at least one.")
-
-
 def read_alike(colors: "SideSchema", found: Described, table: GraphTable) -> Described:
     """Columns of the kinds that were fitted, where a few rows happened to look like another kind; or an error.
 

@@ -18,7 +18,6 @@ from rwkplus.datasets.splits import Index, plain_folds, stratified_folds
 from rwkplus.errors import GraphError, ParameterError, Remedy
 from rwkplus.io.pyg import graph_list
 from rwkplus.table import Graphs, GraphTable, Numbers, Reader, Text
-from rwkplus.table.checks import check_any_graphs
 from rwkplus.table.columns import Categories
 from rwkplus.training import targets
 from rwkplus.training.targets import Classes, ClassName, Target, make_target, read_labels
@@ -313,7 +312,8 @@ def read(X: Graphs, y: object, task: str, ignore: Sequence[str]) -> tuple[GraphT
     """
     items = _as_items(X)
     table = as_table(items, ignore)
-    check_any_graphs(table)
+    if not len(table):
+        raise GraphError("there are no graphs: give at least one.")
     if y is None:
         y = [_label(i, item) for i, item in enumerate(items)] if _is_pyg(items) else table.y
     if y is None:
