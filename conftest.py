@@ -1,6 +1,10 @@
 """Shared by the tests, the doctests and the pages with examples."""
 
+import os
+
 import pytest
+
+os.environ.pop("COLUMNS", None)  # consoles keep the width they find here; tests that need one set it
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from rwkplus.loops.random_streams import STEP, mix
 from rwkplus.loops.walk_loops import hash_graphs
 from rwkplus.saving import Savable, array
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints, check_nodes
+from rwkplus.table.arrays import Codes, Floats, GraphArrays, Ints, check_any_graphs, check_nodes
 from rwkplus.table.checks import UNIFORM_LABEL
 from rwkplus.types import check_ignore
 
@@ -119,6 +119,7 @@ class GraphDetector(OutlierMixin, Savable, BaseEstimator, ABC):
         """
         self._check()
         table = self._table(X)
+        check_any_graphs(table)
         check_nodes(table)
         learned, scored = self._learn(table)
         self.__dict__.update(learned | self._settled(scored))

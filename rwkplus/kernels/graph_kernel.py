@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rwkplus.errors import GraphError, NumericError, ParameterError, Remedy, RWKPlusWarning
 from rwkplus.saving import Savable, check_entries
 from rwkplus.table import Graphs, GraphTable, Reader
-from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs
+from rwkplus.table.arrays import Floats, GraphArrays, ReadGraphs, check_any_graphs
 from rwkplus.table.packing import pack_table, unpack_table
 from rwkplus.types import (
     Assignment,
@@ -61,6 +61,7 @@ class GraphKernel(TransformerMixin, Savable, BaseEstimator):
         """Read graphs and learn how to read later ones; nothing is kept."""
         check_ignore(self.ignore)
         table = GraphTable.of(X, ignore=tuple(self.ignore))
+        check_any_graphs(table)
         reader = Reader.fit(table, self.ignore)
         if not reader.nodes.exists:
             raise GraphError(

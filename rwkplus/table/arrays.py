@@ -238,6 +238,12 @@ def classes_of(table: GraphTable) -> list[Any] | None:
     return classes.tolist()  # type: ignore[no-any-return]
 
 
+def check_any_graphs(table: GraphTable) -> None:
+    """Refuse a table without graphs where there is something to learn."""
+    if not len(table):
+        raise GraphError("there are no graphs: give at least one.")
+
+
 def check_nodes(table: GraphTable) -> None:
     """Refuse graphs without nodes.
 

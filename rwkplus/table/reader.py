@@ -137,8 +137,6 @@ class Reader:
             array([1., 1.])
         """
         check_ignore(ignore, table.names_to_ignore())
-        if not len(table):
-            raise GraphError("there are no graphs: give at least one.")
         table = table.without(ignore)
         nodes, edges = (_colors(table, side, by_column=side in by_column) for side in SIDES)
         return cls(nodes, edges, table.weight is not None, tuple(ignore))
