@@ -115,13 +115,13 @@ def test_patterns_as_features():
         ]
         return sum(one > other for one, other in means)
 
-    assert (len(sets), ahead("contrast patterns", "gSpan, chi-squared"), ahead("walks", "contrast patterns")) == (
-        5,
-        4,
-        5,
-    )
+    assert (len(sets), ahead("contrast patterns", "gSpan, chi-squared")) == (5, 4)
+    assert ahead("walks", "contrast patterns") == 4
     said("mined patterns as features: ahead on 4 of 5 data sets (gSpan saw fewer graphs)", "README.md")
-    said("they are better than contrast patterns on [all five data sets]", "docs/guide/mining.md")
+    said("better than contrast patterns on [four of the five data sets]", "docs/guide/mining.md")
+    patterns, walks = ([fold["auroc"] for fold in scores["NCI1"][row]] for row in ("contrast patterns", "walks"))
+    assert 0 < np.mean(patterns) - np.mean(walks) < np.std(walks)
+    said("and on a par with them on NCI1", "docs/guide/mining.md")
 
 
 def test_gin_beside_kergnn():
