@@ -37,23 +37,28 @@ def short_cycles(
     Cycles(entries=array([[ 4,  0,  3, -1]]), share=1.0)
     """
     degree = np.diff(graphs.indptr)
-    rank = np.empty(degree.size, np.int64)
-    rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
-    entries, looked_at = _short_cycles(
-        graphs.indptr, graphs.neighbor, keep, rank, tops, longest, most, steps, max(steps // 100, 1_000)
+    node = np.argsort(degree, kind="stable")  # from here on nodes are called by their rank: fewer, smaller numbers
+    rank = np.empty(degree.size, np.int32)
+    rank[node] = np.arange(degree.size)
+    row = np.repeat(rank, degree)
+    entry = np.flatnonzero(keep)
+    entry = entry[np.argsort(row[entry], kind="stable")]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row[entry], minlength=degree.size))])
+    found, looked_at = _short_cycles(
+        indptr, rank[graphs.neighbor[entry]], node, rank[tops], longest, most, steps, max(steps // 100, 1_000)
     )
-    return Cycles(entries, looked_at / max(tops.size, 1))
+    return Cycles(np.where(found >= 0, entry[found], -1), looked_at / max(tops.size, 1))
 
 
 @njit(cache=True, nogil=True)
 def _short_cycles(
-    indptr: Any, neighbor: Any, keep: Any, rank: Any, tops: Any, longest: int, most: int, steps: int, steps_each: int
+    indptr: Any, neighbor: Any, node: Any, tops: Any, longest: int, most: int, steps: int, steps_each: int
 ) -> Any:
     found = np.full((1_024, longest), -1, np.int64)
     count = 0
     far = longest + 1
-    distance = np.full(rank.size, far, np.int64)
-    near = np.empty(rank.size, np.int64)
+    distance = np.full(node.size, far, np.int8)  # small, since it is looked up everywhere
+    near = np.empty(node.size, np.int32)
     place = np.empty(longest + 1, np.int64)
     cursor = np.empty(longest + 1, np.int64)
     looked_at = 0
@@ -61,7 +66,7 @@ def _short_cycles(
         if steps <= 0 or count >= most:
             break
         looked_at += 1
-        size = _measure(indptr, neighbor, keep, rank, top, longest // 2, distance, near)
+        size = _measure(indptr, neighbor, top, longest, distance, near)
         place[0] = top
         cursor[0] = indptr[top]
         depth, left = 0, steps_each
@@ -73,10 +78,8 @@ def _short_cycles(
             cursor[depth] = p + 1
             left -= 1
             v = neighbor[p]
-            if not keep[p]:
-                continue
             if v == top:
-                if depth >= 2 and place[1] < place[depth]:  # otherwise met the other way round
+                if depth >= 2 and node[place[1]] < node[place[depth]]:  # otherwise met the other way round
                     if count == found.shape[0]:
                         found = _doubled(found)
                     for k in range(depth + 1):
@@ -95,20 +98,29 @@ def _short_cycles(
 
 
 @njit(cache=True, nogil=True)
-def _measure(indptr: Any, neighbor: Any, keep: Any, rank: Any, top: int, reach: int, distance: Any, near: Any) -> int:
-    """Distances from ``top`` over nodes of lower rank, as far as ``reach``; the number of nodes there."""
+def _measure(indptr: Any, neighbor: Any, top: int, longest: int, distance: Any, near: Any) -> int:
+    """Distances from ``top`` over nodes of lower rank, up to half a cycle; the number of nodes there.
+
+    A cycle of ``longest`` nodes, if these are even, comes to the one opposite ``top`` by two ways: nodes at that
+    distance are one step too far until a second way leads to them.
+    """
+    reach = longest // 2
     near[0] = top
     distance[top] = 0
     begin, end = 0, 1
-    for step in range(reach):
+    for step in range(1, reach + 1):
+        first = step + 1 if 2 * step == longest else step
         size = end
         for k in range(begin, end):
             for p in range(indptr[near[k]], indptr[near[k] + 1]):
                 v = neighbor[p]
-                if keep[p] and rank[v] < rank[top] and distance[v] > step + 1:
-                    distance[v] = step + 1
-                    near[size] = v
-                    size += 1
+                if v < top and distance[v] > step:
+                    if distance[v] > longest:
+                        distance[v] = first
+                        near[size] = v
+                        size += 1
+                    else:
+                        distance[v] = step
         begin, end = end, size
     return end
 

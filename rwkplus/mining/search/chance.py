@@ -10,6 +10,7 @@ or a reverse one is no matter of degrees: the share is taken as it is seen.
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +65,16 @@ class Chance:
     def direction(self, edge: int) -> int:
         """Whether an edge of this label enters the node that it is seen from."""
         return edge & self.directed
+
+    @cached_property
+    def end_pairs(self) -> Floats:
+        """Pairs of different ends of edges at the same node, by its label and the directions of both."""
+        labels, directions = self.label_ends.shape
+        pairs = np.empty((labels, directions, directions))
+        for into, out in np.ndindex(directions, directions):
+            ways = self.degree[:, into] * (self.degree[:, out] - (into == out))
+            pairs[:, into, out] = np.bincount(self.database.rows.label, ways, labels)
+        return pairs
 
     def end_share(self, label: Ints | int, edge: Ints | int, neighbor: Ints | int) -> Floats:
         """Share of the ends at nodes of ``label`` that have this edge and neighbor; what was never seen is rare.

@@ -368,7 +368,7 @@ def cycle_seeds(database: MiningDatabase, chance: Chance, rng: np.random.Generat
         kinds_there = max((database.num_labels * labels) ** size / (2 * size), 1)
         for k in np.flatnonzero(times >= FEWEST).tolist():
             shape = _cycle(rows.label[node[first[k]]].tolist(), edge[first[k]].tolist(), database.directed)
-            expected = _expected_cycles(chance, shape, database) / int(symmetries[k])
+            expected = _expected_cycles(chance, shape) / int(symmetries[k])
             score = float(excess(float(times[k]), expected * found.share)) - float(np.log(kinds_there)) - PRICE
             yield Seed(shape, float(times[k]) / found.share, expected, score)
 
@@ -402,15 +402,14 @@ def _cycle(labels: list[int], edges: list[int], directed: bool) -> Shape:
     return Shape(tuple(labels), (*steps, (0, len(labels) - 1, edges[-1] ^ directed)), directed)
 
 
-def _expected_cycles(chance: Chance, shape: Shape, database: MiningDatabase) -> float:
+def _expected_cycles(chance: Chance, shape: Shape) -> float:
     """Ways along a cycle of this kind, from a first node on, that the configuration model expects."""
     expected, size = 1.0, shape.size
     edges = [edge for _, _, edge in shape.edges[:-1]] + [shape.mate(shape.edges[-1][2])]
     for k, edge in enumerate(edges):
         label, came = shape.labels[k], shape.mate(edges[k - 1])
         into, out = chance.direction(came), chance.direction(edge)
-        degree = database.degree[database.rows.label == label]
-        pairs = float((degree[:, into] * (degree[:, out] - (into == out))).sum())
+        pairs = float(chance.end_pairs[label, into, out])
         share = float(chance.end_share(label, edge, shape.labels[(k + 1) % size]))
         expected *= pairs * share / max(chance.label_ends[label, into], 1.0)
     return expected
@@ -425,14 +424,14 @@ def path_seeds(database: MiningDatabase, chance: Chance) -> Iterator[Seed]:
     ends = csr_matrix((np.ones(kind.size), (database.source[keep], kind)), shape=shape)
     for label in range(base):
         nodes = np.flatnonzero(rows.label == label)
-        own, degree = ends[nodes], database.degree[nodes].astype(float)
+        own = ends[nodes]
         both = (own.T @ own).tocoo()
         total = np.asarray(own.sum(0)).ravel()
         chosen = both.row <= both.col
         for a, b, times in zip(both.row[chosen].tolist(), both.col[chosen].tolist(), both.data[chosen], strict=True):
             (first, one), (second, other) = divmod(a, base), divmod(b, base)
             into, out = chance.direction(first), chance.direction(second)
-            pairs = float((degree[:, into] * (degree[:, out] - (into == out))).sum())
+            pairs = float(chance.end_pairs[label, into, out])
             expected = pairs * float(chance.end_share(label, first, one) * chance.end_share(label, second, other))
             n = (times - total[a]) / 2 if a == b else float(times)
             expected = expected / 2 if a == b else expected
