@@ -9,7 +9,9 @@ from rwkplus.errors import GraphError, ParameterError, RWKPlusWarning
 from rwkplus.loops.cycles import short_cycles
 from rwkplus.mining import PatternMiner, load_patterns, save_patterns
 from rwkplus.mining.reading import PatternReader
-from rwkplus.mining.search import whole_graph
+from rwkplus.mining.search import large_graph, whole_graph
+from rwkplus.mining.search.chance import Chance
+from rwkplus.mining.search.large_graph import cycle_seeds
 from rwkplus.mining.search.occurrences import Shape
 from rwkplus.mining.search.whole_graph import count_whole, neighborhoods
 from rwkplus.table import GraphTable
@@ -183,6 +185,30 @@ def test_every_short_cycle_is_listed_once(seed, longest):
     listed = [frozenset(zip(source[row].tolist(), rows.neighbor[row].tolist(), strict=True)) for row in ours]
     assert len(listed) == len(expected)
     assert {edges | {(v, u) for u, v in edges} for edges in listed} == either
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_pairs_of_ends_are_counted_by_hand(directed):
+    graph, _ = background(60, 240, 0, directed)
+    data = database(graph)
+    pairs = Chance.of(data).end_pairs
+    counted = np.zeros_like(pairs)
+    for v, label in enumerate(data.rows.label):
+        ends = data.direction[data.rows.indptr[v] : data.rows.indptr[v + 1]].tolist()
+        for into, out in permutations(ends, 2):
+            counted[label, into, out] += 1
+    assert (pairs == counted).all()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_chance_expects_as_many_cycles_as_rewired_graphs_have(monkeypatch, directed):
+    monkeypatch.setattr(large_graph, "FEWEST", 1)
+    graph, rng = background(300, 1_200, 0, directed)
+    data = database(graph)
+    seeds = list(cycle_seeds(data, Chance.of(data), rng, 4))[:80]
+    rewired = [data.shuffled(rng) for _ in range(30)]
+    there = np.mean([[count_whole(once, seed.shape).times for seed in seeds] for once in rewired], 0)
+    assert sum(seed.expected for seed in seeds) == pytest.approx(there.sum(), rel=0.08)
 
 
 def test_neighborhoods_are_induced():
