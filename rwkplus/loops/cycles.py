@@ -28,7 +28,7 @@ def short_cycles(
         graphs: The graph.
         keep: Entries to walk along ``(2E,)``.
         tops: Nodes to look at, in this order.
-        longest: Nodes of a cycle at most.
+        longest: Nodes of a cycle at most, fewer than 127.
         most: Cycles after which no further node is looked at.
         steps: Entries after which none is; a single node gets a hundredth of them.
 
