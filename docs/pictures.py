@@ -12,6 +12,7 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
+from markdown_it import MarkdownIt
 from PIL import Image
 
 from rwkplus import GraphClassifier, GraphTable, PatternMiner, SurpriseDetector, load_graphs
@@ -20,7 +21,8 @@ from rwkplus.files import write_atomic
 from rwkplus.reports import detection_report, mining_report, network_report
 from rwkplus.reports.gallery import Gallery
 
-PICTURES = Path(__file__).parent / "_static" / "pictures"
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "_static" / "pictures"
 WIDTH, HEIGHT, CAPTION, GAP = 220, 220, 44, 16
 SCREENS = {
     "front-wide": ("index.html", 1440, 900, "light"),
@@ -30,6 +32,7 @@ SCREENS = {
     "example-wide": ("gallery/kernels/1_svm.html", 1440, 1400, "light"),
     "api-dark": ("api/mining.html", 1440, 900, "dark"),
 }
+README = {"readme-wide": (1012, 3600, "light"), "readme-narrow": (400, 1400, "light")}
 REPORTS = {
     "report-mining-wide": ("mining", 1440, 1200, "light"),
     "report-mining-narrow": ("mining", 360, 1100, "dark"),
@@ -39,6 +42,16 @@ REPORTS = {
     "view-wide": ("view", 1440, 900, "light"),
 }
 """Name of a picture, its page, the width and height of the window, and the mode."""
+README_STYLE = """
+body { max-width: 56rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 Helvetica, Arial, sans-serif }
+code { background: #f3f4f6; font: 85%/1.5 monospace }
+pre { background: #f3f4f6; padding: 1rem; overflow: auto }
+img { max-width: 100% }
+table { border-collapse: collapse }
+td, th { border: 1px solid #d1d9e0; padding: .3rem .8rem }
+h1, h2 { border-bottom: 1px solid #d1d9e0; padding-bottom: .3em }
+"""
+"""About as code hosts show it."""
 
 
 def main() -> None:
@@ -51,6 +64,7 @@ def main() -> None:
         write_atomic(PICTURES / f"{name}.svg", grid(drawn, columns=5))
         write_atomic(PICTURES / f"{name}-narrow.svg", grid(drawn, columns=2))  # for phones
     reports(medicines)
+    readme()
     if site:
         for name, (page, *window) in SCREENS.items():
             photograph(site / page, PICTURES / f"{name}.png", *window)
@@ -132,6 +146,16 @@ def reports(medicines: GraphTable) -> None:
         for name, (page, *window) in REPORTS.items():
             path = write_atomic(Path(folder) / f"{page}.html", pages[page])
             photograph(path, PICTURES / f"{name}.png", *window)
+
+
+def readme() -> None:
+    """Photograph the README, its pictures included."""
+    text = MarkdownIt().enable("table").render((ROOT / "README.md").read_text(encoding="utf-8"))
+    head = f'<!doctype html><meta charset="utf-8"><base href="{ROOT.as_uri()}/"><style>{README_STYLE}</style>'
+    with tempfile.TemporaryDirectory() as folder:
+        page = write_atomic(Path(folder) / "readme.html", head + text)
+        for name, window in README.items():
+            photograph(page, PICTURES / f"{name}.png", *window)
 
 
 def photograph(page: Path, path: Path, width: int, height: int, mode: str) -> None:
